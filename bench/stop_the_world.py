@@ -17,8 +17,8 @@ _begin_if_room = SubtaskRun.begin_if_room
 
 
 def _begin_if_nothing_is_under_way(self: SubtaskRun) -> None:
-    coordinator = self.line.coordinator
-    stands = coordinator and (coordinator.checkpoints.pending or coordinator.shared.commits.waiting)
+    view = self.line.view
+    stands = view is not None and (view.pending or view.commits.waiting)
     if self.held and stands:
         self.line.after(("the world stands", self.subtask), LOOK_SECONDS, self.begin_if_room)
         return

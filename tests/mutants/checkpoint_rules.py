@@ -280,7 +280,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "coordinator/checkpoints.py",
         "            shared.refuse(request.name or request.kind, reason)\n",
         "            pass\n",
-        "CK6, CO6",
+        "CK6, CO4",
         COORDINATOR,
     ),
 )

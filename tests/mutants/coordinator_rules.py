@@ -7,6 +7,15 @@ from tests.mutants.mutant import Mutant
 COORDINATOR = "tests/protocol/test_coordinator.py"
 
 MUTANTS: tuple[Mutant, ...] = (
+    # ---- view.py
+    Mutant(
+        "a view holds over an event",
+        "coordinator/coordinator.py",
+        "        self._view = None\n        _HANDLERS",
+        "        _HANDLERS",
+        "CV1, CV2",
+        "tests/protocol/test_view.py",
+    ),
     # ---- coordinator.py
     Mutant(
         "it goes on behind its end",
@@ -28,8 +37,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a past life can fail again",
         "coordinator/coordinator.py",
-        "        if self._stale(event) or self.shared.kept:\n",
-        "        self._stale(event)\n        if self.shared.kept:\n",
+        "        if not self._stale(event):\n            self.failing.failed(event)\n            self._go_on(event.at)\n",
+        "        self._stale(event)\n        self.failing.failed(event)\n        self._go_on(event.at)\n",
         "CO2, I37",
         COORDINATOR,
     ),
@@ -43,18 +52,18 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who sent changed content is trusted on",
-        "coordinator/coordinator.py",
+        "coordinator/failing.py",
         "        if event.reason is Reason.CONTENT_CHANGED:\n",
         "        if False:\n",
-        "CO3, I22",
+        "FA1, I22",
         COORDINATOR,
     ),
     Mutant(
         "a failure behind the final record restarts",
-        "coordinator/coordinator.py",
-        "        if self._stale(event) or self.shared.kept:\n",
-        "        if self._stale(event):\n",
-        "CO4, F54",
+        "coordinator/failing.py",
+        "        if shared.kept:\n            return\n        self.checkpoints.abort_all",
+        "        self.checkpoints.abort_all",
+        "FA2, F54",
         COORDINATOR,
     ),
     Mutant(
@@ -62,7 +71,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "coordinator/coordinator.py",
         "        if not self.recovery.under_way:\n",
         "        if True:\n",
-        "CO5, O4.1",
+        "CO3, O4.1",
         COORDINATOR,
     ),
     Mutant(
@@ -70,14 +79,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "coordinator/checkpoints.py",
         "active=shared.state in ACTIVE",
         "active=shared.state in PIPELINE",
-        "CO5, O4.1",
+        "CO3, O4.1",
     ),
     Mutant(
         "an isolation that is not possible is not answered",
         "coordinator/coordinator.py",
         "            self.shared.refuse(operation.kind, Reason.NOT_POSSIBLE)\n",
         "",
-        "CO6",
+        "CO4",
         COORDINATOR,
     ),
     Mutant(
@@ -85,7 +94,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "coordinator/checkpoints.py",
         "                self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)\n",
         "                pass\n",
-        "CO6",
+        "CO4",
         COORDINATOR,
     ),
     # ---- beginning.py
@@ -181,7 +190,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "coordinator/startup.py",
         "        if self.lost or shared.kept:\n",
         "        if self.lost:\n",
-        "BE6, CO4",
+        "BE6, FA2",
         COORDINATOR,
     ),
     Mutant(

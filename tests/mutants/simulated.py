@@ -22,10 +22,10 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a restart does not abort what is pending",
-        "coordinator/coordinator.py",
+        "coordinator/failing.py",
         "        self.checkpoints.abort_all(Reason.RESTARTING, event.at)\n",
         "",
-        "CO3, RE1, I24",
+        "FA1, RE1, I24",
     ),
     Mutant(
         "an abort drops staged pieces",

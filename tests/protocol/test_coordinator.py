@@ -938,7 +938,7 @@ def test_positions_that_become_void_before_checkpoint_0_is_durable_wait_for_it()
 
 
 def test_behind_the_last_record_no_position_is_needed() -> None:
-    """BE6, CO4: also where that record is in the hands of the store."""
+    """BE6, FA2: also where that record is in the hands of the store."""
     for late in (False, True):
         talk = Talk().start().end(SOURCE)
         number = talk.last(cc.SendTrigger).checkpoint

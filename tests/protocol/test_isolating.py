@@ -146,7 +146,7 @@ def test_a_healthy_table_leaves_in_the_same_way() -> None:
 
 
 def test_an_isolation_that_waited_too_long_is_no_longer_possible() -> None:
-    """IS3, CO6: meanwhile the other table failed; asked again when the barrier would begin."""
+    """IS3, CO4: meanwhile the other table failed; asked again when the barrier would begin."""
     told = talk()
     told.timer("trigger", 10.0)
     ask(told, "left")
@@ -294,7 +294,7 @@ def test_the_barrier_is_asked_for_until_a_record_shows_it() -> None:
 
 
 def test_a_restart_of_others_comes_before_the_barrier() -> None:
-    """CO5: the attempt is given up with everything pending (I24), and made again; they leave all the same."""
+    """CO3: the attempt is given up with everything pending (I24), and made again; they leave all the same."""
     told = talk(backoff=ONCE).fail(LEFT, Reason.UNIT_REFUSED).forget()
     told.fail(RIGHT)
     assert triggered(told) == []

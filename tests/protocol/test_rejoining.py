@@ -298,7 +298,7 @@ def test_an_attempt_for_others_sake_given_up_is_made_again() -> None:
 
 
 def test_an_attempt_that_is_not_acknowledged_is_answered() -> None:
-    """CK6, CO6: and may be made again by whoever asked."""
+    """CK6, CO4: and may be made again by whoever asked."""
     told = bring(without_left().forget())
     told.timer(f"expire {told.last(cc.SendTrigger).checkpoint}")
     assert told.all(cc.Refused) == [cc.Refused("operation", Reason.EXPIRED)]

@@ -1,9 +1,8 @@
 """The coordinator of one pipeline: the thin hub round its deciders. ``handle(event) -> commands`` is its only door.
 
-Rules. (CO1) After the end nothing is said. (CO2) Messages of past lives are dropped and counted (I37). (CO3) A
-failure first aborts what is pending (I24), and whoever sent content that changed is not trusted any longer (I22).
-(CO4) A failure behind the record that holds everything undoes nothing (F54). (CO5) While a region restarts nothing is
-triggered (O4.1). (CO6) Whatever is asked for by a person gets an answer.
+Rules. (CO1) After the end nothing is said. (CO2) Messages of past lives are dropped and counted (I37). (CO3) While
+a region restarts nothing is triggered (O4.1). (CO4) Whatever is asked for by a person gets an answer.
+Failures stand in ``failing.py``.
 
 May not know: clocks, stores, targets, what units do.
 """
@@ -19,6 +18,7 @@ from seatunnel_py.protocol.coordinator import events as ev
 from seatunnel_py.protocol.coordinator.checkpoints import EXPIRE, TRIGGER, Checkpoints
 from seatunnel_py.protocol.coordinator.commands import CoordinatorCommand, SetTimer
 from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.failing import Failing
 from seatunnel_py.protocol.coordinator.isolating import Leaving
 from seatunnel_py.protocol.coordinator.isolation import isolable
 from seatunnel_py.protocol.coordinator.rejoining import Rejoining
@@ -31,7 +31,8 @@ from seatunnel_py.protocol.coordinator.trigger import (
     first_trigger,
     next_trigger,
 )
-from seatunnel_py.protocol.failover.decisions import FailurePolicy, distrust
+from seatunnel_py.protocol.coordinator.view import CoordinatorView, view_of
+from seatunnel_py.protocol.failover.decisions import FailurePolicy
 from seatunnel_py.protocol.failover.recovery import RESTART, Recovery
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.lifecycle import PIPELINE, PipelineState, has_ended
@@ -84,6 +85,15 @@ class Coordinator:
         self.committing = Committing(self.shared, self.recovery.backoff)
         self.trigger_due: float | None = None
         self.ending = Ending(self.shared, self.checkpoints, self.recovery)
+        self.failing = Failing(self.shared, self.checkpoints, self.recovery, self.ending)
+        self._view: CoordinatorView | None = None
+
+    @property
+    def view(self) -> CoordinatorView:
+        """What others see of it, until the next event."""
+        if self._view is None:
+            self._view = view_of(self.shared, self.checkpoints, self.recovery)
+        return self._view
 
     # ---------------------------------------------------------------- the door
 
@@ -93,6 +103,7 @@ class Coordinator:
         if has_ended(PIPELINE, shared.state):
             shared.stale += 1
             return ()
+        self._view = None
         _HANDLERS[type(event)](self, event)
         said, shared.out = tuple(shared.out), []
         return said
@@ -189,15 +200,9 @@ class Coordinator:
     # ---------------------------------------------------------------- failures
 
     def _failed(self, event: ev.SubtaskFailed) -> None:
-        if self._stale(event) or self.shared.kept:
-            return
-        shared = self.shared
-        self.checkpoints.abort_all(Reason.RESTARTING, event.at)
-        if event.reason is Reason.CONTENT_CHANGED:
-            shared.topology = distrust(shared.topology, event.subtask.vertex)
-        if not self.recovery.fail(event.subtask.vertex, event.at, event.reason):
-            self.ending.end(event.reason, event.at)
-        self._go_on(event.at)
+        if not self._stale(event):
+            self.failing.failed(event)
+            self._go_on(event.at)
 
     def _void(self, event: ev.PositionsVoid) -> None:
         self.checkpoints.abort_all(Reason.POSITIONS_VOID, event.at)

@@ -22,15 +22,15 @@ from seatunnel_py.protocol.coordinator.commands import CheckpointEnded, Coordina
 from seatunnel_py.protocol.coordinator.events import SavepointRequested
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control.requests import Answer, Control, Request, Wish
-from seatunnel_py.runtime.observe.diagnostics import Standing
 from seatunnel_py.runtime.observe.events import JobEvent, RequestAnswered
 from seatunnel_py.runtime.observe.live_counters import Counters
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.observe.stall_detector import Watch
+from seatunnel_py.runtime.observe.standing import Standing
 from seatunnel_py.runtime.storage.savepoint_store import Kept, settled, taken
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.driver.driver import Driver
+    from seatunnel_py.runtime.driver.job_port import JobPort
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
 
 POLL_SECONDS = 0.5
@@ -87,7 +87,7 @@ class Desk:
         self._unheard = ""
         self._files = ThreadPoolExecutor(1, thread_name_prefix="control")
 
-    def begin(self, driver: Driver, lives: Mapping[str, PipelineLife]) -> None:
+    def begin(self, driver: JobPort, lives: Mapping[str, PipelineLife]) -> None:
         """The driver runs from now on."""
         self._driver = driver
         self._lives = lives
@@ -244,7 +244,7 @@ class Desk:
         return waiting
 
     def _ask(self, one: _Open, key: str, life: PipelineLife) -> None:
-        if life.id in self._driver.closed or life.started_at is None:
+        if life.id in self._driver.closed or life.shown.started_at is None:
             record = self._driver.newest(key)
             one.found[key] = None if record is None or record.kind is RecordKind.ZERO else record
         elif life.coordinator is not None and key not in one.asked:
@@ -355,9 +355,9 @@ def _not_to_be_had(lives: list[PipelineLife], request: Request) -> Answer | None
 
 def _refused_commit(life: PipelineLife) -> str:
     """Which of its commits a target has refused for good, or nothing."""
-    if life.coordinator is None:
+    if life.view is None:
         return ""
-    commits = life.coordinator.shared.commits
+    commits = life.view.commits
     refused = [one.checkpoint for one in commits.waiting if one.scope in commits.refused]
     return f"its target has refused the commit of checkpoint {refused[0]}" if refused else ""
 

@@ -41,11 +41,12 @@ from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.driver.timers import Timers
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.observe.table_receipts import receipts_of
 from seatunnel_py.runtime.pipeline.command_handlers import perform
 from seatunnel_py.runtime.pipeline.runner import PipelineLife
-from seatunnel_py.runtime.resume.isolated_sink_recovery import remainders
+from seatunnel_py.runtime.resume.isolated_sink_recovery import Remainder, Unfinished, remainders
 from seatunnel_py.runtime.resume.job_claim import Authority
-from seatunnel_py.runtime.resume.pipeline_start import Past, past_of
+from seatunnel_py.runtime.resume.pipeline_start import past_of
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.storage.journal_writer import Journalling
@@ -53,6 +54,7 @@ from seatunnel_py.runtime.targets import failpoints, ledger_retention
 from seatunnel_py.runtime.targets.sink_operations import as_failure
 from seatunnel_py.runtime.targets.target_batcher import Failed, TargetWork, Then, Work
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
+from seatunnel_py.runtime.values.past import Past
 from seatunnel_py.runtime.values.rate_limit import ReadLimit
 from seatunnel_py.runtime.values.topology_builder import graph_of, keys
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -92,10 +94,12 @@ class Driver(EngineCalls):
         self._owner: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():
             life = self._take(key, pipeline, authority.claims[key], past := self._past(key, authority.records.get(key)))
-            for rest in remainders(life, past, authority, self._past):
-                life = self._take(rest.key, rest.pipeline, authority.claims[rest.key], rest.past, behind=life)
-        interval = settings.checkpoint.interval
-        self._gathering = Gathering(self._lives, interval, self.after, self._perform, self.now)
+            own = life.left_out
+            for rest in remainders(key, pipeline, past, authority, self._past):
+                own.spoken_for(rest.scope, rest.why if isinstance(rest, Unfinished) else None)
+                if isinstance(rest, Remainder):
+                    life = self._take(rest.key, rest.pipeline, authority.claims[rest.key], rest.past, behind=life)
+        self._gathering = Gathering(self._lives, settings.checkpoint.interval, self.after, self._perform, self.now)
         self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._timers = Timers()
         self._limits: dict[str, ReadLimit] = {}
@@ -129,11 +133,11 @@ class Driver(EngineCalls):
         if before.ending is not None:  # it was stopped meanwhile
             before.renewing.close()
             return
-        assert before.coordinator is not None, "it has read something"
-        shared, key = before.coordinator.shared, before.key
-        claim = replace(self._authority.claims[key], first=shared.next_checkpoint)
+        assert before.view is not None, "it has read something"
+        view, key = before.view, before.key
+        claim = replace(self._authority.claims[key], first=view.next_checkpoint)
         strays, known = before.leftovers.staged, before.left_out.known_bad
-        past = self._past(key, shared.newest, epochs=shared.epochs, strays=strays, known_bad=known)
+        past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=known)
         self._take(key, before.pipeline, claim, past).replaces(before)
         if self._desk is not None:
             self._desk.begins_anew(key)
@@ -159,8 +163,7 @@ class Driver(EngineCalls):
         finally:
             self._threads.close()
             self._journal.close()
-        now = self.now()
-        return tuple(receipt for life in self._lives.values() for receipt in life.totals.receipts(now))
+        return tuple(receipt for life in self._lives.values() for receipt in receipts_of(life, self.now()))
 
     def _begin(self, begun: Callable[[], None]) -> None:
         try:
@@ -218,9 +221,9 @@ class Driver(EngineCalls):
 
     def unconfirmed(self, pipeline: str) -> tuple[int, ...]:
         """The checkpoints of a pipeline whose rows are not known to be committed."""
-        coordinator, record = self._lives[pipeline].coordinator, self._authority.records.get(pipeline)
-        commits = record.uncommitted if coordinator is None and record else ()
-        return tuple(commit.checkpoint for commit in (coordinator.shared.commits.waiting if coordinator else commits))
+        view, record = self._lives[pipeline].view, self._authority.records.get(pipeline)
+        commits = record.uncommitted if view is None and record else ()
+        return tuple(commit.checkpoint for commit in (view.commits.waiting if view else commits))
 
     def cancel_all(self, lives: Iterable[PipelineLife], why: str, *, whole: bool) -> None:
         """End these at once; ``whole``: they are all there are, and the job ends."""
@@ -338,7 +341,7 @@ class Driver(EngineCalls):
         if self._desk is not None:
             self._desk.look()
         if life.state is TableState.DONE:
-            self.last_commit_at = life.ended_at
+            self.last_commit_at = life.shown.ended_at
         if life.state is TableState.FAILED and self._settings.fail_fast and not self._failed_fast:
             self._failed_fast = True
             self._stop_all(ExitCode.FAILED, f"stopped because {life.pipeline.name} failed")

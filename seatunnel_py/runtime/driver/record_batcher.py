@@ -80,5 +80,5 @@ class Gathering:
         return self._awaited is not None
 
     def _may_come(self, pipeline: str, waiting: Mapping[str, CheckpointRecord]) -> bool:
-        coordinator = self._lives[pipeline].coordinator
-        return coordinator is not None and bool(coordinator.checkpoints.pending) and pipeline not in waiting
+        view = self._lives[pipeline].view
+        return view is not None and bool(view.pending) and pipeline not in waiting

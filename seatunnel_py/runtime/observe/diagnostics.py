@@ -8,8 +8,8 @@ nothing to read hangs nobody: that is said as what it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
@@ -18,8 +18,7 @@ from seatunnel_py.nouns import counted
 from seatunnel_py.protocol import stuck
 from seatunnel_py.protocol.stuck import Doing, Waiting
 from seatunnel_py.runtime.observe.receipt import position_text
-from seatunnel_py.runtime.pipeline import flow_control
-from seatunnel_py.runtime.values import full_channels
+from seatunnel_py.runtime.observe.standing import Standing
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
@@ -30,37 +29,17 @@ BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a ta
 _ASIDES = {"prepare": "a look at its sources and targets", "drop": "dropping what a past life has staged"}
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """``waits``: sentences, causes first; ``blocked``: what targets say keeps them; ``busy``: something is under way
-    that somebody waits for; ``moved``: seconds since a row did, None: none has yet; ``lag``: completed checkpoints
-    whose rows are not committed yet."""
-
-    table: str
-    state: str
-    checkpoint: int | None
-    lag: int
-    moved: float | None
-    busy: bool
-    waits: tuple[str, ...]
-    blocked: tuple[str, ...] = ()
-
-    def to_plain(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standing:
     """Where this pipeline is now."""
     runs = [run for run in life.subtasks.values() if run.subtask not in life.left_out]
     waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
     busy = bool(waits) and (not life.state.ended or bool(life.aside))
     if life.graph.topology.edges and busy:
-        waits += stuck.explain([_view(life, run) for run in runs], at)
-    if life.started_at is None:
+        waits += stuck.explain([_view(run) for run in runs], at)
+    if life.shown.started_at is None:
         waits.append("it waits for its turn")
     elif not busy and not life.state.ended:
         waits.append(_idle(life, runs, at, moved_at))
-    lag = life.coordinator.shared.commits.lag if life.coordinator is not None else 0
     waits += (
         f"{', '.join(sorted({node.shown for node in run.vertex.sinks}))} was left out, the other sinks go on: "
         f"{first_line(life.left_out.cause(subtask.vertex).message)}"
@@ -71,7 +50,7 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
         life.pipeline.name,
         life.state.value,
         life.good,
-        lag,
+        life.commit_lag,
         None if moved_at is None else at - moved_at,
         busy,
         tuple(dict.fromkeys(waits)),
@@ -91,9 +70,8 @@ def _outside(life: PipelineLife, at: float) -> Iterator[str]:
     """What other threads do for it."""
     for what, since in sorted(life.aside.under_way.values(), key=lambda one: one[1]):
         yield f"{_ASIDES.get(what, what)} has been under way for {at - since:.0f} s"
-    if life.coordinator is not None:
-        commits = life.coordinator.shared.commits
-        for scope in sorted(commits.held):
+    if life.view is not None:
+        for scope in sorted(life.view.commits.held):
             why = f": {first_line(life.failure.message)}" if life.failure is not None else ""
             times = counted(life.tries[scope], "time")
             yield f"the commit of {scope} has failed {times} and waits for its next try{why}"
@@ -101,7 +79,7 @@ def _outside(life: PipelineLife, at: float) -> Iterator[str]:
 
 def _pauses(runs: list[SubtaskRun]) -> Iterator[str]:
     for run in runs:
-        if run.held and (pause := flow_control.why(run)):
+        if run.held and (pause := run.pause):
             yield f"its sources pause: {pause}"
 
 
@@ -139,22 +117,22 @@ def _hangs(life: PipelineLife, run: SubtaskRun, seconds: float) -> str:
 
 
 def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:
-    for pending in life.coordinator.checkpoints.pending.values() if life.coordinator is not None else ():
-        missing = tuple(pending.missing)
+    for pending in life.view.pending if life.view is not None else ():
+        missing = pending.missing
         what = f"waits for the barrier to pass {stuck.names(missing)}"
         told = what if missing else "is being written to the store"
         yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {told}"
 
 
-def _view(life: PipelineLife, run: SubtaskRun) -> Waiting:
+def _view(run: SubtaskRun) -> Waiting:
     """As its participant sees it, with what only the runtime knows: full channels, pauses, and nothing to read."""
     view = run.participant.waiting_on
     if view.doing is not Doing.RUNNING or not run.held:
         return view
-    full = full_channels.full(life, run.outputs)
+    full = run.full_outputs
     if full:
         return replace(view, doing=Doing.OUTPUT_FULL, channels=full)
-    if flow_control.why(run):
+    if run.pause:
         return replace(view, doing=Doing.PAUSED, channels=(), unit=0)
     return replace(view, doing=Doing.INPUT_EMPTY, channels=(), unit=0)
 

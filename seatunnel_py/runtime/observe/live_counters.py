@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.observe.table_receipts import receipts_of
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
@@ -61,7 +62,7 @@ class Counters:
         until = time.perf_counter() + LOOK_SECONDS
         while self._to_sum and time.perf_counter() < until:
             key = self._to_sum.pop()
-            self._tables[key] = [_plain(one) for one in self._lives[key].totals.receipts(now, ended=False)]
+            self._tables[key] = [_plain(one) for one in receipts_of(self._lives[key], now, ended=False)]
 
 
 def _plain(receipt: Any) -> dict[str, Any]:

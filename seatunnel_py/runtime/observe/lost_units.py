@@ -10,7 +10,7 @@ no server can be asked. (4) A server that cannot be reached works for nobody as 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,8 @@ from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
-from seatunnel_py.plan.graph_nodes import SourceNode, SqlNode, TransformNode
-from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.plan.graph_nodes import SqlNode, TransformNode
+from seatunnel_py.runtime.values.chain_endpoints import endpoints
 from seatunnel_py.work.unit import UnitId
 
 if TYPE_CHECKING:
@@ -43,26 +43,10 @@ class Suspect:
     overdue: bool
 
 
-def kept_waiting(life: PipelineLife, missing: Iterable[Subtask]) -> str:
-    """A checkpoint has expired, which these did not answer: who did not, and what its unit is at, for people."""
-    said = []
-    for subtask in missing:
-        run = life.subtasks.get(subtask)
-        if run is None or run.unit is None:
-            said.append(f"{subtask} did not answer")
-            continue
-        life.units.expired[run.unit.id] += 1
-        seconds = life.now() - life.units.since.get(run.unit.id, life.now())
-        split = f" on split {run.unit.split.id}" if run.unit.split is not None else ""
-        where = ", ".join(_places(run)) or "its channels"
-        said.append(f"unit {run.unit.id} has been at work{split} for {seconds:.0f} s, over its connection to {where}")
-    return "; ".join(said)
-
-
 def suspects(life: PipelineLife, at: float, moved_at: float | None) -> Iterator[Suspect]:
     """The units of a pipeline that may be lost."""
     limit = life.settings.stall_seconds
-    still = at - max(moved_at or 0.0, life.started_at or at)
+    still = at - max(moved_at or 0.0, life.shown.started_at or at)
     for run in life.subtasks.values():
         unit = run.unit
         started = life.units.started.get(unit.id) if unit is not None else None
@@ -71,7 +55,7 @@ def suspects(life: PipelineLife, at: float, moved_at: float | None) -> Iterator[
         seconds = at - started
         overdue = life.units.expired[unit.id] >= EXPIRED_MAX
         if overdue or (min(seconds, still) > limit and _stops_soon(run)):
-            yield Suspect(life.id, unit.id, seconds, _places(run), overdue)
+            yield Suspect(life.id, unit.id, seconds, endpoints(run.vertex), overdue)
 
 
 def _stops_soon(run: SubtaskRun) -> bool:
@@ -84,11 +68,6 @@ def _stops_soon(run: SubtaskRun) -> bool:
         or (isinstance(node, TransformNode) and node.capabilities.determinism is not Determinism.DETERMINATE)
         for node in run.vertex.nodes
     )
-
-
-def _places(run: SubtaskRun) -> Mapping[str, Source | Sink]:
-    sources = {node.step.id: node.source for node in run.vertex.nodes if isinstance(node, SourceNode)}
-    return {**sources, **{node.shown: node.sink for node in run.vertex.sinks}}
 
 
 def verdict(suspect: Suspect) -> str:

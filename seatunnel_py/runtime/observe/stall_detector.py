@@ -19,12 +19,13 @@ from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.observe import lost_units
-from seatunnel_py.runtime.observe.diagnostics import Standing, held_up, standing_of
+from seatunnel_py.runtime.observe.diagnostics import held_up, standing_of
 from seatunnel_py.runtime.observe.events import CheckpointDone, JobEvent, NothingMoved, RowsMoved, TableChanged
+from seatunnel_py.runtime.observe.standing import Standing
 from seatunnel_py.work.unit import UnitId
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.driver.driver import Driver
+    from seatunnel_py.runtime.driver.job_port import JobPort
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
 
 STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in order
@@ -40,7 +41,7 @@ Places = Mapping[str, Sink | Source]
 class Watch:
     """Of one driver."""
 
-    def __init__(self, driver: Driver, lives: Mapping[str, PipelineLife]) -> None:
+    def __init__(self, driver: JobPort, lives: Mapping[str, PipelineLife]) -> None:
         self._driver = driver
         self._lives = lives
         self._moved: dict[str, float] = {}  # by pipeline: when rows did
@@ -75,7 +76,7 @@ class Watch:
 
     def _look_for_lost_units(self, at: float) -> None:
         for life in self._lives.values():
-            if life.state.ended or life.started_at is None:
+            if life.state.ended or life.shown.started_at is None:
                 continue
             for suspect in lost_units.suspects(life, at, self._moved.get(life.id)):
                 if at >= self._examined.get(suspect.unit, 0.0):

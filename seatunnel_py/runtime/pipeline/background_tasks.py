@@ -71,7 +71,7 @@ class Asides:
                     failed(failure)
                 life.close_if_idle()
                 return
-            life.retrying(what, tries + 1, delay, failure)
+            life.shown.retrying(what, tries + 1, delay, failure)
             life.after(("aside", number), delay, again)
 
         def again() -> None:

@@ -7,7 +7,7 @@ again by the coordinator, and only a bounded job gives up in the end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +16,22 @@ from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.checkpoints import TRIGGER
 from seatunnel_py.protocol.coordinator.failure_policy import explain
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind
+from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import RecordKind
 from seatunnel_py.protocol.model.stream_elements import JournalUse
 from seatunnel_py.protocol.participant import messages as task
 from seatunnel_py.protocol.participant.unit_log import retaken
 from seatunnel_py.runtime.driver.timers import on_beat
-from seatunnel_py.runtime.observe import lost_units
 from seatunnel_py.runtime.observe.events import CheckpointDone, Place
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.pipeline import flow_control
 from seatunnel_py.runtime.pipeline.inflight_units import LOOK_AT_NETWORK
 from seatunnel_py.runtime.pipeline.restart_report import cannot_restart, shown_twice
 from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
 from seatunnel_py.runtime.storage.journal import done_line, kept_line, taken_line
 from seatunnel_py.runtime.targets import failpoints
 from seatunnel_py.runtime.targets.commit_scope import ScopeCommit, ScopeSetUp
+from seatunnel_py.runtime.values.chain_endpoints import endpoints
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _restart(life: PipelineLife, command: order.Restart) -> None:
         command.receivers, again,
     )  # fmt: skip
     if life.state is TableState.RUNNING:
-        life.change(TableState.RETRYING, life.failure)
+        life.shown.change(TableState.RETRYING, life.failure)
     if command.replay is JournalUse.WHOLE or not run.journaled:
         life.post(command.subtask, restored)
         return
@@ -101,7 +101,7 @@ def _peer(life: PipelineLife, command: order.SendPeerRestarted) -> None:
 
 def _start(life: PipelineLife, command: order.SendStart) -> None:
     if life.state is not TableState.RUNNING:
-        life.change(TableState.RUNNING)
+        life.shown.change(TableState.RUNNING)
     if event := life.restarts.started(life.topology, life.id, life.pipeline.name, life.now()):
         life.tell(event)
     life.post(command.subtask, task.Started(life.now(), command.incarnation, command.epoch))
@@ -112,7 +112,7 @@ def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
     assert newest is not None, "a commit before any record"
     final = newest.kind is RecordKind.FINAL and newest.checkpoint == command.checkpoint
     if final and life.state is TableState.RUNNING:
-        life.change(TableState.COMMITTING)
+        life.shown.change(TableState.COMMITTING)
     groups = life.graph.scopes.get(command.scope, ())  # without sinks a vertex has bad rows only
     pieces = () if command.scope in life.left_out.known_bad else command.pieces
     life.aside.of_target(
@@ -128,10 +128,10 @@ def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
     if life.tries.pop(command.scope, 0):
         life.failure = None  # what had failed is done
         if life.state is TableState.RETRYING:
-            life.change(TableState.RUNNING)
+            life.shown.change(TableState.RUNNING)
     life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint))
     failpoints.CONFIRMED.hit()
-    flow_control.go_on(life)
+    life.go_on()
 
 
 def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
@@ -145,7 +145,7 @@ def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: Uni
     if not final:
         tries = life.tries[command.scope]
         where = Place(command.scope, checkpoint=command.checkpoint)
-        life.retrying("commit", tries, life.settings.restarts.pause(tries - 1), failure, where)
+        life.shown.retrying("commit", tries, life.settings.restarts.pause(tries - 1), failure, where)
     life.hear(report.CommitFailed(life.now(), command.incarnation, command.scope, command.checkpoint, reason))
 
 
@@ -161,8 +161,8 @@ def _set_up(life: PipelineLife, command: order.SetUp) -> None:
 
 
 def _set_timer(life: PipelineLife, command: order.SetTimer) -> None:
-    assert life.coordinator is not None, "a timer without a coordinator"
-    name, seconds, interval = command.name, command.seconds, life.coordinator.shared.settings.interval
+    assert life.view is not None, "a timer without a coordinator"
+    name, seconds, interval = command.name, command.seconds, life.view.settings.interval
     if name == TRIGGER and interval is not None:
         now = life.now()
         seconds = on_beat(now + seconds, interval) - now
@@ -191,9 +191,15 @@ def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> Non
         life.enumerating.completed(life.newest)
         life.segments.completed(life.newest)
     if command.reason is Reason.EXPIRED:
-        life.units.last_expired = lost_units.kept_waiting(life, command.missing)
+        life.units.last_expired = "; ".join(_kept_waiting(life, command.missing))
     good = life.good
     life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now(), good))
+
+
+def _kept_waiting(life: PipelineLife, missing: Iterable[Subtask]) -> Iterator[str]:
+    for subtask in missing:
+        run = life.subtasks[subtask]
+        yield life.units.kept_waiting(subtask, run.unit, endpoints(run.vertex))
 
 
 def _end_life(life: PipelineLife, command: order.EndLife) -> None:
@@ -222,7 +228,7 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
     if command.reason is not Reason.CANCELLED and life.failure is None:
         life.failure = _why_ended(life, command.reason)
     wished = life.ending if command.reason is Reason.CANCELLED else None  # else it has failed before it could stop
-    life.change(wished or life.failed_state, life.failure)
+    life.shown.change(wished or life.failed_state, life.failure)
     life.end(life.leftovers.withdraw if command.reason is Reason.FENCED else life.leftovers.close)
 
 
@@ -293,7 +299,9 @@ def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFai
 
 
 def _source_ended(life: PipelineLife, run: SubtaskRun, command: task.ReportEnded) -> None:
-    life.completion.ended(report.SourceEnded(life.now(), command.incarnation, command.epoch, command.subtask))
+    ended = report.SourceEnded(life.now(), command.incarnation, command.epoch, command.subtask)
+    for event in life.completion.ended(ended):
+        life.hear(event)
 
 
 def _time_alignment(life: PipelineLife, run: SubtaskRun, command: task.TimeAlignment) -> None:

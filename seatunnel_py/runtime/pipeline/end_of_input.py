@@ -2,47 +2,45 @@
 
 Rules. (1) The end waits until sources, channels and back-edges are empty and no unit is under way: the checkpoint that
 the end asks for is then the last one, so that a bounded job shows nothing before it knows that all of it went well.
-(2) A life that has not begun yet is not empty: what its snapshot holds is still to come. (3) Without a loop nobody
-waits, for the last barrier comes behind all rows.
+(2) An attempt that has not begun yet is not empty: what its snapshot holds is still to come. (3) Without a loop nothing
+waits, for the last barrier comes after all rows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from seatunnel_py.protocol.coordinator.events import SourceEnded
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import Life
 from seatunnel_py.protocol.participant.participant import Participant
 
-if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
-
 
 class Completion:
-    """Of one pipeline. ``_held`` are the ends that were not said yet; the coordinator drops those of past lives."""
+    """Of one pipeline, with or without ``loops``. The coordinator drops ends of past attempts."""
 
-    def __init__(self, life: PipelineLife) -> None:
-        self._life = life
-        self._loops = any(vertex.retry is not None for vertex in life.pipeline.vertices)
+    def __init__(self, *, loops: bool) -> None:
+        self._loops = loops
         self._held: dict[Subtask, SourceEnded] = {}
 
-    def ended(self, event: SourceEnded) -> None:
-        """A source has read all that there is."""
-        if self._loops:
-            self._held[event.subtask] = event
-        else:
-            self._life.hear(event)
+    @property
+    def holds(self) -> bool:
+        """Ends wait to be told."""
+        return bool(self._held)
 
-    def look(self) -> None:
-        """Something has happened: it may have been the last row."""
-        if not self._held:
-            return
-        life = self._life
-        if all(_is_empty(run.participant) for one, run in life.subtasks.items() if one not in life.left_out):
-            held, self._held = self._held, {}
-            for event in held.values():
-                life.hear(event)
+    def ended(self, event: SourceEnded) -> tuple[SourceEnded, ...]:
+        """A source has read all that there is. Return what the coordinator is told now."""
+        if not self._loops:
+            return (event,)
+        self._held[event.subtask] = event
+        return ()
+
+    def due(self, participants: Iterable[Participant]) -> tuple[SourceEnded, ...]:
+        """Something has happened to those who take part: it may have been the last row."""
+        if not self._held or not all(map(_is_empty, participants)):
+            return ()
+        held, self._held = self._held, {}
+        return tuple(held.values())
 
 
 def _is_empty(participant: Participant) -> bool:

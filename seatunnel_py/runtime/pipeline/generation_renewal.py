@@ -54,8 +54,8 @@ class Renewing:
         self.void = True
         self.tries += 1
         life.failure = failure
-        life.retrying(ANEW, self.tries, 0.0, failure)
-        life.change(TableState.RETRYING, failure)
+        life.shown.retrying(ANEW, self.tries, 0.0, failure)
+        life.shown.change(TableState.RETRYING, failure)
         life.hear(CancelRequested(life.now()))
         return True
 
@@ -65,13 +65,13 @@ class Renewing:
         if life.ending is None:
             life.leftovers.release()
             return
-        life.change(life.ending, life.failure)
+        life.shown.change(life.ending, life.failure)
         life.leftovers.close()
 
     def overtaken(self, failure: UnitFailure) -> None:
         """Another driver has the job: what there is may be its own by now."""
         self.void = False
-        self._life.change(self._life.failed_state, failure)
+        self._life.shown.change(self._life.failed_state, failure)
         self._life.leftovers.withdraw()
 
     # ---------------------------------------------------------------- one unit after the other
@@ -86,7 +86,7 @@ class Renewing:
             self._again(run)  # another one has found it out before
         else:
             self._waiting[name] = [run]
-            life.retrying("renew", unit.id.attempt + 1, 0.0, failure)
+            life.shown.retrying("renew", unit.id.attempt + 1, 0.0, failure)
             life.enumerating.reopen(name, partial(self._opened, name))
         return True
 

@@ -7,18 +7,29 @@ does is waited for, and worth nothing; what it staged is dropped with the rest i
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Protocol
 
+from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.runtime.driver.pipeline_port import World
 from seatunnel_py.runtime.driver.ports import UnitLost
 from seatunnel_py.runtime.observe.events import Place
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
-if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
-
-
 LOOK_AT_NETWORK = "look at the network and at the server; env.unit.stall-seconds says how long is waited"
+
+
+class Waits(Protocol):
+    """The subtask that a unit is for."""
+
+    def finished(self, result: UnitResult) -> None:
+        """The unit ended by itself."""
+
+    def failed(self, failure: UnitFailure) -> None:
+        """The unit failed."""
+
+    def again(self) -> None:
+        """The unit was cancelled for another one's sake."""
 
 
 class InFlight:
@@ -27,7 +38,7 @@ class InFlight:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._waiting: dict[UnitId, SubtaskRun | None] = {}
+        self._waiting: dict[UnitId, Waits | None] = {}
         self.strays: list[SinkPiece] = []
         self.since: dict[UnitId, float] = {}
         self.started: dict[UnitId, float] = {}
@@ -38,7 +49,7 @@ class InFlight:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def submit(self, run: SubtaskRun, unit: Unit) -> None:
+    def submit(self, run: Waits, unit: Unit) -> None:
         self._waiting[unit.id] = run
         self.since[unit.id] = self._world.now()
         self._world.submit(unit)
@@ -60,7 +71,19 @@ class InFlight:
             self._given_up[unit] = reason
             self._world.abandon(unit)
 
-    def _forget(self, unit: UnitId) -> SubtaskRun | None:
+    def kept_waiting(self, subtask: Subtask, unit: Unit | None, endpoints: Iterable[str]) -> str:
+        """A checkpoint has expired, which this subtask did not answer: its unit, for people. ``endpoints``: the sources
+        and sinks of its chain, by name."""
+        if unit is None:
+            return f"{subtask} did not answer"
+        self.expired[unit.id] += 1
+        at = self._world.now()
+        seconds = at - self.since.get(unit.id, at)
+        split = f" on split {unit.split.id}" if unit.split is not None else ""
+        where = ", ".join(endpoints) or "its channels"
+        return f"unit {unit.id} has been at work{split} for {seconds:.0f} s, over its connection to {where}"
+
+    def _forget(self, unit: UnitId) -> Waits | None:
         del self.since[unit]
         self.started.pop(unit, None)
         self.expired.pop(unit, None)

@@ -25,7 +25,6 @@ from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
 from seatunnel_py.runtime.observe.events import SinkLeftOut
 from seatunnel_py.runtime.observe.receipt import Stand, TableState
-from seatunnel_py.runtime.pipeline import flow_control
 from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, first_the_others, not_finished
 from seatunnel_py.runtime.targets.sink_operations import piece_of
 from seatunnel_py.runtime.values.row_tallies import Tally, tally_of
@@ -35,7 +34,7 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
     from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
-    from seatunnel_py.runtime.resume.pipeline_start import Past
+    from seatunnel_py.runtime.values.past import Past
 
 
 class LeftOut:
@@ -69,13 +68,13 @@ class LeftOut:
                 self._told[vertex.id] = not_finished(before, stand, why) if why else first_the_others(before)
                 self._tell(vertex)
 
-    def finished_apart(self, scope: str) -> None:
-        """Another pipeline of this driver brings what these lack, and speaks for them."""
-        self._apart |= finishing(self._life.graph.topology, scope)
-
-    def stays(self, scope: str, why: str) -> None:
-        """Nobody brings what these lack."""
-        self._stays |= dict.fromkeys(finishing(self._life.graph.topology, scope), why)
+    def spoken_for(self, scope: str, why: str | None) -> None:
+        """None: another pipeline of this driver brings what these lack, and speaks for them; else ``why`` none does."""
+        own = finishing(self._life.graph.topology, scope)
+        if why is None:
+            self._apart |= own
+        else:
+            self._stays |= dict.fromkeys(own, why)
 
     # ---------------------------------------------------------------- leaving
 
@@ -107,10 +106,10 @@ class LeftOut:
             self._tell(run.vertex)
         if life.failure is self._failed.get(vertex):
             life.failure = None  # the others have none
-        coordinator = life.coordinator
-        if life.state is TableState.RETRYING and coordinator is not None and not coordinator.recovery.under_way:
-            life.change(TableState.COMMITTING if coordinator.shared.kept else TableState.RUNNING)
-        flow_control.go_on(life)  # whoever waited for room in front of it
+        view = life.view
+        if life.state is TableState.RETRYING and view is not None and not view.restarting:
+            life.shown.change(TableState.COMMITTING if view.final_durable else TableState.RUNNING)
+        life.go_on()  # whoever waited for room in front of it
 
     def _tell(self, vertex: Vertex) -> None:
         life, targets = self._life, tuple(dict.fromkeys(node.shown for node in vertex.sinks))
@@ -120,9 +119,9 @@ class LeftOut:
 
     def _remember(self) -> None:
         """The record that it stands at is the newest, or the one that is on its way to the store."""
-        coordinator = self._life.coordinator
-        assert coordinator is not None, "nobody else leaves anybody out"
-        for record in (coordinator.shared.newest, coordinator.shared.storing):
+        view = self._life.view
+        assert view is not None, "only a coordinator leaves a sink out"
+        for record in (view.newest, view.storing):
             if record is not None:
                 self._records[record.checkpoint] = record
 
@@ -156,10 +155,10 @@ class LeftOut:
     @property
     def _refused_commits(self) -> dict[str, tuple[Commit, ...]]:
         """By vertex, what its target refuses to commit, and a record holds: a later driver asks again (CN4)."""
-        coordinator = self._life.coordinator
-        if coordinator is None:
+        view = self._life.view
+        if view is None:
             return {}
-        commits = coordinator.shared.commits
+        commits = view.commits
         return {
             vertex: tuple(one for one in commits.waiting if one.scope == scope)
             for scope in commits.refused
@@ -200,12 +199,12 @@ class LeftOut:
 
     def stand(self, vertex: str) -> Stand:
         """Where a side reader would have to begin for it."""
-        newest, coordinator = self._life.newest, self._life.coordinator
-        if newest is None or coordinator is None:
+        newest, view = self._life.newest, self._life.view
+        if newest is None or view is None:
             return Stand()
         if vertex in self._refused_commits:
             scope = self._life.graph.topology.vertex(vertex).commit_scope
-            return Stand(coordinator.shared.commits.ledgers.get(scope, 0))
+            return Stand(view.commits.ledgers.get(scope, 0))
         return self._stand_in(newest, vertex)
 
     def _stand_in(self, newest: CheckpointRecord, vertex: str) -> Stand:

@@ -21,6 +21,7 @@ from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.view import CoordinatorView
 from seatunnel_py.protocol.failover.decisions import FailurePolicy
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
@@ -30,7 +31,7 @@ from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.driver.pipeline_port import World
 from seatunnel_py.runtime.driver.ports import UnitLost
 from seatunnel_py.runtime.driver.settings import Settings
-from seatunnel_py.runtime.observe.events import JobEvent, Place, TableChanged, TargetSwept, UnitRetried
+from seatunnel_py.runtime.observe.events import JobEvent, TargetSwept
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.background_tasks import Asides
 from seatunnel_py.runtime.pipeline.command_handlers import perform_task
@@ -40,17 +41,18 @@ from seatunnel_py.runtime.pipeline.inflight_units import InFlight, place_of
 from seatunnel_py.runtime.pipeline.isolated_sinks import LeftOut
 from seatunnel_py.runtime.pipeline.restart_report import Restarts
 from seatunnel_py.runtime.pipeline.segment_retention import Segments
+from seatunnel_py.runtime.pipeline.shown_state import ShownState
 from seatunnel_py.runtime.pipeline.split_discovery import Enumerating
 from seatunnel_py.runtime.pipeline.staged_cleanup import Leftovers
 from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
-from seatunnel_py.runtime.resume.pipeline_start import Past, Start, references_of, start
+from seatunnel_py.runtime.resume.pipeline_start import Start, references_of, start
 from seatunnel_py.runtime.storage.journal import dropped_line, graph_line
 from seatunnel_py.runtime.targets import sink_operations
 from seatunnel_py.runtime.targets.sink_operations import Prepared
 from seatunnel_py.runtime.values.chain_builder import JobIdentity, chain_of
+from seatunnel_py.runtime.values.past import Past
 from seatunnel_py.runtime.values.split_progress import deal
 from seatunnel_py.runtime.values.table_counts import Counts
-from seatunnel_py.runtime.values.table_totals import Totals
 from seatunnel_py.runtime.values.topology_builder import Graph
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitId, UnitResult
 
@@ -79,26 +81,22 @@ class PipelineLife:
         self.job = job
         self.bounded = all(vertex.source is None or vertex.source.capabilities.bounded for vertex in pipeline.vertices)
         self.says_ends = any(vertex.query is not None for vertex in pipeline.vertices)
-        self.state = TableState.PENDING
         self.failure: UnitFailure | None = None
-        self.started_at: float | None = None
-        self.ended_at: float | None = None
         self.coordinator: Coordinator | None = None
         self.counts = Counts(pipeline)
-        self.totals = Totals(self)
+        self.begins_with: CheckpointRecord | None = None
         self.references = references_of(pipeline)
         self.world = world
+        self.shown = ShownState(pipeline, world.now, world.tell, lambda: self.good)
         self._claim = claim
         self._past = past
         self.groups = {
             f"{scope}/{number}": group for scope, groups in graph.scopes.items() for number, group in enumerate(groups)
         }
         self.prepared = Prepared({}, {})
-        self._numbering = ""
-        self._numberings: Mapping[Subtask, str] = {}
         self.enumerating = Enumerating(self)
         self.segments = Segments(self)
-        self.completion = Completion(self)
+        self.completion = Completion(loops=any(vertex.retry is not None for vertex in pipeline.vertices))
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out = LeftOut(self)
         self.rest: TableState | None = None
@@ -121,21 +119,18 @@ class PipelineLife:
     def replaces(self, before: PipelineLife) -> None:
         """For people it is the same pipeline."""
         before.replaced = True
-        self.started_at, self.state, self.failures = before.started_at, before.state, before.failures
+        self.shown.replaces(before.shown)
+        self.failures = before.failures
         self.renewing.tries = before.renewing.tries
 
     def begin(self) -> None:
         """It is this pipeline's turn."""
-        self.world.when_begun(self._takes_time)
+        self.world.when_begun(self.shown.started)
         self.world.owns(self.key)
         begin = partial(start, self.pipeline, self.graph.topology, self.groups, self.job, self._past)
         self.aside(
             "prepare", begin, self._is_prepared, self._cannot_begin, late=lambda outcome: self.opened(outcome.prepared)
         )
-
-    def _takes_time(self) -> None:
-        """What it waits for from now on it waits for itself, and not for the engine."""
-        self.started_at = self.started_at or self.now()
 
     def opened(self, prepared: Prepared) -> None:
         """Its sources are open: whatever ends the pipeline closes them."""
@@ -145,7 +140,6 @@ class PipelineLife:
         self.opened(outcome.prepared)
         if outcome.prepared.swept:
             self.tell(TargetSwept(self.id, self.pipeline.name, outcome.prepared.swept, self.now()))
-        self._numbering, self._numberings = outcome.graph[1], outcome.numberings
         coordinator = Coordinator(
             self.graph.topology,
             self.settings.checkpoints(bounded=self.bounded, early=self._shows_nothing_early()),
@@ -159,9 +153,9 @@ class PipelineLife:
             plan=self.plan,
         )
         for vertex in self.pipeline.vertices:
-            self.subtasks |= self._subtasks_of(vertex)
+            self.subtasks |= self._subtasks_of(vertex, outcome)
         self.left_out.begin(outcome.record, self._past)
-        self.totals.begin(outcome.record)
+        self.begins_with = outcome.record
         self.world.when_begun(partial(self._enter, outcome, coordinator))
 
     def _enter(self, outcome: Start, coordinator: Coordinator) -> None:
@@ -186,28 +180,24 @@ class PipelineLife:
             self.enumerating.begin(self.newest)
             self.hear(report.Activated(self.now(), self.job.incarnation))
 
-    def numbering(self, subtask: Subtask) -> str:
-        """What the numbers of its batches are called when this driver begins."""
-        return self._numberings.get(subtask, self._numbering)
-
     def _shows_nothing_early(self) -> bool:
         """Whether checkpoints before the last one change nothing that people see."""
         return all(setup.visible is not Visible.COMMITTED for setup in self.prepared.setups.values())
 
-    def _subtasks_of(self, vertex: Vertex) -> dict[Subtask, SubtaskRun]:
+    def _subtasks_of(self, vertex: Vertex, outcome: Start) -> dict[Subtask, SubtaskRun]:
         topology = self.graph.topology
         own = topology.subtasks([vertex.id])
         hands = deal(self.prepared.rounds.get(vertex.id, ()), len(own))
-        timeout = self.settings.alignment_timeout
+        timeout, names = self.settings.alignment_timeout, outcome.numberings
         return {
-            subtask: SubtaskRun(self, vertex, subtask, Participant(subtask, topology, timeout), hand)
-            for subtask, hand in zip(own, hands, strict=True)
+            one: SubtaskRun(self, vertex, Participant(one, topology, timeout), hand, names.get(one, outcome.graph[1]))
+            for one, hand in zip(own, hands, strict=True)
         }
 
     def _cannot_begin(self, failure: UnitFailure) -> None:
         if self._over is None:
             self.failure = failure
-            self.change(self.failed_state, failure)
+            self.shown.change(self.failed_state, failure)
             self.end(self.leftovers.release)
 
     # ---------------------------------------------------------------- messages
@@ -240,17 +230,34 @@ class PipelineLife:
                     perform_task(self, run, command)
         finally:
             self._delivering = False
-        self.completion.look()
+        if self.completion.holds:
+            takes_part = [run.participant for one, run in self.subtasks.items() if one not in self.left_out]
+            for event in self.completion.due(takes_part):
+                self.hear(event)
 
     # ---------------------------------------------------------------- units
 
+    def go_on(self) -> None:
+        """What subtasks have waited for may be over."""
+        for run in self.subtasks.values():
+            run.begin_if_room()
+
+    def receiver(self, subtask: Subtask) -> Participant | None:
+        """The participant that takes from a channel; None: it is left out."""
+        return None if subtask in self.left_out else self.subtasks[subtask].participant
+
+    @property
+    def commit_lag(self) -> int:
+        """Completed checkpoints that are not committed yet."""
+        return 0 if self.view is None else self.view.commits.lag
+
     def retry(self, run: SubtaskRun, unit: Unit, delay: float, failure: UnitFailure) -> None:
         """Another attempt, after a pause."""
-        self.retrying(str(unit.id), unit.id.attempt, delay, failure, place_of(unit, self.good))
+        self.shown.retrying(str(unit.id), unit.id.attempt, delay, failure, place_of(unit, self.good))
 
         def again() -> None:
             if delay and self.state is TableState.RETRYING:
-                self.change(TableState.RUNNING)
+                self.shown.change(TableState.RUNNING)
             self.units.submit(run, unit)
 
         self.world.after((self.key, unit.id), delay, again)
@@ -277,6 +284,11 @@ class PipelineLife:
         self.close_if_idle()
 
     # ---------------------------------------------------------------- ending
+
+    @property
+    def state(self) -> TableState:
+        """As people see it."""
+        return self.shown.state
 
     @property
     def failed_state(self) -> TableState:
@@ -309,7 +321,7 @@ class PipelineLife:
         if self.coordinator is not None:
             self.hear(report.CancelRequested(self.now()))
             return
-        self.change(self.ending or TableState.STOPPED, self.failure)
+        self.shown.change(self.ending or TableState.STOPPED, self.failure)
         self.end(self.leftovers.release)
 
     def arrived(self, state: TableState) -> None:
@@ -317,9 +329,9 @@ class PipelineLife:
         self.failure, self.rest = None, state
         vertices = sorted(self.left_out.nodes.values())
         if vertices and state is TableState.DONE:
-            self.change(TableState.ISOLATED, self.left_out.cause(vertices[0]))
+            self.shown.change(TableState.ISOLATED, self.left_out.cause(vertices[0]))
         else:
-            self.change(state)
+            self.shown.change(state)
 
     def end(self, close: Callable[[], None]) -> None:
         """Close as soon as nothing of the pipeline is at work."""
@@ -345,14 +357,19 @@ class PipelineLife:
         return self._over is not None
 
     @property
+    def view(self) -> CoordinatorView | None:
+        """What its coordinator shows; None: it has not begun."""
+        return None if self.coordinator is None else self.coordinator.view
+
+    @property
     def topology(self) -> Topology:
         """As it is now: without those who were left out, and with what was found out about determinism."""
-        return self.graph.topology if self.coordinator is None else self.coordinator.shared.topology
+        return self.graph.topology if self.view is None else self.view.topology
 
     @property
     def newest(self) -> CheckpointRecord | None:
         """Its newest completed checkpoint."""
-        return None if self.coordinator is None else self.coordinator.shared.newest
+        return None if self.view is None else self.view.newest
 
     @property
     def good(self) -> int | None:
@@ -362,9 +379,9 @@ class PipelineLife:
     @property
     def resumable(self) -> bool:
         """It has a checkpoint to go on from; checkpoint 0 is one where rows are visible at once."""
-        if self.coordinator is None or self.newest is None or self.newest.kind is not RecordKind.ZERO:
+        if self.view is None or self.newest is None or self.newest.kind is not RecordKind.ZERO:
             return self.newest is not None
-        begun = [node for name in self.coordinator.shared.set_up for node in self.groups[name]]
+        begun = [node for name in sorted(self.view.set_up) for node in self.groups[name]]
         return sink_operations.remembers_at_once(begun, self.prepared.setups)
 
     # ---------------------------------------------------------------- for people
@@ -377,22 +394,3 @@ class PipelineLife:
 
     def tell(self, event: JobEvent) -> None:
         self.world.tell(event)
-
-    def retrying(self, what: str, attempt: int, delay: float, failure: UnitFailure, place: Place | None = None) -> None:
-        """Something will be tried again after a pause."""
-        if delay:
-            self.change(TableState.RETRYING, failure)
-        at, where = self.now(), place or Place(checkpoint=self.good)
-        self.tell(UnitRetried(self.id, self.pipeline.name, what, attempt, delay, failure, at, where))
-
-    def change(self, state: TableState, failure: UnitFailure | None = None) -> None:
-        if self.state is state and not failure:
-            return
-        self.state = state
-        if state.ended:
-            self.ended_at = self.now()
-        self.tell_state(failure)
-
-    def tell_state(self, failure: UnitFailure | None) -> None:
-        tables = tuple(map(str, self.pipeline.tables))
-        self.tell(TableChanged(self.id, self.pipeline.name, self.state, self.now(), failure, tables, self.good))

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from seatunnel_py.protocol.coordinator.events import OperationRequested
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Operation
-from seatunnel_py.runtime.pipeline import flow_control
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.values.segment_names import batches_of, named_in, named_in_record
 from seatunnel_py.work import segments as files
@@ -64,10 +63,10 @@ class Segments:
         """A record is durable; some may have left the store."""
         if not self._life.graph.topology.edges:
             return  # it names none, and looking through it would cost every checkpoint of every table
-        coordinator = self._life.coordinator
-        assert coordinator is not None, "a checkpoint without a coordinator"
+        view = self._life.view
+        assert view is not None, "a checkpoint without a coordinator"
         self._of_records[record.checkpoint] = frozenset(named_in_record(record))
-        for gone in self._of_records.keys() - coordinator.checkpoints.completed.keys():
+        for gone in self._of_records.keys() - view.completed:
             del self._of_records[gone]
         self.look()
 
@@ -80,7 +79,7 @@ class Segments:
         """As much as can be; paused sources look again after a while."""
         self.look()
         self._ask_for_checkpoint()
-        self._life.after(("exchange",), PAUSE_SECONDS, partial(flow_control.go_on, self._life))
+        self._life.after(("exchange",), PAUSE_SECONDS, self._life.go_on)
 
     def look(self) -> None:
         """Remove what was needless at the last look too."""
@@ -96,26 +95,26 @@ class Segments:
             self._life.world.aside(partial(files.remove, gone), lambda _: None, lambda _: None)  # swept at the end
 
     def _needed(self) -> Set[str]:
-        life, coordinator = self._life, self._life.coordinator
+        life, view = self._life, self._life.view
         needed = set[str]().union(*self._of_records.values())
         for subtask, run in life.subtasks.items():
             for plain in run.participant.holds() if subtask not in life.left_out else ():
                 needed.update(named_in(plain))
             for entry in life.world.taken(life.key, subtask):
                 needed.update(named_in(entry.range))
-        if coordinator is not None:
-            for pending in coordinator.checkpoints.pending.values():
-                for snapshot in pending.snapshots.values():
+        if view is not None:
+            for pending in view.pending:
+                for snapshot in pending.snapshots:
                     needed.update(named_in([batches_of(snapshot.channel_state), snapshot.state]))
-            if coordinator.shared.storing is not None:
-                needed.update(named_in_record(coordinator.shared.storing))
+            if view.storing is not None:
+                needed.update(named_in_record(view.storing))
         return needed
 
     def _ask_for_checkpoint(self) -> None:
-        coordinator = self._life.coordinator
-        if coordinator is None or coordinator.shared.settings.interval is None:
+        view = self._life.view
+        if view is None or view.settings.interval is None:
             return  # without an interval nothing may become visible early
-        if not coordinator.checkpoints.requests:
+        if not view.requested:
             self._life.hear(OperationRequested(self._life.now(), Operation()))
 
 

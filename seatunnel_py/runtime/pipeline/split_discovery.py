@@ -94,9 +94,9 @@ class Enumerating:
     def completed(self, record: CheckpointRecord) -> None:
         """A record is durable, and older ones may be on their way out of the store."""
         self._remember(record)
-        coordinator = self._life.coordinator
-        assert coordinator is not None, "a checkpoint without a coordinator"
-        for gone in self._stood.keys() - coordinator.checkpoints.completed.keys():
+        view = self._life.view
+        assert view is not None, "a checkpoint without a coordinator"
+        for gone in self._stood.keys() - view.completed:
             del self._stood[gone]
         if self._stood:
             self._untold |= self._stood[min(self._stood)]
@@ -196,7 +196,7 @@ class Enumerating:
         self._free(vertex)
 
     def _not_told(self, vertex: str, failure: UnitFailure) -> None:
-        self._life.retrying("acknowledge", 1, 0.0, failure)
+        self._life.shown.retrying("acknowledge", 1, 0.0, failure)
         self._free(vertex)
 
     def _heard(self, one: Reported, found: Round | UnitFailure) -> None:
@@ -244,7 +244,7 @@ class Enumerating:
         if failure.kind is not FailureKind.RETRIABLE and vertex not in self._reopen:
             self._life.give_up(failure)
             return
-        self._life.retrying("discover", 1, 0.0, failure)
+        self._life.shown.retrying("discover", 1, 0.0, failure)
         self._look_later(vertex)
         self._free(vertex)
 

@@ -50,7 +50,7 @@ class Leftovers:
 
         def kept(failure: UnitFailure) -> None:
             life.units.strays += pieces
-            life.tell_state(failure)
+            life.shown.tell(failure)
 
         if pieces:
             dropping = partial(sink_operations.drop, self._groups, pieces, life.prepared.setups, life.job)
@@ -130,7 +130,7 @@ class Leftovers:
         over = partial(self._life.world.ended, self._life.key)
 
         def left_behind(failure: UnitFailure) -> None:
-            self._life.tell_state(failure)
+            self._life.shown.tell(failure)
             over()
 
         self._life.world.aside(task, lambda _: over(), left_behind)

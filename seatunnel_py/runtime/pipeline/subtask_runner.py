@@ -9,7 +9,7 @@ here, the participant hears of the last one only (I7).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from seatunnel_py.api.batch import Position
 from seatunnel_py.api.source import Split
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.protocol.coordinator.events import Progressed
-from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.ids import Channel
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
@@ -26,16 +26,19 @@ from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone, UnitFa
 from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.observe.events import RowsMoved, StateLarge, UnitGivenUp
 from seatunnel_py.runtime.pipeline import error_budget, flow_control
+from seatunnel_py.runtime.pipeline.flow_control import Pause
 from seatunnel_py.runtime.pipeline.inflight_units import place_of
 from seatunnel_py.runtime.pipeline.restart_report import may_restart
 from seatunnel_py.runtime.targets.sink_operations import piece_of, piece_plain
 from seatunnel_py.runtime.values import channel_payload, full_channels
+from seatunnel_py.runtime.values.output_ways import OutputWays
 from seatunnel_py.runtime.values.rate_limit import Grant, ReadLimit
 from seatunnel_py.runtime.values.row_conservation import violation
 from seatunnel_py.runtime.values.row_tallies import Counting, Tally, tally_of
 from seatunnel_py.runtime.values.split_progress import Reading, Took, reading_of, took_of
 from seatunnel_py.runtime.values.state_size import large_state
 from seatunnel_py.runtime.values.subtask_state import State, state_of
+from seatunnel_py.runtime.values.unit_cost import cost_of_slices, cost_of_split
 from seatunnel_py.work.unit import (
     Budget,
     FailureKind,
@@ -51,9 +54,6 @@ from seatunnel_py.work.unit import (
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
 
-ROWS_PER_SECOND_GUESS = 200_000  # what a chain moves on one core; only packing depends on it
-UNIT_SECONDS_MIN = 0.01  # begin, commit and a round trip or two
-UNIT_SECONDS_UNKNOWN = 0.2  # a split without an estimate: several to a pack, but not hundreds
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
 FOR_EVER_SECONDS = 1.0  # at least, between attempts that never end
 IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
@@ -64,11 +64,11 @@ class SubtaskRun:
     which life the numbers of its batches mean other rows than before, if they ever did."""
 
     def __init__(
-        self, line: PipelineLife, vertex: Vertex, subtask: Subtask, participant: Participant, splits: Sequence[Split]
+        self, line: PipelineLife, vertex: Vertex, participant: Participant, splits: Sequence[Split], numbering: str
     ) -> None:
         self.line = line
         self.vertex = vertex
-        self.subtask = subtask
+        self.subtask = subtask = participant.subtask
         self.participant = participant
         self.command: RunUnit | None = None
         self.unit: Unit | None = None
@@ -76,14 +76,14 @@ class SubtaskRun:
         self.idle = False
         self._warned = False
         self.strays: list[SinkPiece] = []
-        self.numbering = line.numbering(subtask)
+        self.numbering = numbering
         self._counting = Counting(vertex)
         self._grant: Grant | None = None
         self.splits: tuple[Split, ...] = ()
         self._by_id: dict[str, Split] = {}
         self._inputs = line.graph.topology.inputs(subtask)
         self.outputs = line.graph.topology.outputs(subtask)
-        self._ways = _ways(subtask, self.outputs)
+        self._ways = OutputWays(subtask, self.outputs, line.graph.channels, vertex.retry)
         self._ordered = line.graph.topology.vertex(vertex.id).determinism is Determinism.DETERMINATE
         source = vertex.source
         self._bounded = source is None or source.capabilities.bounded
@@ -138,12 +138,7 @@ class SubtaskRun:
         """Begin the unit that waits, unless a channel behind it is full, there is nothing to read for now, or a source
         has to wait."""
         command = self.command
-        if (
-            not self.held
-            or command is None
-            or full_channels.full(self.line, self.outputs)
-            or flow_control.must_wait(self)
-        ):
+        if not self.held or command is None or self.full_outputs or self._must_pause():
             return
         self.held = False
         work = self._work(command, state_of(command.state))
@@ -156,6 +151,33 @@ class SubtaskRun:
             self.line.units.submit(self, work)
         else:
             self.line.post(self.subtask, work)
+
+    @property
+    def full_outputs(self) -> tuple[Channel, ...]:
+        """Those of its channels that have no room."""
+        line = self.line
+        capacity = line.settings.channel_capacity
+        return full_channels.full(self.outputs, line.graph.topology.back_edges, line.receiver, capacity)
+
+    @property
+    def pause(self) -> Pause | None:
+        """What keeps it from beginning its next unit; None: nothing, or it is no source."""
+        if self.vertex.source is None:
+            return None
+        line, command = self.line, self.command
+        return flow_control.pause(
+            reads_again=command is not None and command.range is not None,
+            lag=line.commit_lag,
+            max_uncommitted=line.settings.checkpoint.max_uncommitted,
+            exchange_full=bool(self.outputs) and line.segments.full,
+        )
+
+    def _must_pause(self) -> bool:
+        """Whether it has to wait; what can be done to end that is done."""
+        pause = self.pause
+        if pause is Pause.EXCHANGE:
+            self.line.segments.make_room()
+        return pause is not None
 
     def stop(self) -> None:
         """The life is over: what is under way is worth nothing."""
@@ -184,12 +206,12 @@ class SubtaskRun:
             if self.vertex.query is None:
                 return self._done(command, ended, channel_payload.ending(self.outputs))
             slices = tuple(channel_payload.slice_of(one) for one in state.gathered)
-            return Unit(unit, slices=slices, budget=budget, cost_seconds=_cost(slices))
+            return Unit(unit, slices=slices, budget=budget, cost_seconds=cost_of_slices(slices))
         slices = channel_payload.slices_of(command.batch, command.channel)
         if self.vertex.query is not None:
             gathered = (*state.gathered, *map(channel_payload.slice_plain, self._named(slices, command.channel)))
             return self._done(command, replace(state, gathered=gathered))
-        return Unit(unit, slices=slices, budget=budget, cost_seconds=_cost(slices))
+        return Unit(unit, slices=slices, budget=budget, cost_seconds=cost_of_slices(slices))
 
     def _named(self, slices: Sequence[Slice], channel: Channel) -> Sequence[Slice]:
         """A query knows its inputs by the plan's channels."""
@@ -205,7 +227,7 @@ class SubtaskRun:
             budget = self._budget()
             if budget is None:
                 return None
-            return Unit(unit, split, reading.at.get(split.id), (), budget, _cost_of(split, budget))
+            return Unit(unit, split, reading.at.get(split.id), (), budget, cost_of_split(split, budget))
         if not self._bounded:
             return None  # it stays open: there may be more some day
         return self._done(command, state, self._last_words(), ended=True)
@@ -248,7 +270,7 @@ class SubtaskRun:
             self.unit = Unit(unit, split, again.start)
             return replace(result_from_plain(again.result), id=unit)
         if again.rows:
-            cost = _cost_of(split, _UNBOUNDED)
+            cost = cost_of_split(split, _UNBOUNDED)
             return Unit(unit, split, again.start, (), _UNBOUNDED, cost, until=again.end, until_rows=again.rows)
         reading = reading_of(state.reading).after(split, again.end, done=again.done, bounded=self._bounded)
         return self._done(command, replace(state, reading=reading.to_plain()), ended=self._has_read_all(reading))
@@ -296,7 +318,7 @@ class SubtaskRun:
             state = replace(state, gathered=(), ended=state.ended + 1)
             outputs += channel_payload.ending(self.outputs)
         wrong = violation(self.vertex, unit, result, added)
-        wrong = wrong or error_budget.too_many(self.line, self.subtask, tally, ended=ended)
+        wrong = wrong or self._too_many_bad(tally, ended=ended)
         if wrong is not None:
             self.strays += result.pieces
             self.failed(wrong)
@@ -314,6 +336,19 @@ class SubtaskRun:
         self.line.segments.made(result.slices)
         self.line.hear(Progressed(at))
 
+    def _too_many_bad(self, tally: Tally, *, ended: bool) -> UnitFailure | None:
+        """Why the unit must not count; ``tally`` are the sums of this subtask with it."""
+        line, limits = self.line, self.line.settings.errors
+        if limits is None:
+            return None
+        total, read_all = tally, ended or self.vertex.source is None
+        for run in line.subtasks.values():
+            if run is not self:
+                if run.subtask not in line.left_out:
+                    total = total.plus(run.tally(line.newest))
+                read_all = read_all and (run.vertex.source is None or run.participant.units.ended)
+        return error_budget.too_many(limits, total, read_all=read_all)
+
     def _warn_of_state(self, unit: Unit, end: Position | None) -> None:
         assert unit.split is not None, "a source's unit has a split"
         allowed = unit.budget.state_bytes
@@ -328,16 +363,7 @@ class SubtaskRun:
         return tuple(StagedPiece(f"{who}/{number}", piece_plain(one)) for number, one in enumerate(result.pieces))
 
     def _outputs_of(self, result: UnitResult) -> Sequence[tuple[Channel, Any, int, int]]:
-        """What the unit gave to each channel, as one batch."""
-        found, retry = [], self.vertex.retry
-        back = retry.channel if retry is not None else None
-        for way in self._ways:
-            channel = self.line.graph.channels[way.edge]
-            own = [one for one in result.slices if back is None or (one.channel == back.id) == (channel == back)]
-            slices = [one for one in own if one.table == channel.table]
-            if slices:
-                found.append(channel_payload.output(way, slices, ordered=self._ordered, numbering=self.numbering))
-        return found
+        return self._ways.outputs(result.slices, ordered=self._ordered, numbering=self.numbering)
 
     # ---------------------------------------------------------------- attempts
 
@@ -370,20 +396,3 @@ class SubtaskRun:
             return
         self.unit = replace(unit, id=replace(unit.id, attempt=unit.id.attempt + 1))
         line.retry(self, self.unit, delay, failure)
-
-
-def _ways(subtask: Subtask, outputs: Iterable[Channel]) -> tuple[Channel, ...]:
-    """For each edge the one channel that this sender's rows take: so rows of a split stay in order."""
-    by_edge: dict[int, list[Channel]] = {}
-    for channel in outputs:
-        by_edge.setdefault(channel.edge, []).append(channel)
-    return tuple(ways[subtask.index % len(ways)] for ways in by_edge.values())
-
-
-def _cost_of(split: Split, budget: Budget) -> float:
-    cost = UNIT_SECONDS_UNKNOWN if split.rows is None else min(split.rows, budget.rows) / ROWS_PER_SECOND_GUESS
-    return max(UNIT_SECONDS_MIN, cost)
-
-
-def _cost(slices: Sequence[Slice]) -> float:
-    return max(UNIT_SECONDS_MIN, sum(one.rows for one in slices) / ROWS_PER_SECOND_GUESS)

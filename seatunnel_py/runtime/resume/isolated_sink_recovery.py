@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import BEGIN_ANEW, NoWayOn, first_line
@@ -24,37 +24,48 @@ from seatunnel_py.protocol.failover.isolated_recovery import begin_apart, cannot
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.observe.receipt import Stand, stand_text
 from seatunnel_py.runtime.resume.job_claim import Authority
-from seatunnel_py.runtime.resume.pipeline_start import Past
 from seatunnel_py.runtime.targets.sink_operations import once_visible, prepared_of
+from seatunnel_py.runtime.values.past import Past
 from seatunnel_py.work.unit import FailureKind, UnitFailure
-
-if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
 
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
     """The pipeline that finishes a sink, its name in the store, and with what it begins."""
 
+    scope: str
     key: str
     pipeline: Pipeline
     past: Past
 
 
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A sink that no pipeline finishes, and why."""
+
+    scope: str
+    why: str
+
+
 def remainders(
-    life: PipelineLife, past: Past, authority: Authority, of_its_own: Callable[[str, CheckpointRecord], Past]
-) -> Iterator[Remainder]:
-    """What this pipeline has ended without; it is told who speaks for each."""
-    for scope, key in authority.apart.get(life.key, {}).items():
+    ended: str,
+    pipeline: Pipeline,
+    past: Past,
+    authority: Authority,
+    of_its_own: Callable[[str, CheckpointRecord], Past],
+) -> Iterator[Remainder | Unfinished]:
+    """What the pipeline of this key has ended without, sink by sink."""
+    for scope, key in authority.apart.get(ended, {}).items():
         assert past.record is not None, "it has ended, but in no record"
-        begins = remainder(life.pipeline, past.record, past, scope)
+        begins = remainder(pipeline, past.record, past, scope)
         if isinstance(begins, str):
-            life.left_out.stays(scope, begins)
+            yield Unfinished(scope, begins)
             continue
-        life.left_out.finished_apart(scope)
         own = authority.records.get(key)
         rest, anew = begins
-        yield Remainder(key, rest, anew if own is None else replace(of_its_own(key, own), known_bad=anew.known_bad))
+        yield Remainder(
+            scope, key, rest, anew if own is None else replace(of_its_own(key, own), known_bad=anew.known_bad)
+        )
 
 
 def remainder(pipeline: Pipeline, newest: CheckpointRecord, past: Past, scope: str) -> tuple[Pipeline, Past] | str:

@@ -438,6 +438,7 @@ def test_a_source_is_opened_again_when_its_enumerator_is_at_nothing(tmp_path: Pa
     with job:
         assert looking.wait(SECONDS_MAX)
         outside.add("b")
+        wait_until(lambda: len(job.engine.held) == 1)
         [held] = job.engine.held
         lost = UnitFailure(FailureKind.FATAL, "g1 is gone", error_type="seatunnel_py.errors.GenerationLost")
         job.engine._say(held, UnitResult(held, done=False, failure=lost))

@@ -19,7 +19,6 @@ from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.diagnostics import standing_of
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.pipeline import flow_control
 from seatunnel_py.runtime.pipeline.flow_control import Pause
 from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
@@ -72,9 +71,7 @@ class Job:
     def pauses(self) -> bool:
         """Every source waits because of commits, and has nothing under way."""
         sources = [run for run in self.life.subtasks.values() if run.vertex.source is not None]
-        return bool(sources) and all(
-            run.held and run.unit is None and flow_control.why(run) is Pause.COMMITS for run in sources
-        )
+        return bool(sources) and all(run.held and run.unit is None and run.pause is Pause.COMMITS for run in sources)
 
     def wait_until_paused(self) -> None:
         wait_until(lambda: self.on_loop(self.pauses))

@@ -32,9 +32,10 @@ from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.model.topology import Vertex as ProtocolVertex
-from seatunnel_py.runtime.resume.pipeline_start import Past, Start, start
+from seatunnel_py.runtime.resume.pipeline_start import Start, start
 from seatunnel_py.runtime.targets.sink_operations import prepare, prepared_of
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
+from seatunnel_py.runtime.values.past import Past
 from seatunnel_py.runtime.values.topology_builder import graph_of
 
 JOB = JobIdentity("j", "lineage", 2)

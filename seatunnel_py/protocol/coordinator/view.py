@@ -1,0 +1,81 @@
+"""A coordinator as others may see it: one frozen value, between two events.
+
+Rules. (CV1) It is the only way to look into a coordinator: its parts change with every event. (CV2)
+It is made when it is asked for, and holds until the next event.
+
+May not know: who looks, and what for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seatunnel_py.protocol.commit.commit_queue import CommitQueue
+from seatunnel_py.protocol.coordinator.checkpoints import Checkpoints
+from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.pending import PendingCheckpoint
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.failover.recovery import Recovery
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import PipelineState
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class PendingView:
+    """A checkpoint that is under way: ``missing`` have not acknowledged it yet."""
+
+    checkpoint: int
+    started_at: float
+    missing: tuple[Subtask, ...]
+    snapshots: tuple[SubtaskSnapshot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorView:
+    """``newest``: the newest completed record, ``storing``: the one that is with the store; ``next_checkpoint``: the
+    first number that was never used; ``set_up``: units of start effects that are done; ``completed``: numbers of the
+    records in the store; ``requested``: a trigger waits for its turn; ``final_durable``: everything is in a durable
+    record; ``restarting``: a region restarts."""
+
+    state: PipelineState
+    settings: CheckpointSettings
+    topology: Topology
+    newest: CheckpointRecord | None
+    storing: CheckpointRecord | None
+    next_checkpoint: int
+    epochs: Mapping[str, int]
+    set_up: frozenset[str]
+    commits: CommitQueue
+    pending: tuple[PendingView, ...]
+    completed: frozenset[int]
+    requested: bool
+    final_durable: bool
+    restarting: bool
+
+
+def view_of(shared: Shared, checkpoints: Checkpoints, recovery: Recovery) -> CoordinatorView:
+    """The parts of a coordinator as they are now."""
+    return CoordinatorView(
+        shared.state,
+        shared.settings,
+        shared.topology,
+        shared.newest,
+        shared.storing,
+        shared.next_checkpoint,
+        shared.epochs,
+        frozenset(shared.set_up),
+        shared.commits,
+        tuple(map(_pending, checkpoints.pending.values())),
+        frozenset(checkpoints.completed),
+        bool(checkpoints.queue or checkpoints.asked_as),
+        shared.kept,
+        recovery.under_way,
+    )
+
+
+def _pending(one: PendingCheckpoint) -> PendingView:
+    return PendingView(one.checkpoint, one.started_at, one.missing, tuple(one.snapshots.values()))

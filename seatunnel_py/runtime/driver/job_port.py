@@ -1,0 +1,44 @@
+"""What requests of people, and the watch for stalls, need of the loop, as a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.runtime.driver.ports import Engine
+from seatunnel_py.runtime.observe.events import JobEvent
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+
+
+class JobPort(Protocol):
+    """Only ``post`` may be called from another thread."""
+
+    engine: Engine
+    stopped_by: int
+    closed: set[str]
+
+    def now(self) -> float: ...
+
+    def post(self, call: Callable[[], None]) -> None:
+        """Have something called on the loop."""
+
+    def after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
+        """Call later; a second one under the same key takes the place of the first."""
+
+    def tell(self, event: JobEvent) -> None:
+        """For people and logs."""
+
+    def newest(self, pipeline: str) -> CheckpointRecord | None:
+        """Where a pipeline stands, whether it has begun in this driver or not."""
+
+    def unconfirmed(self, pipeline: str) -> tuple[int, ...]:
+        """The checkpoints of a pipeline whose rows are not known to be committed."""
+
+    def cancel_all(self, lives: Iterable[PipelineLife], why: str, *, whole: bool) -> None:
+        """End these at once; ``whole``: they are all there are, and the job ends."""
+
+    def stop_waiting(self, exit_code: int, why: str = ...) -> None:
+        """No pipeline begins any more."""

@@ -1,0 +1,36 @@
+"""What a pipeline has read and written: in total, by all drivers that the job has had, and in this run of it.
+
+Rules. (1) Sums are part of a subtask's state, so that what a record holds is what earlier drivers have done. (2) What
+this run did is the total without that. (3) A pipeline whose record is its last one was done before: this run kept it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.values.table_totals import read_in
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+
+
+def receipts_of(life: PipelineLife, at: float, *, ended: bool = True) -> tuple[TableReceipt, ...]:
+    """What became of each of its source tables, or what it has come to where it has not ``ended``."""
+    state = life.rest or (life.state if life.state.ended or not ended else TableState.STOPPED)
+    tallies = life.left_out.tallies(done=state is TableState.DONE)
+    began = at if life.shown.started_at is None else life.shown.started_at  # one may end before the engine is there
+    kept = life.begins_with is not None and life.begins_with.kind is RecordKind.FINAL and not life.left_out.nodes
+    return life.counts.receipts(
+        tallies,
+        life.failures,
+        state,
+        0.0 if kept else max(0.0, (life.shown.ended_at or at) - began),
+        life.failure,
+        life.left_out.receipts(),
+        life.left_out.nodes_apart,
+        life.prepared.setups,
+        read_in(life.begins_with),
+        kept=kept,
+    )

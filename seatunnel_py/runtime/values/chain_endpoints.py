@@ -1,0 +1,16 @@
+"""The plugins at the ends of a chain: where a unit of it has connections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source
+from seatunnel_py.plan.graph_nodes import SourceNode
+from seatunnel_py.plan.pipelines import Vertex
+
+
+def endpoints(vertex: Vertex) -> Mapping[str, Source | Sink]:
+    """The sources and sinks of a chain, by the names that people know."""
+    sources = {node.step.id: node.source for node in vertex.nodes if isinstance(node, SourceNode)}
+    return {**sources, **{node.shown: node.sink for node in vertex.sinks}}
