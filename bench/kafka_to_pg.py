@@ -95,7 +95,7 @@ def taken(messages: Sequence[Message]) -> int:
 def reader(broker: KafkaServer, rows: int) -> float:
     from seatunnel_connectors.kafka.factory import KafkaSourceFactory
     from seatunnel_py.api import Batch, StepContext
-    from seatunnel_py.api.resources import close_all
+    from seatunnel_py.api.process.resources import close_all
 
     given = {"bootstrap.servers": broker.dsn, "topic": TOPIC, "start_mode": "earliest", "schema": SCHEMA}
     options = KafkaSourceFactory.options.model_validate(given)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
+from seatunnel_py.api.process.failpoints import DIRECTORY_VARIABLE, VARIABLE
 from tests.servers.process_tree import descendants, parent_of_each, words_of
 
 _MAIN = "from seatunnel_py.__main__ import main; main()"

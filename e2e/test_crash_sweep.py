@@ -10,7 +10,7 @@ from e2e.crash_sweep.cases import BY_OTHERS, MOMENTS, Victim, is_moment, long_fo
 from e2e.crash_sweep.judge import Glance, Row, Seen, content, glances, order
 from e2e.crash_sweep.recipes import RECIPES
 from e2e.crash_sweep.report import Damage, Outcome, by_moment, verdict
-from seatunnel_py.api.failpoints import declared
+from seatunnel_py.api.process.failpoints import declared
 from tests.contracts.test_killable import imported
 
 WANTED: list[Row] = [("big", split, seq) for split in (0, 1) for seq in (1, 2, 3)]

@@ -18,7 +18,7 @@ from e2e.damage.stores import JOB, STORES, Held, Store, held_in
 from e2e.damage.things import STORE, Others, Things
 from e2e.support import failing, write_job
 from seatunnel_py import app
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.runtime.storage.home import Home
 
 KILLING = "read_limit.rows_per_second = 2500, unit.rows = 8"

@@ -28,9 +28,7 @@ from seatunnel_py.api.capabilities import (
     TransformCapabilities,
 )
 from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
-from seatunnel_py.api.failpoints import Failpoint, failpoint
 from seatunnel_py.api.job_registry import JobRegistry
-from seatunnel_py.api.lock_waits import lock_timeout
 from seatunnel_py.api.names import NameRules, Naming, TargetPlace
 from seatunnel_py.api.native import (
     NativeForm,
@@ -40,10 +38,12 @@ from seatunnel_py.api.native import (
     NativeSource,
     NativeWriter,
 )
-from seatunnel_py.api.option_rules import at_least_one, at_most_one, exactly_one, required_when, together
 from seatunnel_py.api.options import Options, Secret, option
-from seatunnel_py.api.private_files import make_private_file, private_directory, private_output
-from seatunnel_py.api.resources import borrow
+from seatunnel_py.api.options.rules import at_least_one, at_most_one, exactly_one, required_when, together
+from seatunnel_py.api.process.failpoints import Failpoint, failpoint
+from seatunnel_py.api.process.lock_waits import lock_timeout
+from seatunnel_py.api.process.private_files import make_private_file, private_directory, private_output
+from seatunnel_py.api.process.resources import borrow
 from seatunnel_py.api.schema import (
     Column,
     ConstraintKey,
@@ -56,7 +56,6 @@ from seatunnel_py.api.schema import (
     schema_from_arrow,
 )
 from seatunnel_py.api.shorthand import Shorthand
-from seatunnel_py.api.shown import shown_rows, shown_values
 from seatunnel_py.api.sink import (
     CommitContext,
     Committer,
@@ -77,6 +76,7 @@ from seatunnel_py.api.sink import (
 from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split, TableFailure, TableLeftOut
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.storage import Storage
+from seatunnel_py.api.text.shown import shown_rows, shown_values
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.api.types import (
     Conversion,

@@ -39,12 +39,8 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
 
 from seatunnel_py.api.names import Naming
-from seatunnel_py.api.option_rules import (
-    Rule,
-    refuse_names,
-    refuse_rules,
-)
-from seatunnel_py.api.option_values import SEQUENCES, adapted, alternatives, of_older_spelling
+from seatunnel_py.api.options.rules import Rule, refuse_names, refuse_rules
+from seatunnel_py.api.options.values import SEQUENCES, adapted, alternatives, of_older_spelling
 from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.redaction import redacted_value
 

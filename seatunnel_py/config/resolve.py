@@ -15,8 +15,8 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from seatunnel_py.api.option_values import alternatives
 from seatunnel_py.api.options import JOB_FILE, Options, SinkOptions, SourceOptions, describe, secret_texts
+from seatunnel_py.api.options.values import alternatives
 from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.tree import Node, Place
 from seatunnel_py.config.variables import FILLED, RESERVED, references

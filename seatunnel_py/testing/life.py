@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.batch import Batch, Position
-from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE, failpoint
+from seatunnel_py.api.process.failpoints import DIRECTORY_VARIABLE, VARIABLE, failpoint
 from seatunnel_py.api.schema import Column, PrimaryKey, TablePath, TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Sink, WriteContext, Writer
 from seatunnel_py.api.types import parse_type

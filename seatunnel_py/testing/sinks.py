@@ -12,9 +12,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.api import failpoints
 from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities
 from seatunnel_py.api.factory import SinkFactory, StepContext
+from seatunnel_py.api.process import failpoints
 from seatunnel_py.api.sink import Setup, Sink, Visible
 from seatunnel_py.testing.findings import Broken, Finding, Report, Verdict, tried
 from seatunnel_py.testing.given_options import resolved

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seatunnel_py.api.failpoints import failpoint
+from seatunnel_py.api.process.failpoints import failpoint
 
 BEGAN = failpoint("worker.unit.began", "A worker has a unit; nothing of it is done.")
 HALF = failpoint("worker.unit.half", "Some rows of a unit are with the sink, others are still to come.")

@@ -26,7 +26,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from seatunnel_py.api.batch import Batch, Position
-from seatunnel_py.api.private_files import private_directory, private_output
+from seatunnel_py.api.process.private_files import private_directory, private_output
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.errors import RetriableError
 from seatunnel_py.work.unit import Slice

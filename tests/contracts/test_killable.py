@@ -13,7 +13,7 @@ import pytest
 
 import seatunnel_connectors
 from seatunnel_py.api import Committer, NothingToCommit
-from seatunnel_py.api.failpoints import Failpoint, declared
+from seatunnel_py.api.process.failpoints import Failpoint, declared
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("seatunnel_py", "connectors", "plugins")

@@ -22,7 +22,7 @@ from seatunnel_py.api import (
     option,
     required_when,
 )
-from seatunnel_py.api.option_rules import Rule
+from seatunnel_py.api.options.rules import Rule
 from seatunnel_py.api.text.java_regex import name_pattern
 
 ROWS_PER_UNIT = 500_000

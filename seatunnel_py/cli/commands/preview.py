@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py import app
-from seatunnel_py.api.shown import shown_values, value_text
+from seatunnel_py.api.text.shown import shown_values, value_text
 from seatunnel_py.cli.view.safe_console import safe_console
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.local.preview import StepRows

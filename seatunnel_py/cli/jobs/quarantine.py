@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import quarantine_replay
-from seatunnel_py.api.shown import literal_text, shown_values
+from seatunnel_py.api.text.shown import literal_text, shown_values
 from seatunnel_py.cli.view.numbers import count
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError

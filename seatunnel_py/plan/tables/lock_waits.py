@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from seatunnel_py.api.lock_waits import limited_lock_waits
+from seatunnel_py.api.process.lock_waits import limited_lock_waits
 from seatunnel_py.errors import RetriableError
 
 LOCK_SECONDS = 3.0

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.api.private_files import make_private
+from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.storage.job_directory import JobPlace, how_it_ended, who_drives, write_json
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seatunnel_py.api.private_files import make_private
+from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import FatalError
 from seatunnel_py.runtime.targets import failpoints

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from seatunnel_py.api.private_files import make_private
+from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.nouns import counted

@@ -6,7 +6,7 @@ from it; the crash sweep (``e2e/crash_sweep``) shows it on real servers.
 
 from __future__ import annotations
 
-from seatunnel_py.api.failpoints import Failpoint, failpoint
+from seatunnel_py.api.process.failpoints import Failpoint, failpoint
 from seatunnel_py.protocol.model.records import RecordKind
 
 TAKEN = failpoint("driver.takeover.taken", "The incarnation is taken; nothing has been read.")

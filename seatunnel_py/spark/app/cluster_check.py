@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from seatunnel_py.api.private_files import make_private
+from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import EngineError, first_line
 
 if TYPE_CHECKING:

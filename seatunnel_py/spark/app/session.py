@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api import failpoints
+from seatunnel_py.api.process import failpoints
 from seatunnel_py.errors import EngineError
 from seatunnel_py.spark.app.bundle import shipment
 from seatunnel_py.spark.app.cluster_check import insist, probe

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api.private_files import make_private
+from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.driver.ports import EngineEvent, EngineLost, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.packs.pack_queue import PackQueue

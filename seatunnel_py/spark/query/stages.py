@@ -21,7 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_py.api.private_files import make_private
+from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.spark.plugins.frames import FrameSource
 from seatunnel_py.spark.query.from_spark import Feed
 from seatunnel_py.spark.query.stage import Echo, Stage

@@ -17,8 +17,8 @@ from dataclasses import replace
 
 from seatunnel_py.api.batch import Batch, Element, Position, Rejected
 from seatunnel_py.api.capabilities import Cardinality
-from seatunnel_py.api.shown import shown_rows
 from seatunnel_py.api.sink import WriteContext
+from seatunnel_py.api.text.shown import shown_rows
 from seatunnel_py.errors import BadRows, FatalError
 from seatunnel_py.work.bad_rows import quarantine_file
 from seatunnel_py.work.bad_rows.bisect import Fault, TooManyFaults, conflicts, faults

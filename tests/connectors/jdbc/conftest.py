@@ -11,7 +11,7 @@ import psycopg
 import pymysql
 import pytest
 
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.servers.install import ServerMissing
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer

@@ -25,7 +25,7 @@ from seatunnel_py.api import (
     Writer,
     schema_from_arrow,
 )
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.copying import make_sink
 
 SCHEMA = schema_from_arrow(

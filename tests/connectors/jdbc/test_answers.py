@@ -10,7 +10,7 @@ import pytest
 from seatunnel_connectors.jdbc.factory import JdbcSinkFactory, JdbcSourceFactory
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
 from seatunnel_py.api import PluginError, RetriableError
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 
 

@@ -21,7 +21,7 @@ from seatunnel_py.api import (
     Reached,
     WriteContext,
 )
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.copying import copy_tables, make_sink
 from tests.connectors.jdbc.exactly_once import BEFORE, Target, sqlite_target, target

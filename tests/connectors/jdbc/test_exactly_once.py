@@ -21,7 +21,7 @@ from seatunnel_py.api import (
     RetriableError,
     Visible,
 )
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.exactly_once import BEFORE, NUMBERS, SCHEMA, Target, maria_target, target
 
 __all__ = ["target"]

@@ -8,7 +8,7 @@ from copy import copy
 import pytest
 
 from seatunnel_py.api import FatalError, JobMode
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.exactly_once import BEFORE, NUMBERS, Target, target
 

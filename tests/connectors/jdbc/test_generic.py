@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seatunnel_py.api import FatalError
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_tables, make_source, same_rows

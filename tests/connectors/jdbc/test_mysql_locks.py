@@ -12,7 +12,7 @@ import pymysql
 import pytest
 
 from seatunnel_py.api import Sink
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.conftest import MariadbPlace
 from tests.connectors.jdbc.copying import copy_table, make_sink, make_source
 from tests.connectors.jdbc.exactly_once import maria_target

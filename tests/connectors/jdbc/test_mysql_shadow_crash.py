@@ -12,8 +12,8 @@ import pymysql
 import pytest
 
 from seatunnel_py.api import RetriableError
-from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.failpoints import DIRECTORY_VARIABLE, VARIABLE
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.conftest import MariadbPlace
 from tests.connectors.jdbc.test_mysql_shadow import BEFORE, NEW, SCHEMA, THERE, Run, clean, rows, tables
 from tests.servers.mariadb import MariadbServer

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from seatunnel_py.api import FatalError, Rejected
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.plan.tables.conversions import conversions_of
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.copying import copy_tables, make_source

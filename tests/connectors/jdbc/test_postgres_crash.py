@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.exactly_once import BEFORE, Target
 from tests.connectors.jdbc.test_postgres_together import LEDGER, PIECES, Tables, alone, together

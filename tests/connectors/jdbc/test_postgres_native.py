@@ -15,7 +15,7 @@ import pytest
 
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeReader
 from seatunnel_py.api import FatalError, NativeRefused, Position, RetriableError, SourceTable, Split, WriteContext
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
 from seatunnel_py.work.rows.native_copy import passage_of
 from seatunnel_py.work.run import run_unit

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from seatunnel_py.api import FatalError, NoWayOn, RetriableError, Visible
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.exactly_once import BEFORE, Target
 from tests.servers.postgres import PostgresServer

@@ -20,7 +20,7 @@ from seatunnel_py.api import (
     WriteContext,
     schema_from_arrow,
 )
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.copying import copy_tables, make_sink, make_source, same_rows
 

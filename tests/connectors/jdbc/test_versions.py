@@ -28,7 +28,7 @@ from seatunnel_py.api import (
     WriteContext,
     schema_from_arrow,
 )
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.copying import make_sink
 
 FIELDS = [pa.field("id", pa.int64(), nullable=False), ("s", pa.string()), ("v", pa.int64()), ("at", pa.timestamp("us"))]

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer
 
 from seatunnel_py.api import PluginError
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.kafka.support import CALL_SECONDS, all_rows, row, source
 from tests.servers.kafka import KafkaServer
 

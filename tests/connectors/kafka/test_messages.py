@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.kafka.support import all_rows, read, row, send, source, splits_of
 from tests.connectors.kafka.topics import make_topic
 from tests.servers.kafka import KafkaServer

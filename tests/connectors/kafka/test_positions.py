@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition
 
 from seatunnel_connectors.kafka.source.reader import place_of
 from seatunnel_py.api import Batch, FatalError, Heartbeat, Position, RetriableError
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.kafka.markers import settled
 from tests.connectors.kafka.support import (
     ROW,

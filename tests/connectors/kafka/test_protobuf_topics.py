@@ -11,7 +11,7 @@ import pytest
 
 from seatunnel_connectors.kafka.schemas.protobuf_schema import loaded, message_schema
 from seatunnel_py.api import BadRows, Batch, Column, TablePath, TableSchema, parse_type
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 from tests.connectors.kafka.sink_support import Job, records
 from tests.connectors.kafka.support import all_rows, read, send, source, splits_of
 from tests.connectors.kafka.topics import make_topic

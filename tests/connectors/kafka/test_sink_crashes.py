@@ -14,7 +14,7 @@ import pytest
 
 from seatunnel_connectors.kafka import failpoints
 from seatunnel_py.api import Piece
-from seatunnel_py.api.failpoints import Failpoint
+from seatunnel_py.api.process.failpoints import Failpoint
 from tests.connectors.kafka.sink_support import Job, records, rows, splits, whole
 from tests.servers.kafka import KafkaServer
 

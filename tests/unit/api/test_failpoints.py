@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.api import RetriableError, failpoint, failpoints
-from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
+from seatunnel_py.api import RetriableError, failpoint
+from seatunnel_py.api.process import failpoints
+from seatunnel_py.api.process.failpoints import DIRECTORY_VARIABLE, VARIABLE
 
 POINT = failpoint("example.commit.before", "Nothing has happened.")
 HIT = f"from seatunnel_py.api import failpoint; failpoint({POINT.name!r}, '').hit(); print('went on')"

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import fs
 
 from seatunnel_py.api import make_private_file, private_directory, private_output
-from seatunnel_py.api.private_files import make_private
+from seatunnel_py.api.process.private_files import make_private
 
 
 def mode(path: Path) -> int:

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from seatunnel_py.api import resources
-from seatunnel_py.api.resources import borrow
+from seatunnel_py.api.process import resources
+from seatunnel_py.api.process.resources import borrow
 
 
 class Client:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.api.shown import date_text, shown_values, value_text
+from seatunnel_py.api.text.shown import date_text, shown_values, value_text
 from seatunnel_py.terminal_text import terminal_text
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from seatunnel_py.api.option_rules import at_least_one, at_most_one, exactly_one, required_when, together
 from seatunnel_py.api.options import (
     Options,
     Secret,
@@ -20,6 +19,7 @@ from seatunnel_py.api.options import (
     option,
     secret_texts,
 )
+from seatunnel_py.api.options.rules import at_least_one, at_most_one, exactly_one, required_when, together
 from seatunnel_py.config import loads, resolve_step
 from seatunnel_py.errors import Problem
 

@@ -14,7 +14,7 @@ from seatunnel_connectors.kafka.decode.debezium_values import DecimalForm, Decla
 from seatunnel_connectors.surplus_fields import SurplusFields
 from seatunnel_connectors.table_config import SchemaOptions, table_path
 from seatunnel_py.api import Options, SourceOptions, TablePath, exactly_one, option, required_when
-from seatunnel_py.api.option_rules import Rule
+from seatunnel_py.api.options.rules import Rule
 from seatunnel_py.api.text.java_regex import name_pattern
 
 

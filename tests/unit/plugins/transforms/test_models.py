@@ -17,7 +17,7 @@ from seatunnel_plugins.transforms.models.embedding import EmbeddingFactory
 from seatunnel_plugins.transforms.models.llm import LlmFactory
 from seatunnel_plugins.transforms.models.model_client import filled
 from seatunnel_py.api import Batch, Determinism, FatalError, Rejected, RetriableError
-from seatunnel_py.api.resources import close_all
+from seatunnel_py.api.process.resources import close_all
 
 PEOPLE = table(id="int", name="string")
 GIVEN = [(1, "Jia Fan"), (2, "Eric"), (3, None)]

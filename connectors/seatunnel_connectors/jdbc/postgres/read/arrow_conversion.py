@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_py.api import DataType, ValueMisfitError, convert, from_arrow, shown_values, to_arrow
-from seatunnel_py.api.shown import date_text, moment_text
+from seatunnel_py.api.text.shown import date_text, moment_text
 from seatunnel_py.api.types import NUMBER, decimal
 
 # The driver moves PostgreSQL's epoch (2000) to Unix's, by which 'infinity' and '-infinity' both wrap around to values

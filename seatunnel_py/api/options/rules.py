@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from string import Formatter
 
-from seatunnel_py.api.option_values import folded
+from seatunnel_py.api.options.values import folded
 
 Given = Mapping[str, object]
 
