@@ -40,6 +40,8 @@ from seatunnel_py.api.native import (
 )
 from seatunnel_py.api.options import Options, Secret, option
 from seatunnel_py.api.options.rules import at_least_one, at_most_one, exactly_one, required_when, together
+from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
+from seatunnel_py.api.process import silence
 from seatunnel_py.api.process.failpoints import Failpoint, failpoint
 from seatunnel_py.api.process.lock_waits import lock_timeout
 from seatunnel_py.api.process.private_files import make_private_file, private_directory, private_output
@@ -74,7 +76,6 @@ from seatunnel_py.api.sink import (
     Writer,
 )
 from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split, TableFailure, TableLeftOut
-from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.api.text.shown import shown_rows, shown_values
 from seatunnel_py.api.transform import Transform
@@ -204,6 +205,7 @@ __all__ = [
     "schema_from_arrow",
     "shown_rows",
     "shown_values",
+    "silence",
     "stored_as",
     "terminal_text",
     "to_arrow",

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.job_registry import JobRegistry
+from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.shorthand import Shorthand
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
-from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.transform import Transform
 
 SourceO = TypeVar("SourceO", bound=SourceOptions)

@@ -63,7 +63,7 @@ class Split:
 
 class Reader(ABC):
     """Reads one split at a time, in a worker. Made, used and closed inside one unit: keep nothing open longer;
-    connections come from :func:`seatunnel_py.api.process.resources.borrow`. ``until``, where it is set: this was read before up
+    connections come from ``borrow`` of ``seatunnel_py.api``. ``until``, where it is set: this was read before up
     to there, and an element has to end there again, whatever the source holds by now. Who ignores it is stopped
     there, by the number of rows, where these come in the same order again (``Determinism.DETERMINATE``). ``tolerant``:
     bad rows are looked for; what cannot be decoded is yielded as Rejected where reading can go on behind it, else it

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.options import JOB_FILE
+from seatunnel_py.api.options.step import RuleMatchMode, TransformOptions
 from seatunnel_py.api.schema import TablePath, TableSchema
-from seatunnel_py.api.step_options import RuleMatchMode, TransformOptions
 from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.config.placeholders import Names, expand
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError

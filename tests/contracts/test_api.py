@@ -15,7 +15,7 @@ PrimaryKey Reached Reader ReaderEvent Rejected RetriableError RowKind SchemaChan
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TableLeftOut TablePath
 TableSchema TargetPlace TimeLimitError TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError Verdict Visible WriteContext Writer
 at_least_one at_most_one borrow convert exactly_one failpoint from_arrow lock_timeout make_private_file option parse_type
-private_directory private_output required_when schema_from_arrow shown_rows shown_values
+private_directory private_output required_when schema_from_arrow shown_rows shown_values silence
 stored_as terminal_text to_arrow together
 """.split()
 

@@ -1,0 +1,1 @@
+"""The process that a plugin runs in: connections, files, waiting times and failpoints."""

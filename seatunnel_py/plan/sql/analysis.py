@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.factory import Factory
+from seatunnel_py.api.options.step import TransformOptions
 from seatunnel_py.api.schema import Column, TableSchema
-from seatunnel_py.api.step_options import TransformOptions
 from seatunnel_py.api.types import NUMBER, Conversion, DataType, Kind, decimal, stored_as
 
 if TYPE_CHECKING:
