@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import field_validator
 
-from seatunnel_connectors.table_config import ConstraintKind, SortType, TypeOption
 from seatunnel_py.api import Options, SinkOptions, at_least_one, option, required_when
+from seatunnel_py.formats.schema_option import ConstraintKind, SortType, TypeOption
 
 
 class RowRuleType(StrEnum):

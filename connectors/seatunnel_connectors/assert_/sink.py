@@ -10,7 +10,6 @@ from seatunnel_connectors.assert_.catalog import broken_rules
 from seatunnel_connectors.assert_.counts import Counts
 from seatunnel_connectors.assert_.options import RowRule, RowRuleType, RuleSet
 from seatunnel_connectors.assert_.values import FieldCheck
-from seatunnel_connectors.row_text import row_text, text_of
 from seatunnel_py.api import (
     Batch,
     CommitContext,
@@ -26,6 +25,7 @@ from seatunnel_py.api import (
     failpoint,
     shown_rows,
 )
+from seatunnel_py.formats.row_text import row_text, text_of
 from seatunnel_py.nouns import counted
 
 BEFORE = failpoint("assert.commit.before", "Rows of a commit are not counted.")

@@ -10,11 +10,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.assert_.options import FieldRule, ValueRule, ValueRuleType
-from seatunnel_connectors.json_values import from_json, json_text
-from seatunnel_connectors.row_text import text_of
-from seatunnel_connectors.table_config import check_columns
-from seatunnel_connectors.value_text.decimals import WIDE
 from seatunnel_py.api import Column, DataType, Kind, TableSchema, shown_values, to_arrow
+from seatunnel_py.formats.json.values import from_json, json_text
+from seatunnel_py.formats.row_text import text_of
+from seatunnel_py.formats.schema_option import check_columns
+from seatunnel_py.formats.value_text.decimals import WIDE
 
 if TYPE_CHECKING:
     import pyarrow as pa

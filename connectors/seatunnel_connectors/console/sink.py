@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.console.options import ConsoleOptions
 from seatunnel_connectors.row_text import row_text, type_text
+from seatunnel_connectors.console.factory import ConsoleOptions
 from seatunnel_py.api import (
     Batch,
     CommitContext,
@@ -28,6 +29,7 @@ from seatunnel_py.api import (
     shown_values,
     terminal_text,
 )
+from seatunnel_py.formats.row_text import row_text, type_text
 
 BEFORE = failpoint("console.commit.before", "Rows of a commit are not printed.")
 AFTER = failpoint("console.commit.after", "Rows of a commit are printed; the coordinator has not heard.")

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from seatunnel_connectors.fake.options import FakeGeneration
-from seatunnel_connectors.json_values import from_json
 from seatunnel_py.api import Column, DataType, Kind, to_arrow
+from seatunnel_py.formats.json.values import from_json
 
 LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", dtype=np.uint8)
 FLOAT16_MAX = 65504.0

@@ -21,7 +21,7 @@ class FakeSourceFactory(SourceFactory[FakeOptions]):
 
     def create(self, options: FakeOptions, context: StepContext) -> FakeSource:
         from seatunnel_connectors.fake.source import FakeSource, fake_table
-        from seatunnel_connectors.table_config import check_unique, table_schema
+        from seatunnel_py.formats.schema_option import check_unique, table_schema
 
         outer = generation_of(options)
         described = [(options.declared, outer)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
-from seatunnel_connectors.table_config import DeclaredSchema
 from seatunnel_py.api import Options, SourceOptions, at_most_one, exactly_one, option, required_when
+from seatunnel_py.formats.schema_option import DeclaredSchema
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1

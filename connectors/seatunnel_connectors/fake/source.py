@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.fake.options import FakeGeneration, FakeMode, FakeRow
-from seatunnel_connectors.json_values import from_json
-from seatunnel_connectors.table_config import check_columns
 from seatunnel_py.api import (
     Batch,
     Column,
@@ -33,6 +31,8 @@ from seatunnel_py.api import (
     Split,
     TableSchema,
 )
+from seatunnel_py.formats.json.values import from_json
+from seatunnel_py.formats.schema_option import check_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -90,7 +90,7 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
     def create(self, options: LocalFileSourceOptions, context: StepContext) -> Source:
         from seatunnel_connectors.files.read.source import FileSource, FileTable
         from seatunnel_connectors.files.storage import LocalStorage
-        from seatunnel_connectors.table_config import check_unique, table_path
+        from seatunnel_py.formats.schema_option import check_unique, table_path
 
         tables = tuple(
             FileTable(entry, table_path(entry.declared, options.plugin_output)) for entry in options.table_options()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from seatunnel_connectors.files.write.options import CHANGE_FORMATS, FileWriteOptions, WriteFormat
-from seatunnel_connectors.form_conversions import (
+from seatunnel_py.api import Column, Conversion, TableSchema
+from seatunnel_py.formats.form_conversions import (
     check_depth,
     check_digits,
     check_keys,
@@ -11,8 +12,7 @@ from seatunnel_connectors.form_conversions import (
     orc_conversions,
     text_conversions,
 )
-from seatunnel_connectors.value_text import TextRules
-from seatunnel_py.api import Column, Conversion, TableSchema
+from seatunnel_py.formats.value_text import TextRules
 
 _DELIMITED = (WriteFormat.TEXT, WriteFormat.CSV)
 _CELLS = (WriteFormat.XML, WriteFormat.EXCEL)

@@ -11,7 +11,6 @@ from seatunnel_connectors.kafka.schemas.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
 from seatunnel_connectors.kafka.sink.options import IS_LEDGER, NO_TOPIC, TOPIC, KafkaSinkOptions, Semantics, ValueFormat
 from seatunnel_connectors.kafka.source.options import KafkaSourceOptions, MessageFormat, StartMode
-from seatunnel_connectors.table_config import check_unique
 from seatunnel_py.api import (
     Determinism,
     Guarantee,
@@ -29,6 +28,7 @@ from seatunnel_py.api import (
     StepContext,
     TableSchema,
 )
+from seatunnel_py.formats.schema_option import check_unique
 
 log = logging.getLogger("seatunnel_py.connectors.kafka")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from seatunnel_connectors.form_conversions import check_depth, check_keys, text_conversions
 from seatunnel_connectors.kafka.schemas.protobuf_fields import Link, Shape, links_of
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions, ValueFormat
-from seatunnel_connectors.value_text import TextRules, inner_types
 from seatunnel_py.api import Column, Conversion, Kind, TableSchema
+from seatunnel_py.formats.form_conversions import check_depth, check_keys, text_conversions
+from seatunnel_py.formats.value_text import TextRules, inner_types
 
 _DELIMITED = (ValueFormat.TEXT, ValueFormat.CSV)
 _BINARY = (ValueFormat.AVRO, ValueFormat.PROTOBUF, ValueFormat.NATIVE)

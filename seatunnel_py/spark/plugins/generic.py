@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.table_config import DeclaredSchema, table_path, table_schema
 from seatunnel_py.api import (
     Determinism,
     Guarantee,
@@ -24,6 +23,7 @@ from seatunnel_py.api import (
     TableSchema,
     option,
 )
+from seatunnel_py.formats.schema_option import DeclaredSchema, table_path, table_schema
 from seatunnel_py.plan.sql.analysis import SparkFactory
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.json_text import json_values
-from seatunnel_connectors.value_text import TextRules, leaves, null_mask, spans, text_column, text_values
 from seatunnel_py.api import DataType, Kind, from_arrow, to_arrow
+from seatunnel_py.formats.json.text import json_values
+from seatunnel_py.formats.value_text import TextRules, leaves, null_mask, spans, text_column, text_values
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.value_text.numbers import may_underflow
+from seatunnel_py.formats.value_text.numbers import may_underflow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,8 +12,8 @@ from typing import Any
 from seatunnel_connectors.files.read.document import Document
 from seatunnel_connectors.files.read.options import FileReadOptions
 from seatunnel_connectors.files.read.record_blocks import head_end
-from seatunnel_connectors.value_text.stand_ins import stand_in, unused
 from seatunnel_py.api import FatalError
+from seatunnel_py.formats.value_text.stand_ins import stand_in, unused
 
 _HEADER_LINES_MAX = 1000  # of one header, whose names may hold line breaks
 

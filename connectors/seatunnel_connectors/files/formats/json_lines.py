@@ -15,11 +15,11 @@ from seatunnel_connectors.files.formats.malformed_records import NONE, Framing, 
 from seatunnel_connectors.files.read.document import Document
 from seatunnel_connectors.files.read.options import FileReadOptions
 from seatunnel_connectors.files.read.record_blocks import Block, cut_at, cut_points, is_cuttable
-from seatunnel_connectors.json_columns import json_column
-from seatunnel_connectors.json_direct import DirectJson, is_direct
-from seatunnel_connectors.json_values import CASE_REMEDY, DOCUMENTS, other_case
-from seatunnel_connectors.value_text import MisfitError, TextRules
 from seatunnel_py.api import BadRows, to_arrow
+from seatunnel_py.formats.json.columns import json_column
+from seatunnel_py.formats.json.direct import DirectJson, is_direct
+from seatunnel_py.formats.json.values import CASE_REMEDY, DOCUMENTS, other_case
+from seatunnel_py.formats.value_text import MisfitError, TextRules
 
 if TYPE_CHECKING:
     import pyarrow as pa

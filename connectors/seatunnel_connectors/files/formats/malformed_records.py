@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, batch_of
 from seatunnel_connectors.files.read.document import Document
 from seatunnel_connectors.files.read.record_blocks import Block, Cutter, LineNumbers, block_of, raw_blocks
-from seatunnel_connectors.value_text import MisfitError
 from seatunnel_py.api import BadRows, to_arrow
+from seatunnel_py.formats.value_text import MisfitError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
-from seatunnel_connectors.surplus_fields import SurplusFields
-from seatunnel_connectors.table_config import SchemaOptions
-from seatunnel_connectors.value_text import compile_pattern
 from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when, together
 from seatunnel_py.api.text.java_regex import name_pattern
+from seatunnel_py.formats.schema_option import SchemaOptions
+from seatunnel_py.formats.surplus_fields import SurplusFields
+from seatunnel_py.formats.value_text import compile_pattern
 
 
 class FileFormat(StrEnum):

@@ -25,8 +25,6 @@ from seatunnel_connectors.files.read.scan import (
     partitions_of,
 )
 from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
-from seatunnel_connectors.table_config import check_columns
-from seatunnel_connectors.table_config import table_schema as declared_schema
 from seatunnel_py.api import (
     Batch,
     Column,
@@ -46,6 +44,8 @@ from seatunnel_py.api import (
     TableFailure,
     TablePath,
 )
+from seatunnel_py.formats.schema_option import check_columns
+from seatunnel_py.formats.schema_option import table_schema as declared_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

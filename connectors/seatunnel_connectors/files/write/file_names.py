@@ -14,8 +14,8 @@ from urllib.parse import quote
 from uuid import UUID
 
 from seatunnel_connectors.files.write.options import TRANSACTION, FileWriteOptions
-from seatunnel_connectors.value_text import compile_pattern, format_one
 from seatunnel_py.api import BadRows, FatalError, TablePath
+from seatunnel_py.formats.value_text import compile_pattern, format_one
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """Directory value of a null, as Hive and Spark have it."""

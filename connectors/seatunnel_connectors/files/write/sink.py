@@ -38,6 +38,7 @@ from seatunnel_py.api import (
     WriteContext,
     Writer,
 )
+from seatunnel_py.formats.schema_option import check_columns
 
 COUNTED_MAX = 10_000
 WAYS = (

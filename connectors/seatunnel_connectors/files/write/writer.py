@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from seatunnel_connectors.change_json import paired
 from seatunnel_connectors.files import failpoints
 from seatunnel_connectors.files.formats.writers.base import Counted, FormatWriter, name_ending, writer_for
 from seatunnel_connectors.files.storage import LocalStorage, outside
 from seatunnel_connectors.files.write.file_names import STAGING, UnitNames, partition_directory
 from seatunnel_connectors.files.write.options import CHANGE_FORMATS, FileWriteOptions
-from seatunnel_connectors.value_text import TextRules, text_values
 from seatunnel_py.api import Batch, Column, Piece, Plain, RowKind, TableSchema, WriteContext, Writer
+from seatunnel_py.formats.json.changes import paired
+from seatunnel_py.formats.value_text import TextRules, text_values
 
 if TYPE_CHECKING:
     import pyarrow as pa

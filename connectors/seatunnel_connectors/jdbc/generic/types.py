@@ -12,10 +12,10 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.dialects import mssql, mysql, oracle
 
-from seatunnel_connectors.json_text import json_texts
-from seatunnel_connectors.json_values import json_text
 from seatunnel_py.api import Column, DataType, Kind
 from seatunnel_py.api.types import ANY_DIGITS, INTEGERS, NUMBER, PRECISION_MAX, decimal
+from seatunnel_py.formats.json.text import json_texts
+from seatunnel_py.formats.json.values import json_text
 
 KEY_LENGTH = 255  # of a text without length in a key, which most databases cannot index
 

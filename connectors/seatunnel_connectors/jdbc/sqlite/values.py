@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc import date_ranges
 from seatunnel_connectors.jdbc.sqlite.types import EXACT_DIGITS, affinity
-from seatunnel_connectors.json_text import json_texts
-from seatunnel_connectors.value_text import iso_text
 from seatunnel_py.api import Column, DataType, Kind, ValueMisfitError, convert, to_arrow
 from seatunnel_py.api.types import BIGINT, DOUBLE, INTEGERS, NANOSECONDS, NUMBER, STRING, TEMPORAL
+from seatunnel_py.formats.json.text import json_texts
+from seatunnel_py.formats.value_text import iso_text
 
 EXACT_INTEGER = 1 << 53  # a larger real may stand for another number than the one that was written
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

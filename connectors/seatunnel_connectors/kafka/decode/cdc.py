@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_connectors.json_columns import json_column
 from seatunnel_connectors.kafka.decode.debezium_values import DecimalForm, Declared, fields_of, in_words
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError, Decoded, Decoder, row_type
-from seatunnel_connectors.kafka.decode.json_format import RULES, Documents
-from seatunnel_connectors.value_text import MisfitError, text_column
 from seatunnel_py.api import Column, DataType, Kind, RowKind, TableSchema
+from seatunnel_py.formats.json.columns import json_column
+from seatunnel_py.formats.messages.decoder import BadMessageError, Decoded, Decoder, row_type
+from seatunnel_py.formats.messages.json_format import RULES, Documents
+from seatunnel_py.formats.value_text import MisfitError, text_column
 
 if TYPE_CHECKING:
     import pyarrow as pa

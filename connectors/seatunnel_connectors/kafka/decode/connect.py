@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from seatunnel_connectors.kafka.decode.debezium_values import Declared, fields_of, in_words
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError, row_type
-from seatunnel_connectors.kafka.decode.json_format import Documents, JsonDecoder
 from seatunnel_py.api import Column, Kind, TableSchema
+from seatunnel_py.formats.messages.decoder import BadMessageError, row_type
+from seatunnel_py.formats.messages.json_format import Documents, JsonDecoder
 
 NO_PAYLOAD = "it has no payload; of messages that are the rows themselves value_converter_schema_enabled is false"
 

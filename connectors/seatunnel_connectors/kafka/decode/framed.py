@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError, Decoded, Decoder
 from seatunnel_py.api import TableSchema
+from seatunnel_py.formats.messages.decoder import BadMessageError, Decoded, Decoder
 
 HEADER_BYTES = 5
 _VARINT_BYTES_MAX = 5

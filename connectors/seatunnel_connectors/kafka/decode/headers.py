@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_connectors.kafka.decode.decoder import Decoded, Decoder
 from seatunnel_connectors.kafka.source.records import Headers, Records
 from seatunnel_py.api import TableSchema
+from seatunnel_py.formats.messages.decoder import Decoded, Decoder
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seatunnel_connectors.kafka.schemas.avro_types import record_of
-from seatunnel_connectors.value_text import iso_text, leaves
-from seatunnel_connectors.value_text.moments import days_of
 from seatunnel_py.api import BadRows, Column
+from seatunnel_py.formats.value_text import iso_text, leaves
+from seatunnel_py.formats.value_text.moments import days_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.change_json import enveloped
-from seatunnel_connectors.json_text import json_documents
 from seatunnel_connectors.kafka.client.record_sizes import HEADER, record_sizes
 from seatunnel_connectors.kafka.encode.avro import avro_values
 from seatunnel_connectors.kafka.encode.native import check as check_native
@@ -30,14 +28,15 @@ from seatunnel_connectors.kafka.sink.options import (
     KafkaSinkOptions,
     ValueFormat,
 )
-from seatunnel_connectors.value_text import TextRules, column_text
 from seatunnel_py.api import BadRows, Batch, Column, TableSchema
+from seatunnel_py.formats.json.changes import enveloped
+from seatunnel_py.formats.messages.encode import delimited_messages, json_messages
+from seatunnel_py.formats.value_text import TextRules, column_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _RULES = TextRules()
-_CSV_MARKS = '"\n\r'
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,26 +128,12 @@ class Encoder:
         return avro_values([self._column(name) for name in names], batch.data)
 
     def _documents(self, batch: Batch, names: Sequence[str]) -> Any:
-        columns = [self._column(name) for name in names]
-        arrays = [batch.data.column(name) for name in names]
-        return json_documents(names, [column.dtype for column in columns], arrays, _RULES)
+        return json_messages([self._column(name) for name in names], batch.data)
 
     def _delimited(self, batch: Batch, names: Sequence[str]) -> Any:
-        import pyarrow.compute as pc
-
-        delimiter = self.options.field_delimiter
-        fields = []
-        for name in names:
-            texts = self._texts(batch, name)
-            if self.options.format is ValueFormat.CSV:
-                texts = _quoted(texts, delimiter)
-            elif len(names) > 1 and _is_torn(texts, delimiter):
-                raise BadRows(
-                    f"column {name!r}: a value holds the delimiter {delimiter!r}, which would tear its row",
-                    "choose another field_delimiter, or the format csv, which quotes values",
-                )
-            fields.append(texts)
-        return pc.binary_join_element_wise(*fields, delimiter, null_handling="replace", null_replacement="")
+        quotes = self.options.format is ValueFormat.CSV
+        columns = [self._column(name) for name in names]
+        return delimited_messages(columns, batch.data, self.options.field_delimiter, quotes=quotes)
 
     def _texts(self, batch: Batch, name: str) -> Any:
         return column_text(batch.data.column(name), self._column(name), _RULES)
@@ -192,23 +177,6 @@ class Encoder:
         for index in reversed(range(len(words))):
             chosen = pc.if_else(pc.match_substring(values, words[index]), pa.scalar(index, pa.int32()), chosen)
         return chosen
-
-
-def _is_torn(texts: Any, delimiter: str) -> bool:
-    """Whether a value holds the delimiter, or ends with what would make an earlier one."""
-    import pyarrow.compute as pc
-
-    at = pc.find_substring(pc.binary_join_element_wise(texts, delimiter, ""), delimiter)
-    return bool(pc.any(pc.not_equal(at, pc.binary_length(texts))).as_py())
-
-
-def _quoted(texts: Any, delimiter: str) -> Any:
-    """csv: what holds a delimiter, a quote or a line break stands in quotes."""
-    import pyarrow.compute as pc
-
-    special = "[" + "".join(f"\\x{{{ord(mark):x}}}" for mark in dict.fromkeys(delimiter + _CSV_MARKS)) + "]"
-    inside = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
-    return pc.if_else(pc.match_substring_regex(texts, special), inside, texts)
 
 
 def message_of(options: KafkaSinkOptions) -> MessageSchema | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from seatunnel_connectors.kafka.decode.decoder import Decoded, Decoder
 from seatunnel_connectors.kafka.schemas.avro_types import check_written
 from seatunnel_connectors.kafka.schemas.protobuf_fields import links_of, natural_columns
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema, message_schema
 from seatunnel_connectors.kafka.source.options import MessageFormat, TopicOptions
 from seatunnel_connectors.kafka.source.records import Headers, Records
 from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
+from seatunnel_py.formats.messages.decoder import Decoded, Decoder
 
 _STRING, _BYTES = DataType(Kind.STRING), DataType(Kind.BYTES)
 
@@ -75,7 +75,8 @@ def _of_values(options: TopicOptions, table: TableSchema, message: MessageSchema
 
 
 def _of_bodies(options: TopicOptions, table: TableSchema, message: MessageSchema | None) -> Decoder:
-    from seatunnel_connectors.kafka.decode import cdc, text
+    from seatunnel_connectors.kafka.decode import cdc
+    from seatunnel_py.formats.messages import text
 
     if message is not None:
         from seatunnel_connectors.kafka.decode.protobuf import ProtobufDecoder
@@ -110,7 +111,7 @@ def _of_bodies(options: TopicOptions, table: TableSchema, message: MessageSchema
             from seatunnel_connectors.kafka.decode.connect import ConnectDecoder
 
             return ConnectDecoder(table, options.declared_values)
-    from seatunnel_connectors.kafka.decode.json_format import JsonDecoder
+    from seatunnel_py.formats.messages.json_format import JsonDecoder
 
     return JsonDecoder(table)
 

@@ -15,7 +15,6 @@ from typing import Any, cast
 from seatunnel_connectors.kafka.client.client import Cluster
 from seatunnel_connectors.kafka.client.consumer import Fetched, PartitionConsumer, Place, borrowed
 from seatunnel_connectors.kafka.client.topics import earliest, latest
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError, decode_some, joined
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.source.formats import decoder_of
 from seatunnel_connectors.kafka.source.options import OnBadMessage, StartMode, TopicOptions
@@ -32,6 +31,7 @@ from seatunnel_py.api import (
     Split,
     TableSchema,
 )
+from seatunnel_py.formats.messages.decoder import BadMessageError, decode_some, joined
 
 IDLE_SECONDS = 0.05  # how long one look waits for a first message
 STALL_SECONDS = 30.0  # a bounded split that hears nothing for so long, not even that the log ends, is tried again

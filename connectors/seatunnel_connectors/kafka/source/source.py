@@ -21,7 +21,6 @@ from seatunnel_connectors.kafka.source.formats import check_columns, default_col
 from seatunnel_connectors.kafka.source.options import MessageFormat, StartMode, TopicOptions
 from seatunnel_connectors.kafka.source.reader import KafkaReader, PartitionSplit, place_of
 from seatunnel_connectors.kafka.source.records import Spot
-from seatunnel_connectors.table_config import table_schema
 from seatunnel_py.api import (
     Column,
     DataType,
@@ -37,6 +36,7 @@ from seatunnel_py.api import (
     TablePath,
     TableSchema,
 )
+from seatunnel_py.formats.schema_option import table_schema
 
 AHEAD_KILOBYTES_MIN = 1024
 

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.json_values import from_json
-from seatunnel_connectors.row_text import text_of
-from seatunnel_connectors.table_config import read_type
 from seatunnel_plugins.transforms.columns.json_path_expression import JsonPath, NamedRow, compile_path
 from seatunnel_plugins.transforms.shared.batches import column, distinct, kept, put, with_added
 from seatunnel_plugins.transforms.shared.lenient_json import parse_json
@@ -33,6 +30,9 @@ from seatunnel_py.api import (
     shown_values,
     to_arrow,
 )
+from seatunnel_py.formats.json.values import from_json
+from seatunnel_py.formats.row_text import text_of
+from seatunnel_py.formats.schema_option import read_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

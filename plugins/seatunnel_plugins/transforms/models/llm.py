@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from seatunnel_connectors.json_values import from_json, json_text
 from seatunnel_plugins.transforms.columns.json_path_expression import PathNotFoundError, compile_path
 from seatunnel_plugins.transforms.models.model_client import (
     ModelClient,
@@ -39,6 +38,7 @@ from seatunnel_py.api import (
     parse_type,
     shown_rows,
 )
+from seatunnel_py.formats.json.values import from_json, json_text
 
 ADDRESSES = {
     Provider.OPENAI: "https://api.openai.com/v1/chat/completions",

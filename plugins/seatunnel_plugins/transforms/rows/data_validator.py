@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.json_values import json_text
 from seatunnel_plugins.transforms.rows.validation_rules import Rule, RuleOptions, bound_rule
 from seatunnel_plugins.transforms.shared.batches import column, kept
 from seatunnel_plugins.transforms.shared.texts import json_data
@@ -33,6 +32,7 @@ from seatunnel_py.api import (
     required_when,
     shown_rows,
 )
+from seatunnel_py.formats.json.values import json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

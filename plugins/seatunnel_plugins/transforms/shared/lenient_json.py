@@ -11,7 +11,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from seatunnel_connectors.json_values import members_once
+from seatunnel_py.formats.json.values import members_once
 
 DEPTH_MAX = 200  # of nested objects and arrays; far from the interpreter's own limit
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.row_text import text_of
-from seatunnel_connectors.value_text import decimal_text, iso_text
 from seatunnel_py.api import Column, DataType, Kind, shown_values
+from seatunnel_py.formats.row_text import text_of
+from seatunnel_py.formats.value_text import decimal_text, iso_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

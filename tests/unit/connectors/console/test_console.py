@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_connectors.console.factory import ConsoleSinkFactory
-from seatunnel_connectors.row_text import text_of
 from seatunnel_py.api import (
     Batch,
     Column,
@@ -21,6 +20,7 @@ from seatunnel_py.api import (
     WriteContext,
     parse_type,
 )
+from seatunnel_py.formats.row_text import text_of
 
 TABLE = TableSchema(
     TablePath.parse("db.t"), (Column("id", parse_type("int")), Column("tags", parse_type("map<string, int>")))

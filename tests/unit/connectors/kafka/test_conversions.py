@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from seatunnel_connectors.form_conversions import EMPTY_IS_NULL
 from seatunnel_connectors.kafka.encode.encoder import check_fields, message_of
 from seatunnel_connectors.kafka.forms import conversions
 from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
 from seatunnel_py.api import Column, Conversion, TablePath, TableSchema, parse_type
+from seatunnel_py.formats.form_conversions import EMPTY_IS_NULL
 
 PROTO = """syntax = "proto3";
 message M { string a = 1; optional string b = 2; repeated int32 c = 3; int64 d = 4; }"""

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError, Decoded, Decoder, decode_some, joined
 from seatunnel_connectors.kafka.source.formats import decoder_of, default_columns
 from seatunnel_connectors.kafka.source.options import TopicOptions
-from seatunnel_connectors.table_config import table_schema
 from seatunnel_py.api import RowKind
+from seatunnel_py.formats.messages.decoder import BadMessageError, Decoded, Decoder, decode_some, joined
+from seatunnel_py.formats.schema_option import table_schema
 
 FIELDS = {"id": "bigint", "name": "string", "price": "decimal(10, 2)"}
 

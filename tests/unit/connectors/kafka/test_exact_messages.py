@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError
 from seatunnel_connectors.kafka.encode.encoder import Encoder, check_fields
 from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
 from seatunnel_connectors.kafka.source.formats import decoder_of
@@ -28,6 +27,7 @@ from seatunnel_py.api import (
     parse_type,
     to_arrow,
 )
+from seatunnel_py.formats.messages.decoder import BadMessageError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "value_text"))
 from drawn_values import BYTES, SCALARS, columns, same

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError, decode_some, joined
 from seatunnel_connectors.kafka.decode.protobuf import ProtobufDecoder
 from seatunnel_connectors.kafka.encode.encoder import Encoder, check_fields, message_of
 from seatunnel_connectors.kafka.schemas.protobuf_fields import natural_columns
 from seatunnel_connectors.kafka.schemas.protobuf_schema import loaded, message_schema
 from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
 from seatunnel_py.api import BadRows, Batch, Column, TablePath, TableSchema, parse_type
+from seatunnel_py.formats.messages.decoder import BadMessageError, decode_some, joined
 
 EVERYTHING = """
 syntax = "proto3";

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError, Decoder, decode_some
 from seatunnel_connectors.kafka.schemas.avro_types import check_written
 from seatunnel_connectors.kafka.source.formats import decoder_of, message_of
 from seatunnel_connectors.kafka.source.options import TopicOptions
-from seatunnel_connectors.table_config import table_schema
+from seatunnel_py.formats.messages.decoder import BadMessageError, Decoder, decode_some
+from seatunnel_py.formats.schema_option import table_schema
 
 ORDER = {
     "type": "record",

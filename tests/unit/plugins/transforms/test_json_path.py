@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from transform_cases import applied, make, one, rows, table, values
 
-from seatunnel_connectors.json_values import from_json
 from seatunnel_plugins.transforms.columns.json_path import JsonPathFactory
 from seatunnel_plugins.transforms.columns.json_path_expression import NamedRow, PathNotFoundError, compile_path
 from seatunnel_plugins.transforms.shared.lenient_json import parse_json
 from seatunnel_py.api import Cardinality, FatalError, parse_type
+from seatunnel_py.formats.json.values import from_json
 
 STORE = {
     "store": {

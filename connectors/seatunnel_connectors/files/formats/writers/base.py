@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from seatunnel_connectors.files.lzop import LzopWriter
 from seatunnel_connectors.files.read.options import CompressCodec
 from seatunnel_connectors.files.write.options import CHANGE_FORMATS, STREAM_CODECS, FileWriteOptions, WriteFormat
-from seatunnel_connectors.value_text import TextRules
 from seatunnel_py.api import BadRows, Column, FatalError
+from seatunnel_py.formats.value_text import TextRules
 
 if TYPE_CHECKING:
     import pyarrow as pa

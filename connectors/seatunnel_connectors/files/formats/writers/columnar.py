@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.files.formats.casts import beyond_nanoseconds
 from seatunnel_connectors.files.formats.writers.base import Counted, FormatWriter
 from seatunnel_connectors.files.read.options import CompressCodec
-from seatunnel_connectors.value_text import iso_text, null_mask, spans
 from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, to_arrow
+from seatunnel_py.formats.value_text import iso_text, null_mask, spans
 
 if TYPE_CHECKING:
     import pyarrow as pa

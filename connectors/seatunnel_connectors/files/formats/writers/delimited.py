@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writers.base import TextWriter, joined_rows
 from seatunnel_connectors.files.write.options import QuoteMode
-from seatunnel_connectors.value_text import column_text, holds_any
 from seatunnel_py.api import BadRows, FatalError, Kind
+from seatunnel_py.formats.value_text import column_text, holds_any
 
 if TYPE_CHECKING:
     import pyarrow as pa

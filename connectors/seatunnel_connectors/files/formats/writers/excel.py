@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writers.base import Counted, FormatWriter
 from seatunnel_connectors.files.formats.writers.xml import NO_CHARACTERS, REMEDY
-from seatunnel_connectors.json_text import json_values
-from seatunnel_connectors.value_text import text_values
 from seatunnel_py.api import BadRows, DataType, FatalError, Kind
+from seatunnel_py.formats.json.text import json_values
+from seatunnel_py.formats.value_text import text_values
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.change_json import enveloped
 from seatunnel_connectors.files.formats.writers.base import TextWriter, joined_rows
-from seatunnel_connectors.json_text import json_documents
 from seatunnel_py.api import BadRows
+from seatunnel_py.formats.json.changes import enveloped
+from seatunnel_py.formats.json.text import json_documents
 
 if TYPE_CHECKING:
     import pyarrow as pa

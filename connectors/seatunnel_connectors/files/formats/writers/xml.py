@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.files.formats.cells import byte_text
 from seatunnel_connectors.files.formats.writers.base import FormatWriter, TextWriter, joined_rows
 from seatunnel_connectors.files.write.options import FileWriteOptions
-from seatunnel_connectors.json_text import json_values
-from seatunnel_connectors.value_text import column_text, holds_any
 from seatunnel_py.api import BadRows, Column, Kind
+from seatunnel_py.formats.json.text import json_values
+from seatunnel_py.formats.value_text import column_text, holds_any
 
 if TYPE_CHECKING:
     import pyarrow as pa

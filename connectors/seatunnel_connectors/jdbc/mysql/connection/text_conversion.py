@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.date_ranges import time_text
-from seatunnel_connectors.json_text import json_texts
 from seatunnel_py.api import Column, Kind
+from seatunnel_py.formats.json.text import json_texts
 
 NULL = "\\N"
 

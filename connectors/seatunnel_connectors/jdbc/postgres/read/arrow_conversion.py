@@ -242,7 +242,7 @@ _TEXTS = ("text", "varchar", "bpchar", "citext", "json", "jsonb", "xml")
 
 
 def _as_json(dtype: DataType) -> Convert:
-    from seatunnel_connectors.json_text import json_texts  # few tables need it, and every start would pay
+    from seatunnel_py.formats.json.text import json_texts  # few tables need it, and every start would pay
 
     return lambda array, column: json_texts(array, dtype)
 
@@ -262,7 +262,7 @@ def _as_text(array: pa.Array, name: str) -> pa.Array:
     if t.is_list(array.type):
         return pa.array([None if row is None else _array_text(row) for row in array.to_pylist()], pa.string())
     if t.is_nested(array.type):
-        from seatunnel_connectors.json_text import json_texts
+        from seatunnel_py.formats.json.text import json_texts
 
         return json_texts(array, from_arrow(array.type))
     if t.is_binary(array.type):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.row_text import PLAIN_BELOW, PLAIN_FROM
+from seatunnel_py.formats.row_text import PLAIN_BELOW, PLAIN_FROM
 
 if TYPE_CHECKING:
     import pyarrow as pa

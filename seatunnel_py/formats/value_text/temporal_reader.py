@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.value_text import moments
-from seatunnel_connectors.value_text.patterns import Pattern, compile_pattern
-from seatunnel_connectors.value_text.rules import MisfitError, not_a
 from seatunnel_py.api import DataType, Kind, to_arrow
+from seatunnel_py.formats.value_text import moments
+from seatunnel_py.formats.value_text.patterns import Pattern, compile_pattern
+from seatunnel_py.formats.value_text.rules import MisfitError, not_a
 
 if TYPE_CHECKING:
     import pyarrow as pa

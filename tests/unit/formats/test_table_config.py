@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from seatunnel_connectors.table_config import (
+from seatunnel_py.api import ConstraintType, Options, TablePath, option
+from seatunnel_py.formats.schema_option import (
     DeclaredSchema,
     SchemaOptions,
     check_unique,
     table_path,
     table_schema,
 )
-from seatunnel_py.api import ConstraintType, Options, TablePath, option
 
 
 def read(**values: Any) -> SchemaOptions:

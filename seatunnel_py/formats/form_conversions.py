@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from seatunnel_connectors.value_text import TextRules, depth, inner_types, lost_by
-from seatunnel_connectors.value_text.reader import LEVELS
-from seatunnel_connectors.value_text.writer import LISTS, MAPS
 from seatunnel_py.api import Column, Conversion, DataType, Kind
 from seatunnel_py.api.types import NUMBER, TEMPORAL
+from seatunnel_py.formats.value_text import TextRules, depth, inner_types, lost_by
+from seatunnel_py.formats.value_text.reader import LEVELS
+from seatunnel_py.formats.value_text.writer import LISTS, MAPS
 
 EMPTY_IS_NULL = "null and an empty text are written alike; null_format tells them apart"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.value_text.arrays import null_mask, spans
-from seatunnel_connectors.value_text.decimals import decimal_text
-from seatunnel_connectors.value_text.escapes import SEPARATORS, escape, nothing, one_null
-from seatunnel_connectors.value_text.floats import float_text
-from seatunnel_connectors.value_text.rules import TextRules
-from seatunnel_connectors.value_text.temporal_writer import format_column, iso_text
 from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind
 from seatunnel_py.api.types import TEMPORAL
+from seatunnel_py.formats.value_text.arrays import null_mask, spans
+from seatunnel_py.formats.value_text.decimals import decimal_text
+from seatunnel_py.formats.value_text.escapes import SEPARATORS, escape, nothing, one_null
+from seatunnel_py.formats.value_text.floats import float_text
+from seatunnel_py.formats.value_text.rules import TextRules
+from seatunnel_py.formats.value_text.temporal_writer import format_column, iso_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

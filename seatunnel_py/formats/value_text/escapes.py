@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from seatunnel_connectors.value_text.arrays import holds_any, mended
+from seatunnel_py.formats.value_text.arrays import holds_any, mended
 
 SEPARATORS = ("\x02", "\x03", "\x04", "\x05", "\x06", "\x07", "\x08")
 """Between the values of containers, one for each level of nesting below the field delimiter."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from seatunnel_connectors.json_columns import json_column
-from seatunnel_connectors.json_direct import DirectJson, is_direct
-from seatunnel_connectors.json_values import DOCUMENTS, other_case
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError, Decoded, Decoder
-from seatunnel_connectors.value_text import MisfitError, TextRules
 from seatunnel_py.api import Column, TableSchema
+from seatunnel_py.formats.json.columns import json_column
+from seatunnel_py.formats.json.direct import DirectJson, is_direct
+from seatunnel_py.formats.json.values import DOCUMENTS, other_case
+from seatunnel_py.formats.messages.decoder import BadMessageError, Decoded, Decoder
+from seatunnel_py.formats.value_text import MisfitError, TextRules
 
 RULES = TextRules()
 

@@ -1,6 +1,6 @@
-"""Messages to rows: what every format's decoder does, and what happens to messages that it does not take.
+"""Messages to rows: the base of the decoders, and how the good messages are parted from the bad ones.
 
-A message without a value (a tombstone, or an empty one) is no row, as with the peer, but in native and protobuf.
+A message without a value (a tombstone, or an empty one) is no row, as in SeaTunnel, but in native and protobuf.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_connectors.kafka.source.records import Records
 from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
 
 if TYPE_CHECKING:
@@ -49,9 +48,10 @@ class Decoder(ABC):
     def decode(self, values: Sequence[Any]) -> Decoded:
         """The rows of messages, in order, from what ``values`` gave. Raises BadMessageError for the first bad one."""
 
-    def values(self, records: Records) -> Sequence[Any]:
-        """What the decoder wants of each record; what is empty is no row."""
-        return records.values
+    def values(self, records: Any) -> Sequence[Any]:
+        """The part of each record that the decoder reads, by default its value. An empty one is no row."""
+        found: Sequence[Any] = records.values
+        return found
 
     def batch(self, arrays: Sequence[Any]) -> pa.RecordBatch:
         import pyarrow as pa

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.value_text.arrays import null_mask
-from seatunnel_connectors.value_text.booleans import parse_booleans
-from seatunnel_connectors.value_text.decimals import parse_decimals
-from seatunnel_connectors.value_text.escapes import SEPARATORS, nothing, one_null, unescape
-from seatunnel_connectors.value_text.number_words import check_numbers
-from seatunnel_connectors.value_text.numbers import parse_floats, parse_integers
-from seatunnel_connectors.value_text.rules import MisfitError, TextRules
-from seatunnel_connectors.value_text.temporal_reader import parse_column
-from seatunnel_connectors.value_text.writer import BINARY
 from seatunnel_py.api import DataType, Kind, to_arrow
 from seatunnel_py.api.types import INTEGERS, NUMBER, TEMPORAL
+from seatunnel_py.formats.value_text.arrays import null_mask
+from seatunnel_py.formats.value_text.booleans import parse_booleans
+from seatunnel_py.formats.value_text.decimals import parse_decimals
+from seatunnel_py.formats.value_text.escapes import SEPARATORS, nothing, one_null, unescape
+from seatunnel_py.formats.value_text.number_words import check_numbers
+from seatunnel_py.formats.value_text.numbers import parse_floats, parse_integers
+from seatunnel_py.formats.value_text.rules import MisfitError, TextRules
+from seatunnel_py.formats.value_text.temporal_reader import parse_column
+from seatunnel_py.formats.value_text.writer import BINARY
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.value_text import moments
-from seatunnel_connectors.value_text.patterns import Pattern, Token, compile_pattern, format_one
 from seatunnel_py.api import BadRows
+from seatunnel_py.formats.value_text import moments
+from seatunnel_py.formats.value_text.patterns import Pattern, Token, compile_pattern, format_one
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,10 +7,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.value_text import TextRules, format_column, holds_any, iso_text, null_mask, scalar_text, spans
-from seatunnel_connectors.value_text.writer import BINARY, LISTS, MAPS
 from seatunnel_py.api import DataType, FatalError, Kind
 from seatunnel_py.api.types import NUMBER, TEMPORAL
+from seatunnel_py.formats.value_text import TextRules, format_column, holds_any, iso_text, null_mask, scalar_text, spans
+from seatunnel_py.formats.value_text.writer import BINARY, LISTS, MAPS
 
 if TYPE_CHECKING:
     import pyarrow as pa

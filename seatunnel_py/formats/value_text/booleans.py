@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.value_text.rules import MisfitError, not_a
 from seatunnel_py.api import DataType
+from seatunnel_py.formats.value_text.rules import MisfitError, not_a
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from seatunnel_connectors.value_text import NumberText, moments
-from seatunnel_connectors.value_text.booleans import WORDS
-from seatunnel_connectors.value_text.decimals import exact_decimal
-from seatunnel_connectors.value_text.number_words import plain_number
-from seatunnel_connectors.value_text.numbers import bounded
 from seatunnel_py.api import DataType, Kind
 from seatunnel_py.api.types import NUMBER, NUMBERS
+from seatunnel_py.formats.value_text import NumberText, moments
+from seatunnel_py.formats.value_text.booleans import WORDS
+from seatunnel_py.formats.value_text.decimals import exact_decimal
+from seatunnel_py.formats.value_text.number_words import plain_number
+from seatunnel_py.formats.value_text.numbers import bounded
 
 LIMITS = {
     Kind.TINYINT: 2**7,

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.value_text import MisfitError, TextRules, parse_column
-from seatunnel_connectors.value_text.numbers import may_underflow
 from seatunnel_py.api import Column, DataType, Kind, to_arrow
 from seatunnel_py.api.types import NUMBER, TEMPORAL
+from seatunnel_py.formats.value_text import MisfitError, TextRules, parse_column
+from seatunnel_py.formats.value_text.numbers import may_underflow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.value_text.arrays import holds_letters
-from seatunnel_connectors.value_text.rules import MisfitError, not_a
 from seatunnel_py.api import DataType, to_arrow
+from seatunnel_py.formats.value_text.arrays import holds_letters
+from seatunnel_py.formats.value_text.rules import MisfitError, not_a
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,11 +10,11 @@ from drawn_values import BYTES, SCALARS, Typed, columns, keyed, same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seatunnel_connectors.json_columns import json_column
-from seatunnel_connectors.json_text import json_values
-from seatunnel_connectors.json_values import DOCUMENTS
-from seatunnel_connectors.value_text import MisfitError, TextRules, lost_by, text_column, text_values
 from seatunnel_py.api import BadRows, DataType, Kind, parse_type, to_arrow
+from seatunnel_py.formats.json.columns import json_column
+from seatunnel_py.formats.json.text import json_values
+from seatunnel_py.formats.json.values import DOCUMENTS
+from seatunnel_py.formats.value_text import MisfitError, TextRules, lost_by, text_column, text_values
 
 QUICK = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NULLED = TextRules(null_format="\\N")

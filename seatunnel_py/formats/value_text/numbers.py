@@ -6,8 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.value_text.rules import MisfitError, not_a
 from seatunnel_py.api import DataType, Kind, to_arrow
+from seatunnel_py.formats.value_text.rules import MisfitError, not_a
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_connectors.row_text import text_of
-from seatunnel_connectors.value_text import float_text
 from seatunnel_py.api import DataType, Kind
+from seatunnel_py.formats.row_text import text_of
+from seatunnel_py.formats.value_text import float_text
 
 
 @pytest.mark.parametrize(

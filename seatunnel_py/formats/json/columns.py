@@ -12,13 +12,13 @@ from decimal import localcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.json_values import from_json, other_case
-from seatunnel_connectors.value_text import MisfitError, NumberText, TextRules, parse_column
-from seatunnel_connectors.value_text.decimals import parse_decimals
-from seatunnel_connectors.value_text.number_words import check_numbers
-from seatunnel_connectors.value_text.numbers import parse_floats
 from seatunnel_py.api import DataType, Kind, to_arrow
 from seatunnel_py.api.types import NUMBER, TEMPORAL
+from seatunnel_py.formats.json.values import from_json, other_case
+from seatunnel_py.formats.value_text import MisfitError, NumberText, TextRules, parse_column
+from seatunnel_py.formats.value_text.decimals import parse_decimals
+from seatunnel_py.formats.value_text.number_words import check_numbers
+from seatunnel_py.formats.value_text.numbers import parse_floats
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,10 +11,10 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.kafka.decode.decoder import BadMessageError, Decoded, Decoder
-from seatunnel_connectors.value_text import MisfitError, TextRules, holds_any, text_column
-from seatunnel_connectors.value_text.stand_ins import stand_in
 from seatunnel_py.api import TableSchema
+from seatunnel_py.formats.messages.decoder import BadMessageError, Decoded, Decoder
+from seatunnel_py.formats.value_text import MisfitError, TextRules, holds_any, text_column
+from seatunnel_py.formats.value_text.stand_ins import stand_in
 
 if TYPE_CHECKING:
     import pyarrow as pa

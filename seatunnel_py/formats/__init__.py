@@ -1,0 +1,32 @@
+"""PUBLIC: formats that connectors share. A plugin imports the names listed here, and none of the modules below.
+
+The option ``schema`` with the table that it declares, and a codec for values that hold one row each. Importing
+this package does not load pyarrow.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.formats.messages.codec import MessageCodec, MessageFormat
+from seatunnel_py.formats.schema_option import (
+    DEFAULT_PATH,
+    DeclaredSchema,
+    SchemaOptions,
+    TypeOption,
+    check_columns,
+    check_unique,
+    table_path,
+    table_schema,
+)
+
+__all__ = [
+    "DEFAULT_PATH",
+    "DeclaredSchema",
+    "MessageCodec",
+    "MessageFormat",
+    "SchemaOptions",
+    "TypeOption",
+    "check_columns",
+    "check_unique",
+    "table_path",
+    "table_schema",
+]

@@ -1,0 +1,1 @@
+"""JSON documents to columns and columns to JSON documents, whole columns at a time."""

@@ -1,0 +1,1 @@
+"""Messages to rows and rows to messages: a value holds one row, or a few."""

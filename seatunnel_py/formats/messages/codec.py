@@ -1,0 +1,87 @@
+"""The public codec: values that hold one row each, such as the messages of a queue or the values of a key-value store.
+
+::
+
+    codec = MessageCodec(table, MessageFormat.JSON)
+    yield from codec.decode([b'{"id": 1}', b'{"id": 2}'], end=Position({"at": 2}))
+    for text in codec.encode(batch.data).to_pylist(): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from seatunnel_py.api import Batch, Position, Rejected, TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seatunnel_py.formats.messages.decoder import Decoder
+
+
+class MessageFormat(StrEnum):
+    """How a value holds a row."""
+
+    JSON = "json"
+    TEXT = "text"
+    CSV = "csv"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCodec:
+    """Decodes and encodes the rows of one table. Picklable. ``delimiter`` stands between the fields of text and csv.
+    ``drop_surplus``: fields beyond the columns of the table are left out, else such a value is a bad row."""
+
+    table: TableSchema
+    format: MessageFormat = MessageFormat.JSON
+    delimiter: str = ","
+    drop_surplus: bool = False
+
+    def decode(self, values: Sequence[bytes], *, end: Position | None = None) -> Iterator[Batch | Rejected]:
+        """Yield the rows of these values, in order, and before them the values that cannot be decoded. The last
+        element has the position ``end``. A JSON array is one row for each of its objects."""
+        from seatunnel_py.formats.messages.decoder import BadMessageError, decode_some, joined
+
+        if not values:
+            return
+        decoder = self._decoder()
+        bad: Mapping[int, str] = {}
+        try:
+            decoded = decoder.decode(values)
+        except BadMessageError:
+            good, bad = decode_some(decoder, values)
+            decoded = joined(good, decoder)
+        rows = decoded.data.num_rows
+        if bad:
+            yield self._rejected(values, bad, None if rows else end)
+        if rows or not bad:
+            yield Batch(self.table.path, decoded.data, end=end)
+
+    def encode(self, data: pa.RecordBatch) -> pa.StringArray:
+        """One text for each row, of the columns of the table. Raises BadRows where a value has no such text."""
+        from seatunnel_py.formats.messages.encode import delimited_messages, json_messages
+
+        if self.format is MessageFormat.JSON:
+            return json_messages(self.table.columns, data)
+        quotes = self.format is MessageFormat.CSV
+        return delimited_messages(self.table.columns, data, self.delimiter, quotes=quotes)
+
+    def _decoder(self) -> Decoder:
+        if self.format is MessageFormat.JSON:
+            from seatunnel_py.formats.messages.json_format import JsonDecoder
+
+            return JsonDecoder(self.table)
+        from seatunnel_py.formats.messages.text import CsvDecoder, TextDecoder
+
+        if self.format is MessageFormat.CSV:
+            return CsvDecoder(self.table, self.delimiter, drop=self.drop_surplus)
+        return TextDecoder(self.table, self.delimiter, whole=False, drop=self.drop_surplus)
+
+    def _rejected(self, values: Sequence[bytes], bad: Mapping[int, str], end: Position | None) -> Rejected:
+        import pyarrow as pa
+
+        raw = pa.record_batch([pa.array([values[at] for at in bad], pa.binary())], names=["raw"])
+        return Rejected(self.table.path, raw, tuple(bad.values()), end)
