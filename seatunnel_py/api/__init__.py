@@ -75,7 +75,18 @@ from seatunnel_py.api.sink import (
     WriteContext,
     Writer,
 )
-from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split, TableFailure, TableLeftOut
+from seatunnel_py.api.source import (
+    PLAIN_READ,
+    Enumerator,
+    FixedSplits,
+    ReadContext,
+    Reader,
+    Source,
+    SourceTable,
+    Split,
+    TableFailure,
+    TableLeftOut,
+)
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.api.text.shown import shown_rows, shown_values
 from seatunnel_py.api.transform import Transform
@@ -104,6 +115,7 @@ from seatunnel_py.errors import (
 from seatunnel_py.terminal_text import terminal_text
 
 __all__ = [
+    "PLAIN_READ",
     "BadRows",
     "Batch",
     "Cardinality",
@@ -122,6 +134,7 @@ __all__ = [
     "Enumerator",
     "Failpoint",
     "FatalError",
+    "FixedSplits",
     "GenerationLost",
     "Guarantee",
     "Heartbeat",
@@ -147,6 +160,7 @@ __all__ = [
     "Present",
     "PrimaryKey",
     "Reached",
+    "ReadContext",
     "Reader",
     "ReaderEvent",
     "Rejected",

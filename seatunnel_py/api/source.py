@@ -6,8 +6,9 @@ and for an *Enumerator* that finds the splits; a worker asks it for a *Reader* t
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seatunnel_py.api.batch import Element, Plain, Position
@@ -61,31 +62,65 @@ class Split:
     generation: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadContext:
+    """The wishes of the engine for one reading of a split.
+
+    ``until``: the rows were read before, up to this position, and an element has to end there again, whatever the
+    source holds by now. A reader that ignores it is stopped there by the number of rows, if its rows come in the same
+    order again (``Determinism.DETERMINATE``). ``tolerant``: bad rows are set aside; yield what cannot be decoded as
+    Rejected if reading can go on after it, else raise BadRows. ``with_metadata``: a step may look at the metadata of
+    batches; otherwise batches may come without."""
+
+    until: Position | None = None
+    tolerant: bool = False
+    with_metadata: bool = True
+
+
+PLAIN_READ = ReadContext()
+"""No wishes."""
+
+
 class Reader(ABC):
     """Reads one split at a time, in a worker. Made, used and closed inside one unit: keep nothing open longer;
-    connections come from ``borrow`` of ``seatunnel_py.api``. ``until``, where it is set: this was read before up
-    to there, and an element has to end there again, whatever the source holds by now. Who ignores it is stopped
-    there, by the number of rows, where these come in the same order again (``Determinism.DETERMINATE``). ``tolerant``:
-    bad rows are looked for; what cannot be decoded is yielded as Rejected where reading can go on behind it, else it
-    raises BadRows. ``with_metadata``: a step behind may look at the metadata of batches; else they may come without."""
+    connections come from ``borrow``.
+
+    ``until``, ``tolerant`` and ``with_metadata`` are deprecated: they are set, for one release, on readers whose
+    ``read`` takes no context."""
 
     until: Position | None = None
     tolerant: bool = False
     with_metadata: bool = True
 
     @abstractmethod
-    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         """Yield the split's elements after ``start`` (None: from its beginning), in order, bounded in memory.
 
-        The engine stops taking elements whenever a budget is spent and goes on later, in another process, at the
-        ``end`` of the last batch that it took; an iterator that ends has read the split to its end. Raise
-        RetriableError or FatalError for the outside world's failures, naming table and split. The classic
-        mistake: a batch whose ``end`` lies before rows that an earlier batch held.
+        The engine stops taking elements when a budget is spent and goes on later, in another process, at the ``end``
+        of the last batch that it took; an iterator that ends has read the split to its end. Raise RetriableError or
+        FatalError for the outside world's failures, naming table and split. The classic mistake: a batch whose ``end``
+        lies before rows that an earlier batch held.
         """
 
     def close(self) -> None:
         """Give back what was borrowed. Not guaranteed to be called: a worker may be killed."""
         return
+
+
+def read_with(reader: Reader, split: Split, start: Position | None, context: ReadContext) -> Iterator[Element]:
+    """Call ``read`` with its context. A reader of the release before takes none and finds it in its attributes."""
+    if _takes_context(reader):
+        return reader.read(split, start, context)
+    reader.until, reader.tolerant, reader.with_metadata = context.until, context.tolerant, context.with_metadata
+    return reader.read(split, start)
+
+
+def _takes_context(reader: Reader) -> bool:
+    try:
+        inspect.signature(reader.read).bind("split", "start", "context")
+    except TypeError:
+        return False
+    return True
 
 
 class Enumerator(ABC):
@@ -128,16 +163,16 @@ class Enumerator(ABC):
         return
 
 
-class _Once(Enumerator):
-    """All splits at the first call."""
+class FixedSplits(Enumerator):
+    """All splits at the first call, and no more: the enumerator of a bounded source. ``splits`` may be a function,
+    which is called once, when the splits are asked for."""
 
-    def __init__(self, source: Source, tables: Sequence[SourceTable]) -> None:
-        self._source = source
-        self._tables: Sequence[SourceTable] | None = tables
+    def __init__(self, splits: Iterable[Split] | Callable[[], Iterable[Split]]) -> None:
+        self._splits: Iterable[Split] | Callable[[], Iterable[Split]] = splits
 
     def discover(self) -> Iterable[Split]:
-        tables, self._tables = self._tables, None
-        return () if tables is None else self._source.splits(tables)
+        splits, self._splits = self._splits, ()
+        return splits() if callable(splits) else splits
 
 
 class Source(ABC):
@@ -160,7 +195,7 @@ class Source(ABC):
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         """An enumerator over some of the tables; ``state`` is an earlier ``snapshot()``, or None. By default it gives
         ``splits`` once. A source that finds more while it runs has one of its own."""
-        return _Once(self, tables)
+        return FixedSplits(lambda: self.splits(tables))
 
     @abstractmethod
     def reader(self, table: SourceTable) -> Reader:

@@ -12,7 +12,7 @@ from typing import Any
 from seatunnel_py.api.batch import STATE_BYTES_MAX, Batch, Element, Position
 from seatunnel_py.api.capabilities import Determinism, SourceCapabilities
 from seatunnel_py.api.factory import JobMode, SourceFactory, StepContext
-from seatunnel_py.api.source import Reader, Source, SourceTable, Split, TableFailure
+from seatunnel_py.api.source import PLAIN_READ, Reader, Source, SourceTable, Split, TableFailure, read_with
 from seatunnel_py.api.types import to_arrow
 from seatunnel_py.testing.findings import Broken
 from seatunnel_py.testing.given_options import resolved
@@ -82,7 +82,7 @@ class Reading:
         given = Given(f"read of {type(self.source).__name__}", ())
         positions = Positions(f"read of {type(self.source).__name__}", start)
         try:
-            for element in several(f"read of {type(reader).__name__}", reader.read(split, start)):
+            for element in several(f"read of {type(reader).__name__}", read_with(reader, split, start, PLAIN_READ)):
                 given.element(element)
                 positions.passed(element)
                 self.largest_position = max(self.largest_position, positions.largest)

@@ -16,7 +16,7 @@ from threading import Event, Thread
 from typing import Any
 
 from seatunnel_py.api.batch import Batch, Element, Position
-from seatunnel_py.api.source import Enumerator, Reader, Source, Split
+from seatunnel_py.api.source import Enumerator, ReadContext, Reader, Source, Split, read_with
 from seatunnel_py.testing.findings import Broken
 from seatunnel_py.testing.reading import Reading, SourceTarget, remembered, rows
 from seatunnel_py.work.rows.plugin_checks import Given, several
@@ -55,12 +55,11 @@ class Streaming(Reading):
         if self._restless:
             raise Broken(self._restless)
         reader, split, start = self.opened(split, start)
-        reader.until = until
         given = Given(f"read of {type(self.source).__name__}", ())
         positions = Positions(f"read of {type(self.source).__name__}", start)
         began = with_row = time.monotonic()
         rows_read = 0
-        for element in _heard(reader, split, start):
+        for element in _heard(reader, split, start, ReadContext(until)):
             if element is ENDED:
                 self.ended.add(split.id)
                 return
@@ -137,7 +136,7 @@ class Streaming(Reading):
         return [one for one in enumerator.discover() if one.id not in known] if enumerator.interval else []
 
 
-def _heard(reader: Reader, split: Split, start: Position | None) -> Iterator[Any]:
+def _heard(reader: Reader, split: Split, start: Position | None, context: ReadContext) -> Iterator[Any]:
     """What the reader gives, and at last ``ENDED``."""
     heard: Queue[Any] = Queue(100)
     enough = Event()
@@ -150,7 +149,7 @@ def _heard(reader: Reader, split: Split, start: Position | None) -> Iterator[Any
 
     def read() -> None:
         try:
-            for element in several(f"read of {type(reader).__name__}", reader.read(split, start)):
+            for element in several(f"read of {type(reader).__name__}", read_with(reader, split, start, context)):
                 say(element)
                 if enough.is_set():
                     break

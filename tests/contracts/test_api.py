@@ -9,9 +9,9 @@ from seatunnel_py import api
 
 EXPORTS = """
 BadRows Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType Conversion DataType Detail DetailKind Determinism Effect Element
-Enumerator Failpoint FatalError GenerationLost Guarantee Heartbeat JobMode JobRegistry Kind NameRules Naming NativeForm NativeReader NativeRefused NativeSink NativeSource
-NativeWriter NoWayOn NothingToCommit Options Outcome Piece Plain PluginError Position Present
-PrimaryKey Reached Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand Sink SinkCapabilities SinkCommit SinkFactory
+Enumerator Failpoint FatalError FixedSplits GenerationLost Guarantee Heartbeat JobMode JobRegistry Kind NameRules Naming NativeForm NativeReader NativeRefused NativeSink NativeSource
+NativeWriter NoWayOn NothingToCommit Options PLAIN_READ Outcome Piece Plain PluginError Position Present
+PrimaryKey Reached ReadContext Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TableLeftOut TablePath
 TableSchema TargetPlace TimeLimitError TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError Verdict Visible WriteContext Writer
 at_least_one at_most_one borrow convert exactly_one failpoint from_arrow lock_timeout make_private_file option parse_type

@@ -20,8 +20,8 @@ LOSSY = {
 }
 
 EXCEPTIONS = {
-    ("connectors/seatunnel_py/formats/value_text/decimals.py", ".quantize("): "of a number that has no more digits",
-    ("connectors/seatunnel_py/formats/value_text/temporal_writer.py", "floor_temporal"): "a pattern of the job file",
+    ("seatunnel_py/formats/value_text/decimals.py", ".quantize("): "of a number that has no more digits",
+    ("seatunnel_py/formats/value_text/temporal_writer.py", "floor_temporal"): "a pattern of the job file",
     (
         "connectors/seatunnel_connectors/jdbc/mysql/write/silent_changes.py",
         "pc.round",

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_py.api import (
+    PLAIN_READ,
     Batch,
     Column,
     Effect,
@@ -26,6 +27,7 @@ from seatunnel_py.api import (
     Piece,
     Plain,
     Position,
+    ReadContext,
     Reader,
     Rejected,
     Setup,
@@ -90,7 +92,7 @@ class CountdownReader(Reader):
     def __init__(self, source: Countdown) -> None:
         self._source = source
 
-    def read(self, split: Split, start: Position | None) -> Iterator[Batch]:
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Batch]:
         """Each batch says where to go on behind it, so a unit may stop after any of them."""
         left = start.int("left") if start else self._source.start
         while left:
@@ -149,7 +151,9 @@ class FollowEnumerator(Enumerator):
 
 
 class FollowReader(Reader):
-    def read(self, split: Split, start: Position | None) -> Iterator[Batch | Heartbeat]:
+    def read(
+        self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ
+    ) -> Iterator[Batch | Heartbeat]:
         """Never ends: an iterator that ends has read its split for good."""
         at = start.int("at") if start else 0
         with Path(str(split.payload["file"])).open("rb") as file:

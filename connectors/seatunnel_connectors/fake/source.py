@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.fake.options import FakeGeneration, FakeMode, FakeRow
 from seatunnel_py.api import (
+    PLAIN_READ,
     Batch,
     Column,
     DataType,
@@ -24,6 +25,7 @@ from seatunnel_py.api import (
     Kind,
     Plain,
     Position,
+    ReadContext,
     Reader,
     RowKind,
     Source,
@@ -164,7 +166,7 @@ class FakeReader(Reader):
         self.source = source
         self.fake = fake
 
-    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         at = start.value if start else {}
         offset = _number(at, "offset")
         if not offset and self.source.streaming and _number(split.payload, "turn"):

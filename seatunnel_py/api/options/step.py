@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from pydantic import ModelWrapValidatorHandler, field_validator, model_validator
 
-from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.api.options.model import Options, describe, option
 from seatunnel_py.api.options.values import of_older_spelling
+from seatunnel_py.api.text.java_regex import name_pattern
 
 
 class RuleMatchMode(StrEnum):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_py.api.batch import Batch, Element, Position
-from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
+from seatunnel_py.api.source import PLAIN_READ, Enumerator, ReadContext, Reader, Source, SourceTable, Split
 from seatunnel_py.errors import FatalError
 from seatunnel_py.spark.plugins.arrow_wire import from_wire
 from seatunnel_py.spark.query.stage import ROW_BITS, ROW_MASK, Echo, Stage
@@ -125,5 +125,5 @@ class _FeedReader(Reader):
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
 
-    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         return self._feed.elements()

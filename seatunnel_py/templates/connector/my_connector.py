@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from seatunnel_py.api import (
+    PLAIN_READ,
     Batch,
     Column,
     Determinism,
@@ -18,6 +19,7 @@ from seatunnel_py.api import (
     Guarantee,
     Piece,
     Position,
+    ReadContext,
     Reader,
     Setup,
     Sink,
@@ -74,7 +76,7 @@ class NumbersReader(Reader):
     def __init__(self, rows: int) -> None:
         self._rows = rows
 
-    def read(self, split: Split, start: Position | None) -> Iterator[Batch]:
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Batch]:
         """`end` says where to go on behind a batch: a reader that starts there yields exactly the rows that follow."""
         first = start.int("next") if start else 0
         for at in range(first, self._rows, BATCH_ROWS):

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seatunnel_py.api.batch import Batch, Element, Plain, Position
 from seatunnel_py.api.schema import TableSchema
-from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
+from seatunnel_py.api.source import PLAIN_READ, Enumerator, ReadContext, Reader, Source, SourceTable, Split
 from seatunnel_py.errors import BadRows
 from seatunnel_py.work.bad_rows import quarantine_file
 
@@ -47,7 +47,7 @@ class _Rows(Reader):
     def __init__(self, source: QuarantineSource) -> None:
         self._source = source
 
-    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         done = int(str(start.value["batch"])) if start else 0
         for number, (about, bad) in enumerate(quarantine_file.read(str(split.payload["file"])), start=1):
             mine = about.step == self._source.step and bad.batch.table == self._source.table.path and not bad.raw

@@ -25,7 +25,7 @@ from seatunnel_py.api.batch import (
     TransactionEnd,
 )
 from seatunnel_py.api.sink import Reached, WriteContext, Writer
-from seatunnel_py.api.source import Reader, Split
+from seatunnel_py.api.source import ReadContext, Reader, Split, read_with
 from seatunnel_py.errors import BadRows, FatalError
 from seatunnel_py.nouns import counted
 from seatunnel_py.work import failpoints
@@ -172,11 +172,10 @@ class Flow:
     def _opened_head(self, head: ChainSource, split: Split) -> Opened:
         reader = head.source.reader(head.table)
         made(f"reader of {type(head.source).__name__}", reader, Reader)
-        reader.tolerant = self.tolerant
-        reader.with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
-        reader.until = self.unit.until
+        with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
+        context = ReadContext(self.unit.until, self.tolerant, with_metadata)
         try:
-            elements = several(f"read of {type(reader).__name__}", reader.read(split, self.unit.start))
+            elements = several(f"read of {type(reader).__name__}", read_with(reader, split, self.unit.start, context))
             return Opened(reader, iter(elements))
         except BaseException:
             quietly(reader.close)

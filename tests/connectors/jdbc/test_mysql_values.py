@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from seatunnel_py.api import FatalError, Rejected
+from seatunnel_py.api import FatalError, ReadContext, Rejected
 from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.plan.tables.conversions import conversions_of
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
@@ -152,9 +152,8 @@ def test_rows_without_a_counterpart_are_set_aside_where_the_job_allows_it(maria:
     [table] = source.tables()
     [split] = source.enumerator([table], None).discover()
     reader = source.reader(table)
-    reader.tolerant = True
 
-    *good, rejected = reader.read(split, None)
+    *good, rejected = reader.read(split, None, ReadContext(tolerant=True))
 
     assert [row for one in good for row in one.data["id"].to_pylist()] == [1, 5]  # type: ignore[union-attr]
     assert isinstance(rejected, Rejected) and rejected.end and rejected.end.value == {"after": 5}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.api import FatalError, Rejected
+from seatunnel_py.api import FatalError, ReadContext, Rejected
 from seatunnel_py.plan.tables.conversions import conversions_of, words
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import Copied, copy_tables, make_source
@@ -245,9 +245,8 @@ def test_rows_of_other_values_are_set_aside_where_the_job_allows_it(files: Files
     [table] = source.tables()
     [split] = source.enumerator([table], None).discover()
     reader = source.reader(table)
-    reader.tolerant = True
 
-    *good, rejected = reader.read(split, None)
+    *good, rejected = reader.read(split, None, ReadContext(tolerant=True))
 
     assert [row for one in good for row in one.data["id"].to_pylist()] == [1, 4]  # type: ignore[union-attr]
     assert isinstance(rejected, Rejected) and rejected.end and rejected.end.value == {"after": 5}

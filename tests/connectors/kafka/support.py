@@ -7,10 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Producer
+from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
 
 from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.source.source import KafkaSource
-from seatunnel_py.api import Batch, Heartbeat, JobMode, Position, Rejected, RowKind, Skipped, Split, StepContext
+from seatunnel_py.api import (
+    Batch,
+    Heartbeat,
+    JobMode,
+    Position,
+    ReadContext,
+    Rejected,
+    RowKind,
+    Skipped,
+    Split,
+    StepContext,
+)
 from tests.connectors.kafka.markers import settled
 from tests.connectors.kafka.topics import CALL_SECONDS
 from tests.servers.kafka import KafkaServer
@@ -86,13 +98,12 @@ def read(made: KafkaSource, split: Split, start: Position | None = None, *, unti
     """A split to its end, or, of one without an end, to the first moment at which nothing follows."""
     table = next(table for table in made.tables() if table.schema.path == split.table)
     reader = made.reader(table)
-    reader.until = until
     rows: list[tuple[Any, ...]] = []
     kinds: list[str] = []
     batches: list[Batch] = []
     refused: list[tuple[bytes, str]] = []
     end, silent, skipped = start, 0, 0
-    elements = reader.read(split, start)
+    elements = reader.read(split, start, ReadContext(until))
     for element in elements:
         assert isinstance(element, Batch | Heartbeat | Rejected | Skipped)
         if isinstance(element, Rejected):

@@ -26,6 +26,7 @@ from seatunnel_connectors.files.read.scan import (
 )
 from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
 from seatunnel_py.api import (
+    PLAIN_READ,
     Batch,
     Column,
     DataType,
@@ -36,6 +37,7 @@ from seatunnel_py.api import (
     Plain,
     PluginError,
     Position,
+    ReadContext,
     Reader,
     Rejected,
     Source,
@@ -232,13 +234,13 @@ class FileReader(Reader):
         wanted = tuple(name for name in self.schema.names if name in names)
         return Layout(own, wanted, declared=bool(declared))
 
-    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         document = document_of(self.storage, self.options, split)
         document.check_unchanged()
         part = cast("Mapping[str, Plain]", split.payload["part"])
         generation = document.entry.generation
         reader = reader_for(self.options)
-        reader.tolerant = self.tolerant
+        reader.tolerant = context.tolerant
         before = start
         for data, place in reader.read(document, self.layout, part, start.value if start else None):
             end = Position(place, generation) if place is not None else None
@@ -246,7 +248,7 @@ class FileReader(Reader):
                 yield Rejected(self.schema.path, data.as_rows(), data.reasons, end)
                 continue
             rows = self._with_partitions(document, data)
-            metadata = metadata_of(document, rows.num_rows) if self.with_metadata else {}
+            metadata = metadata_of(document, rows.num_rows) if context.with_metadata else {}
             yield Batch(self.schema.path, rows, end=end, start=before, metadata=metadata)
             before = end
         document.check_unchanged()

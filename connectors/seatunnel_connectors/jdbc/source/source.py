@@ -13,6 +13,7 @@ from seatunnel_connectors.jdbc.source.splits import KeyRange, key_ranges, parts_
 from seatunnel_connectors.jdbc.source.table_request import Partition, requests_of
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
+    PLAIN_READ,
     Element,
     Enumerator,
     FatalError,
@@ -22,6 +23,7 @@ from seatunnel_py.api import (
     NativeSource,
     Plain,
     Position,
+    ReadContext,
     Reader,
     Source,
     SourceTable,
@@ -229,5 +231,5 @@ class JdbcReader(Reader):
         self.address = address
         self.table = table
 
-    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
-        return dialect_of(self.address).read(self.address, self.table, split, start, tolerant=self.tolerant)
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
+        return dialect_of(self.address).read(self.address, self.table, split, start, tolerant=context.tolerant)

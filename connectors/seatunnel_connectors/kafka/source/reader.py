@@ -20,10 +20,12 @@ from seatunnel_connectors.kafka.source.formats import decoder_of
 from seatunnel_connectors.kafka.source.options import OnBadMessage, StartMode, TopicOptions
 from seatunnel_connectors.kafka.source.records import Records, Spot
 from seatunnel_py.api import (
+    PLAIN_READ,
     Batch,
     Element,
     Heartbeat,
     Position,
+    ReadContext,
     Reader,
     Rejected,
     RetriableError,
@@ -73,35 +75,35 @@ class KafkaReader(Reader):
         self.group, self.reset = group, reset
         self.decoder = decoder_of(options, table, message)
 
-    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         part = PartitionSplit.of(split)
         place = Place(part.start, -1, part.topic_id) if start is None else place_of(start)
-        stop = part.end if self.until is None else place_of(self.until).offset
+        stop = part.end if context.until is None else place_of(context.until).offset
         with borrowed(self.cluster, self.group, part.spot, part.ahead) as consumer:
             try:
-                yield from self._elements(consumer, part, self._checked(part, place), stop)
+                yield from self._elements(consumer, part, self._checked(part, place, context), stop, context)
             except GeneratorExit:
                 return  # the budget is spent: the consumer goes back to the pool and reads ahead
 
     def _elements(
-        self, consumer: PartitionConsumer, part: PartitionSplit, place: Place, stop: int | None
+        self, consumer: PartitionConsumer, part: PartitionSplit, place: Place, stop: int | None, context: ReadContext
     ) -> Iterator[Element]:
-        if self.until is not None and place.offset >= place_of(self.until).offset:
-            yield Heartbeat(self.until)
+        if context.until is not None and place.offset >= place_of(context.until).offset:
+            yield Heartbeat(context.until)
             return
         consumer.go_to(place)
-        wanted = self.with_metadata or self.decoder.with_headers
+        wanted = context.with_metadata or self.decoder.with_headers
         while stop is None or place.offset < stop:
             fetched = consumer.fetch(IDLE_SECONDS, metadata=wanted, headers=self.decoder.with_headers)
             if stop is not None and consumer.in_vain > STALL_SECONDS:
                 raise RetriableError(f"{_named(part)}: nothing was heard for {STALL_SECONDS:.0f} s")
             records, place = _before(fetched, stop)
-            end = self.until if self.until is not None and place.offset == stop else position_of(place)
+            end = context.until if context.until is not None and place.offset == stop else position_of(place)
             yield from self._rows(part, records, end)
 
-    def _checked(self, part: PartitionSplit, place: Place) -> Place:
+    def _checked(self, part: PartitionSplit, place: Place, context: ReadContext) -> Place:
         """The place to begin at: where people ask for it, another one when the messages there are gone."""
-        if self.reset is None or self.until is not None:
+        if self.reset is None or context.until is not None:
             return place
         first = earliest(self.cluster, [part.spot])[part.spot]
         if place.offset >= first:

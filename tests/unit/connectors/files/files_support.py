@@ -11,11 +11,13 @@ import pytest
 
 from seatunnel_connectors.files.factory import LocalFileSinkFactory, LocalFileSourceFactory
 from seatunnel_py.api import (
+    PLAIN_READ,
     Batch,
     CommitContext,
     FatalError,
     Piece,
     Position,
+    ReadContext,
     Reader,
     Sink,
     Source,
@@ -55,8 +57,10 @@ def splits_of(made: Source, table: SourceTable) -> list[Split]:
     return list(made.enumerator([table], None).discover())
 
 
-def elements(reader: Reader, split: Split, start: Position | None = None) -> list[Batch]:
-    found = list(reader.read(split, start))
+def elements(
+    reader: Reader, split: Split, start: Position | None = None, context: ReadContext = PLAIN_READ
+) -> list[Batch]:
+    found = list(reader.read(split, start, context))
     assert all(isinstance(item, Batch) for item in found)
     return [item for item in found if isinstance(item, Batch)]
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from seatunnel_connectors.files.formats.casts import cast
 from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, TableSchema, parse_type, to_arrow
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "value_text"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "formats" / "value_text"))
 from drawn_values import BYTES, SCALARS, columns, same
 
 moment = datetime

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_plugins.transforms.columns.metadata import MetadataFactory
-from seatunnel_py.api import StepContext
+from seatunnel_py.api import ReadContext, StepContext
 from tests.unit.connectors.files.files_support import elements, source, splits_of
 
 SCHEMA = {"fields": {"line": "string"}}
@@ -55,8 +55,7 @@ def test_nothing_is_told_where_no_step_looks(tmp_path: Path) -> None:
     made = source(file_format_type="text", schema=SCHEMA, path=str(tmp_path))
     table = made.tables()[0]
     reader = made.reader(table)
-    reader.with_metadata = False
 
-    (batch,) = elements(reader, splits_of(made, table)[0])
+    (batch,) = elements(reader, splits_of(made, table)[0], context=ReadContext(with_metadata=False))
 
     assert batch.metadata == {}

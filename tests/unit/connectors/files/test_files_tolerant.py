@@ -12,7 +12,7 @@ from files_support import source
 
 from seatunnel_connectors.files.formats import excel, xml
 from seatunnel_connectors.files.read import record_blocks
-from seatunnel_py.api import BadRows, Batch, Rejected
+from seatunnel_py.api import BadRows, Batch, ReadContext, Rejected
 
 LINE = b"\n"
 BAD_JSON = {
@@ -59,9 +59,8 @@ def test_bad_records_are_told_apart_from_good_ones(
     (table,) = made.tables()
     (split,) = made.enumerator([table], None).discover()
     reader = made.reader(table)
-    reader.tolerant = True
 
-    elements = list(reader.read(split, None))
+    elements = list(reader.read(split, None, ReadContext(tolerant=True)))
 
     numbers = [n for one in elements if isinstance(one, Batch) for n in one.data.column("n").to_pylist()]
     assert numbers == [n for n in range(60) if n not in bad]
@@ -94,9 +93,13 @@ def test_lines_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (table,) = made.tables()
     (split,) = made.enumerator([table], None).discover()
     reader = made.reader(table)
-    reader.tolerant = True
 
-    reasons = [r for one in reader.read(split, None) if isinstance(one, Rejected) for r in one.reasons]
+    reasons = [
+        r
+        for one in reader.read(split, None, ReadContext(tolerant=True))
+        if isinstance(one, Rejected)
+        for r in one.reasons
+    ]
 
     assert [int(reason.split("line ")[1].split(",")[0]) for reason in reasons] == list(range(1, 3001, 7))
     assert len(counted) == 1
@@ -130,9 +133,8 @@ def test_rows_of_cells_are_told_apart(file_format: str, tmp_path: Path, monkeypa
     reader = made.reader(table)
     with pytest.raises(BadRows, match="column 'n'"):
         list(reader.read(split, None))
-    reader.tolerant = True
 
-    elements = list(reader.read(split, None))
+    elements = list(reader.read(split, None, ReadContext(tolerant=True)))
 
     numbers = [n for one in elements if isinstance(one, Batch) for n in one.data.column("n").to_pylist()]
     assert numbers == [n for n in range(60) if n not in bad]

@@ -29,7 +29,7 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.formats.messages.decoder import BadMessageError
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "value_text"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "formats" / "value_text"))
 from drawn_values import BYTES, SCALARS, columns, same
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
