@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 
@@ -36,12 +36,13 @@ class Cardinality(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceCapabilities:
-    """``independent_tables``: each table has splits of its own, so each gets a pipeline of its own.
+    """``determinism`` has no default, for the guarantee of every path of the source rests on it.
+    ``independent_tables``: each table has splits of its own, so each gets a pipeline of its own.
     ``resident``: units keep their connection and a slot until told to stop."""
 
     bounded: bool = True
     replayable: bool = True
-    determinism: Determinism = Determinism.DETERMINATE
+    determinism: Determinism = field(kw_only=True)
     parallel: bool = True
     independent_tables: bool = True
     resident: bool = False

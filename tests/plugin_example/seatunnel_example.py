@@ -20,6 +20,7 @@ from seatunnel_py.api import (
     PLAIN_READ,
     Batch,
     Column,
+    Determinism,
     Effect,
     Enumerator,
     Guarantee,
@@ -108,7 +109,7 @@ class CountdownFactory(SourceFactory[CountdownOptions]):
     options = CountdownOptions
 
     def capabilities(self, options: CountdownOptions, context: StepContext) -> SourceCapabilities:
-        return SourceCapabilities(parallel=False)
+        return SourceCapabilities(parallel=False, determinism=Determinism.DETERMINATE)
 
     def create(self, options: CountdownOptions, context: StepContext) -> Source:
         return Countdown(options.start, options.batch)
@@ -176,7 +177,7 @@ class FollowFactory(SourceFactory[FollowOptions]):
     options = FollowOptions
 
     def capabilities(self, options: FollowOptions, context: StepContext) -> SourceCapabilities:
-        return SourceCapabilities(bounded=False)
+        return SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE)
 
     def create(self, options: FollowOptions, context: StepContext) -> Source:
         return Follow(options.directory)

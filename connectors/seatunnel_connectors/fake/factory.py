@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seatunnel_connectors.fake.options import FakeGeneration, FakeOptions
-from seatunnel_py.api import JobMode, SourceCapabilities, SourceFactory, StepContext
+from seatunnel_py.api import Determinism, JobMode, SourceCapabilities, SourceFactory, StepContext
 
 if TYPE_CHECKING:
     from seatunnel_connectors.fake.source import FakeSource
@@ -17,7 +17,7 @@ class FakeSourceFactory(SourceFactory[FakeOptions]):
     options = FakeOptions
 
     def capabilities(self, options: FakeOptions, context: StepContext) -> SourceCapabilities:
-        return SourceCapabilities(bounded=context.mode is JobMode.BATCH)
+        return SourceCapabilities(bounded=context.mode is JobMode.BATCH, determinism=Determinism.DETERMINATE)
 
     def create(self, options: FakeOptions, context: StepContext) -> FakeSource:
         from seatunnel_connectors.fake.source import FakeSource, fake_table

@@ -9,6 +9,7 @@ from seatunnel_connectors.files.lzop import LZO_LIBRARY
 from seatunnel_connectors.files.read.options import CompressCodec, LocalFileSourceOptions
 from seatunnel_connectors.files.write.options import LocalFileSinkOptions, WriteFormat
 from seatunnel_py.api import (
+    Determinism,
     Guarantee,
     JobMode,
     Plain,
@@ -85,7 +86,7 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
         return {"files": f"{len(found):,}", "bytes": f"{sum(entry.size for entry in found):,}"}
 
     def capabilities(self, options: LocalFileSourceOptions, context: StepContext) -> SourceCapabilities:
-        return SourceCapabilities()
+        return SourceCapabilities(determinism=Determinism.DETERMINATE)
 
     def create(self, options: LocalFileSourceOptions, context: StepContext) -> Source:
         from seatunnel_connectors.files.read.source import FileSource, FileTable

@@ -10,6 +10,7 @@ from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
 from seatunnel_connectors.jdbc.url import Address, resolve
 from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import (
+    Determinism,
     Guarantee,
     JobMode,
     Plain,
@@ -84,7 +85,7 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
         return _modules(options)
 
     def capabilities(self, options: JdbcSourceOptions, context: StepContext) -> SourceCapabilities:
-        return SourceCapabilities()
+        return SourceCapabilities(determinism=Determinism.DETERMINATE)
 
     def create(self, options: JdbcSourceOptions, context: StepContext) -> Source:
         from seatunnel_connectors.jdbc.dialect import dialect_of

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from seatunnel_py.api.capabilities import SourceCapabilities
+from seatunnel_py.api.capabilities import Determinism, SourceCapabilities
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import SeaTunnelError
@@ -110,7 +110,13 @@ def _head(vertex: Vertex, name: str, files: Sequence[str]) -> Vertex:
         step, rest = first.step, vertex.nodes[1:]
     else:
         step, rest = replace(first.step, id=f"{REPLAYED}{first.step.id}"), vertex.nodes
-    node = SourceNode(f"{REPLAYED}{first.id}", step, source, SourceTable(table), SourceCapabilities())
+    node = SourceNode(
+        f"{REPLAYED}{first.id}",
+        step,
+        source,
+        SourceTable(table),
+        SourceCapabilities(determinism=Determinism.DETERMINATE),
+    )
     if vertex.retry is not None:
         return Vertex(name, (node,), (), _entries(vertex, {vertex.id: name}), vertex.parallelism)
     outputs = tuple(_of(channel, name) for channel in vertex.outputs)

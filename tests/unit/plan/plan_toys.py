@@ -120,7 +120,7 @@ class Graph:
             _step(step, PluginKind.SOURCE),
             source or ToySource(),
             SourceTable(schema(table), rows=10),
-            SourceCapabilities(**capable),
+            SourceCapabilities(**{"determinism": Determinism.DETERMINATE, **capable}),
         )
         self.flow.put(node, ())
         return Stream(node.id, node.table.schema)

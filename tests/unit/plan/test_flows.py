@@ -57,7 +57,7 @@ class KeyedFactory(SourceFactory[SourceOptions]):
     options = SourceOptions
 
     def capabilities(self, options: SourceOptions, context: StepContext) -> SourceCapabilities:
-        return SourceCapabilities()
+        return SourceCapabilities(determinism=Determinism.DETERMINATE)
 
     def create(self, options: SourceOptions, context: StepContext) -> Source:
         return Keyed()

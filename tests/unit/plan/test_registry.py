@@ -12,7 +12,7 @@ import pluggy
 import pytest
 from seatunnel_example import CountdownFactory
 
-from seatunnel_py.api import SourceCapabilities, SourceOptions, option
+from seatunnel_py.api import Determinism, SourceCapabilities, SourceOptions, option
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import JobFileError
 from seatunnel_py.plan.plugins import installed as installed_plugins
@@ -269,7 +269,7 @@ class Undefined(SourceOptions):
         ({"options": dict}, "its `options` have to be a class of SourceOptions, TransformOptions or SinkOptions"),
         ({"options": Undefined}, "its options Undefined cannot be understood"),
         (
-            {"capabilities": lambda self, options: SourceCapabilities()},
+            {"capabilities": lambda self, options: SourceCapabilities(determinism=Determinism.DETERMINATE)},
             "its `capabilities(options)` is called with (options, context)",
         ),
         ({"create": lambda self: None}, "its `create()` is called with (options, context)"),

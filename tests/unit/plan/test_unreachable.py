@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from seatunnel_py.api import (
+    Determinism,
     Enumerator,
     FatalError,
     Plain,
@@ -49,7 +50,7 @@ def failing(plugin: str, error: PluginError) -> PluginEntry:
         options = SourceOptions
 
         def capabilities(self, options: SourceOptions, context: StepContext) -> SourceCapabilities:
-            return SourceCapabilities()
+            return SourceCapabilities(determinism=Determinism.DETERMINATE)
 
         def create(self, options: SourceOptions, context: StepContext) -> Source:
             return Failing(error)

@@ -15,6 +15,7 @@ from seatunnel_py.api import (
     Column,
     CommitContext,
     Committer,
+    Determinism,
     Enumerator,
     Guarantee,
     Piece,
@@ -144,7 +145,13 @@ class _ToyEnumerator(Enumerator):
 
 def source_node(name: str, source: ToySource | None = None, *, parallelism: int = 1) -> SourceNode:
     made = step(f"{name}-in", PluginKind.SOURCE, parallelism)
-    return SourceNode(f"{name}-in", made, source or ToySource(), SourceTable(schema(name)), SourceCapabilities())
+    return SourceNode(
+        f"{name}-in",
+        made,
+        source or ToySource(),
+        SourceTable(schema(name)),
+        SourceCapabilities(determinism=Determinism.DETERMINATE),
+    )
 
 
 def filter_node(name: str, table: str, cardinality: Cardinality = Cardinality.FILTER) -> TransformNode:
@@ -181,7 +188,7 @@ def unbounded(pipeline: Pipeline) -> Pipeline:
     """The same with a source that never ends."""
     head = pipeline.vertices[0]
     assert head.source is not None
-    source = replace(head.source, capabilities=SourceCapabilities(bounded=False))
+    source = replace(head.source, capabilities=SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE))
     return replace(pipeline, vertices=(replace(head, nodes=(source, *head.nodes[1:])), *pipeline.vertices[1:]))
 
 

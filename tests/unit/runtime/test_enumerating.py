@@ -13,6 +13,7 @@ from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driv
 from test_driver_late import SECONDS_MAX, wait_until
 
 from seatunnel_py.api import (
+    Determinism,
     Enumerator,
     FatalError,
     Plain,
@@ -377,7 +378,10 @@ def test_looks_that_found_nothing_read_nothing_when_they_are_repeated(tmp_path: 
 def read_once(pipeline: Pipeline) -> Pipeline:
     head = pipeline.vertices[0]
     assert head.source is not None
-    source = replace(head.source, capabilities=SourceCapabilities(bounded=False, replayable=False))
+    source = replace(
+        head.source,
+        capabilities=SourceCapabilities(bounded=False, replayable=False, determinism=Determinism.DETERMINATE),
+    )
     return replace(pipeline, vertices=(replace(head, nodes=(source, *head.nodes[1:])), *pipeline.vertices[1:]))
 
 
