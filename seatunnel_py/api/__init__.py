@@ -58,6 +58,7 @@ from seatunnel_py.api.schema import (
     schema_from_arrow,
 )
 from seatunnel_py.api.shorthand import Shorthand
+from seatunnel_py.api.simple import SimpleSink, SimpleSource, simple_sink, simple_source, simple_table
 from seatunnel_py.api.sink import (
     CommitContext,
     Committer,
@@ -170,6 +171,8 @@ __all__ = [
     "Secret",
     "Setup",
     "Shorthand",
+    "SimpleSink",
+    "SimpleSource",
     "Sink",
     "SinkCapabilities",
     "SinkCommit",
@@ -220,6 +223,9 @@ __all__ = [
     "shown_rows",
     "shown_values",
     "silence",
+    "simple_sink",
+    "simple_source",
+    "simple_table",
     "stored_as",
     "terminal_text",
     "to_arrow",

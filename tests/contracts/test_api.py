@@ -11,11 +11,11 @@ EXPORTS = """
 BadRows Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType Conversion DataType Detail DetailKind Determinism Effect Element
 Enumerator Failpoint FatalError FixedSplits GenerationLost Guarantee Heartbeat JobMode JobRegistry Kind NameRules Naming NativeForm NativeReader NativeRefused NativeSink NativeSource
 NativeWriter NoWayOn NothingToCommit Options PLAIN_READ Outcome Piece Plain PluginError Position Present
-PrimaryKey Reached ReadContext Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand Sink SinkCapabilities SinkCommit SinkFactory
+PrimaryKey Reached ReadContext Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand SimpleSink SimpleSource Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TableLeftOut TablePath
 TableSchema TargetPlace TimeLimitError TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError Verdict Visible WriteContext Writer
 at_least_one at_most_one borrow convert exactly_one failpoint from_arrow lock_timeout make_private_file option parse_type
-private_directory private_output required_when schema_from_arrow shown_rows shown_values silence
+private_directory private_output required_when schema_from_arrow shown_rows shown_values silence simple_sink simple_source simple_table
 stored_as terminal_text to_arrow together
 """.split()
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
+import pytest
+from seatunnel_append import Append
 from seatunnel_example import DoubleFactory, FollowFactory, LinesFactory
+from seatunnel_functions import squares, unit_files
+from seatunnel_numbers import Numbers
 
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
 from seatunnel_py.testing import (
@@ -17,6 +22,56 @@ from seatunnel_py.testing import (
     check_transform,
     run_job,
 )
+
+
+def test_numbers() -> None:
+    report = check_source(SourceTarget(Numbers(), {"upto": 2500}, lambda: [(n,) for n in range(1, 2501)]))
+
+    assert not report.broken, report.text
+
+
+def test_append(tmp_path: Path) -> None:
+    def fresh(number: int) -> SinkTarget:
+        """A target of its own for each property; the side door reads the file without the plugin."""
+        path = tmp_path / f"{number}.txt"
+
+        def rows() -> list[tuple[object, ...]]:
+            lines = path.read_text().splitlines() if path.exists() else []
+            return [tuple(ast.literal_eval(line).values()) for line in lines]
+
+        return SinkTarget(Append(), {"path": str(path)}, rows)
+
+    report = check_sink(fresh)
+
+    assert not report.broken, report.text
+
+
+def test_functions(tmp_path: Path) -> None:
+    """A function with a decorator is a plugin as a class is."""
+
+    def fresh(number: int) -> SinkTarget:
+        folder = tmp_path / str(number)
+
+        def rows() -> list[tuple[object, ...]]:
+            lines = [line for path in folder.glob("*.txt") for line in path.read_text().splitlines()]
+            return [tuple(ast.literal_eval(line).values()) for line in lines]
+
+        return SinkTarget(unit_files(), {"directory": str(folder)}, rows)
+
+    written = check_sink(fresh)
+    read = check_source(SourceTarget(squares(), {"upto": 5}, lambda: [(n, n * n) for n in range(1, 6)]))
+
+    assert not written.broken, written.text
+    assert not read.broken, read.text
+    assert "idempotent" in written.text
+
+
+@pytest.mark.parametrize(("file", "most"), [("seatunnel_numbers.py", 12), ("seatunnel_append.py", 10)])
+def test_the_smallest_plugins_are_small(file: str, most: int) -> None:
+    """Bar 7: the whole file, with its imports."""
+    lines = [line for line in Path(__file__).with_name(file).read_text().splitlines() if line.strip()]
+
+    assert len(lines) <= most
 
 
 def test_follow(tmp_path: Path) -> None:
@@ -68,3 +123,11 @@ def test_a_whole_job() -> None:
 
     assert run.receipt.exit_code == 0, run.traces
     assert run.rows == {"countdown": [(6,), (4,), (2,)]}
+
+
+def test_a_whole_job_of_simple_plugins(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    run = run_job(f'source {{ Squares {{ upto = 3 }} }}\nsink {{ Append {{ path = "{path}" }} }}')
+
+    assert run.receipt.exit_code == 0, run.traces
+    assert path.read_text().splitlines() == [str({"n": n, "square": n * n}) for n in (1, 2, 3)]

@@ -1,0 +1,67 @@
+"""Rows of Python to batches of Arrow. A value that a column cannot hold as it is raises BadRows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.schema import Column, TableSchema
+from seatunnel_py.api.text.shown import value_text
+from seatunnel_py.api.types import DataType, Kind, to_arrow
+from seatunnel_py.errors import BadRows, FatalError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def batch_of_rows(rows: Sequence[Mapping[str, Any]], table: TableSchema) -> pa.RecordBatch:
+    """A batch of the table. A name that is missing in a row is null; one that is no column is refused."""
+    import pyarrow as pa
+
+    names = set(table.names)
+    for row in rows:
+        if not names.issuperset(row):
+            unknown = ", ".join(repr(name) for name in row if name not in names)
+            raise FatalError(
+                f"table {table.path}: a row has {unknown}, which is no column",
+                f"the columns are {', '.join(table.names)}: yield these names, or declare the column",
+            )
+    arrays = [_array([row.get(column.name) for row in rows], column, table) for column in table.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=table.arrow())
+
+
+def _array(values: list[Any], column: Column, table: TableSchema) -> pa.Array:
+    import pyarrow as pa
+
+    where, remedy = f"table {table.path}, column {column.name!r}", f"yield values of the type {column.dtype}"
+    try:
+        array = pa.array(values, to_arrow(column.dtype))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise BadRows(f"{where}: {error}", remedy) from None
+    for given, held in zip(values, array.to_pylist(), strict=True):
+        if not _is_same(given, held, column.dtype):
+            raise BadRows(f"{where}: {value_text(given)} would become {value_text(held)}", remedy)
+    return array
+
+
+def _is_same(given: Any, held: Any, dtype: DataType) -> bool:
+    """Whether Arrow holds the value as it was given. It cuts fractions, zones and times of day without a word."""
+    if given is None or held is None:
+        return given is held
+    match dtype.kind:
+        case Kind.FLOAT | Kind.DOUBLE | Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR | Kind.SPARSE_FLOAT_VECTOR:
+            return True  # of their nature they hold the nearest number
+        case Kind.ARRAY:
+            return all(_is_same(one, other, dtype.element or dtype) for one, other in zip(given, held, strict=True))
+        case Kind.MAP:
+            pairs = list(given.items()) if isinstance(given, Mapping) else given
+            return all(
+                one == other and _is_same(item, found, dtype.element or dtype)
+                for (one, item), (other, found) in zip(pairs, held, strict=True)
+            )
+        case Kind.ROW:
+            fields = dict(dtype.fields)
+            return fields.keys() >= given.keys() and all(
+                _is_same(given.get(name), held[name], inner) for name, inner in fields.items()
+            )
+    return bool(given == held)
