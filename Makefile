@@ -33,8 +33,8 @@ demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@echo "  ls demo/parquet                                              the result"
 	@echo "  configs/ and docs/guide.md                                   more jobs, the guide"
 
-servers: $(STAMP) ## install the programs that the tests start: databases, Kafka, a model checker (as root)
-	@$(BIN)/python -m tests.servers.install postgres mariadb kafka spin
+servers: $(STAMP) ## install the programs that the tests start: databases, Kafka, Redis, a model checker (as root)
+	@$(BIN)/python -m tests.servers.install postgres mariadb kafka redis spin
 
 test: servers ## all tests, on real servers and a real Spark
 	@# The protocol by itself, for it must be covered wholly; then two processes, each with its own servers and one Spark

@@ -18,13 +18,25 @@ PluginT = TypeVar("PluginT", bound=Factory)
 
 
 def declare_options(plugin: type[Any], root: type[Any], base: type[Options]) -> None:
-    """Set ``options`` of a plugin's class: those of its parent, or ``base``, and its annotated attributes."""
+    """Set ``options`` of a plugin's class: those of its parent, or ``base``, and its annotated attributes. A source and
+    a sink may share attributes of a class that stands beside their base. ``rules`` of the class are the model's."""
     known: type[Options] = getattr(plugin, "options", base)
     _check_names(plugin, root, set(known.model_fields) - set(base.model_fields))
-    annotations = inspect.get_annotations(plugin)
-    found = {name: kind for name, kind in annotations.items() if not name.startswith("_") and not _is_of_class(kind)}
+    members: dict[str, Any] = {"rules": plugin.__dict__["rules"]} if "rules" in plugin.__dict__ else {}
+    found: dict[str, Any] = {}
+    for kind in reversed(plugin.__mro__):
+        if kind is plugin or not (issubclass(root, kind) or issubclass(kind, root)):
+            own = _annotated(kind)
+            found |= own
+            members |= {name: kind.__dict__[name] for name in own if name in kind.__dict__}
     _check_names(plugin, root, found)
-    plugin.options = _model(plugin, known, found) if found else known
+    plugin.options = _model(plugin, known, found, members) if found or members else known
+
+
+def _annotated(kind: type[Any]) -> dict[str, Any]:
+    """The annotated attributes of one class that are values of its instances."""
+    annotations = inspect.get_annotations(kind)
+    return {name: of for name, of in annotations.items() if not name.startswith("_") and not _is_of_class(of)}
 
 
 def _check_names(plugin: type[Any], root: type[Any], names: Iterable[str]) -> None:
@@ -38,14 +50,15 @@ def _check_names(plugin: type[Any], root: type[Any], names: Iterable[str]) -> No
             )
 
 
-def _model(plugin: type[Any], known: type[Options], found: Mapping[str, Any]) -> type[Options]:
+def _model(
+    plugin: type[Any], known: type[Options], found: Mapping[str, Any], members: Mapping[str, Any]
+) -> type[Options]:
     """A model of these options, whose defaults move there from the class."""
-    members: dict[str, Any] = {name: plugin.__dict__[name] for name in found if name in plugin.__dict__}
-    for name in members:
+    for name in set(found) & set(plugin.__dict__):
         delattr(plugin, name)
-    members |= {"__annotations__": dict(found), "__module__": plugin.__module__}
-    members["__doc__"] = f"Options of {plugin.__name__}."
-    return new_class(f"{plugin.__name__}Options", (known,), exec_body=lambda space: space.update(members))
+    space = {**members, "__annotations__": dict(found), "__module__": plugin.__module__}
+    space["__doc__"] = f"Options of {plugin.__name__}."
+    return new_class(f"{plugin.__name__}Options", (known,), exec_body=lambda made: made.update(space))
 
 
 def _is_of_class(kind: Any) -> bool:

@@ -72,6 +72,7 @@ class SimpleSource(SourceFactory[Any]):
 
     columns: ClassVar[Mapping[str, str | DataType]] = {}
     determinism: ClassVar[Determinism] = Determinism.INDETERMINATE
+    plugin_output: str | None
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
