@@ -29,8 +29,9 @@ from seatunnel_py.api.capabilities import (
 )
 from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
 from seatunnel_py.api.job_registry import JobRegistry
-from seatunnel_py.api.names import NameRules, Naming, TargetPlace
+from seatunnel_py.api.names import NameRules, Naming, TargetPlace, as_pattern, dotted, globbed
 from seatunnel_py.api.native import (
+    Block,
     NativeForm,
     NativeReader,
     NativeRefused,
@@ -39,7 +40,7 @@ from seatunnel_py.api.native import (
     NativeWriter,
 )
 from seatunnel_py.api.options import Options, Secret, option
-from seatunnel_py.api.options.rules import at_least_one, at_most_one, exactly_one, required_when, together
+from seatunnel_py.api.options.rules import Rule, at_least_one, at_most_one, exactly_one, required_when, together
 from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.process import silence
 from seatunnel_py.api.process.failpoints import Failpoint, failpoint
@@ -89,16 +90,28 @@ from seatunnel_py.api.source import (
     TableLeftOut,
 )
 from seatunnel_py.api.storage import Storage
-from seatunnel_py.api.text.shown import shown_rows, shown_values
+from seatunnel_py.api.text.linear_regex import EXPLOSIVE_PATTERN, is_explosive
+from seatunnel_py.api.text.shown import date_text, moment_text, shown_rows, shown_values
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.api.types import (
+    ANY_DIGITS,
+    BIGINT,
+    DOUBLE,
+    INTEGERS,
+    NANOSECONDS,
+    NUMBER,
+    PRECISION_MAX,
+    STRING,
+    TEMPORAL,
     Conversion,
     DataType,
     Kind,
     Outcome,
     ValueMisfitError,
     Verdict,
+    array,
     convert,
+    decimal,
     from_arrow,
     parse_type,
     stored_as,
@@ -113,12 +126,25 @@ from seatunnel_py.errors import (
     RetriableError,
     TimeLimitError,
 )
+from seatunnel_py.nouns import counted
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.terminal_text import terminal_text
 
 __all__ = [
+    "ANY_DIGITS",
+    "BIGINT",
+    "DOUBLE",
+    "EXPLOSIVE_PATTERN",
+    "INTEGERS",
+    "NANOSECONDS",
+    "NUMBER",
     "PLAIN_READ",
+    "PRECISION_MAX",
+    "STRING",
+    "TEMPORAL",
     "BadRows",
     "Batch",
+    "Block",
     "Cardinality",
     "Column",
     "CommitContext",
@@ -142,6 +168,7 @@ __all__ = [
     "JobMode",
     "JobRegistry",
     "Kind",
+    "NamePattern",
     "NameRules",
     "Naming",
     "NativeForm",
@@ -167,6 +194,7 @@ __all__ = [
     "Rejected",
     "RetriableError",
     "RowKind",
+    "Rule",
     "SchemaChange",
     "Secret",
     "Setup",
@@ -205,19 +233,30 @@ __all__ = [
     "Visible",
     "WriteContext",
     "Writer",
+    "array",
+    "as_pattern",
     "at_least_one",
     "at_most_one",
     "borrow",
     "convert",
+    "counted",
+    "date_text",
+    "decimal",
+    "dotted",
     "exactly_one",
     "failpoint",
     "from_arrow",
+    "globbed",
+    "is_explosive",
     "lock_timeout",
     "make_private_file",
+    "moment_text",
+    "name_pattern",
     "option",
     "parse_type",
     "private_directory",
     "private_output",
+    "redacted_text",
     "required_when",
     "schema_from_arrow",
     "shown_rows",

@@ -36,7 +36,8 @@ def test_a_plugin_outside_of_the_tree_is_type_checked(tmp_path: Path) -> None:
     """P2-F4: without the mark mypy and editors saw Any for the whole API. The example and what `seatunnel init` writes are
     right under --strict; of a wrong one each mistake is found."""
     plugins = (
-        ROOT / "tests" / "plugin_example" / "seatunnel_example.py",
+        *sorted((ROOT / "tests" / "plugin_example").glob("seatunnel_*.py")),
+        ROOT / "tests" / "plugin_redis" / "seatunnel_redis.py",
         ROOT / "seatunnel_py" / "templates" / "connector" / "my_connector.py",
     )
     for plugin in plugins:

@@ -42,14 +42,15 @@ class Connection:
         """A connection of the pool; its errors name the server."""
         import redis
 
-        login = {"username": self.user, "password": self.auth.get_secret_value() if self.auth else None}
+        login: dict[str, Any] = {"username": self.user, "password": self.auth.get_secret_value() if self.auth else None}
         place = ",".join(self.nodes) or f"{self.host}:{self.port}/{self.db_num}"
 
         def connect() -> Any:
             limits: dict[str, Any] = {"socket_connect_timeout": 10, "socket_timeout": 60}
             if self.mode is Mode.SINGLE:
-                return redis.Redis(self.host, self.port, self.db_num, **login, **limits)
-            nodes = [redis.cluster.ClusterNode(*_host_and_port(one)) for one in self.nodes]
+                return redis.Redis(self.host or "", self.port, self.db_num, **login, **limits)
+            node: Any = redis.cluster.ClusterNode
+            nodes = [node(host, int(port)) for host, _, port in (one.rpartition(":") for one in self.nodes)]
             return redis.cluster.RedisCluster(startup_nodes=nodes, **login, **limits)
 
         try:
@@ -130,11 +131,6 @@ class RedisSource(Connection, api.SimpleSource):
         if self.format is MessageFormat.JSON:
             return _spliced(self.key_field_name, key, value)
         return key + self.field_delimiter.encode() + value
-
-
-def _host_and_port(node: str) -> tuple[str, int]:
-    host, _, port = node.rpartition(":")
-    return host, int(port)
 
 
 def _text(value: bytes) -> str:
@@ -222,9 +218,9 @@ class RedisSink(Connection, api.SimpleSink):
     def _keys(self, rows: pa.RecordBatch) -> list[str]:
         if self.table.column(self.key):
             return self._texts(rows, self.key)
-        names = PLACEHOLDER.findall(self.key) if self.support_custom_key else []
-        columns = {name: self._texts(rows, name) for name in names}
-        return [PLACEHOLDER.sub(lambda m, at=at: columns[m[1]][at], self.key) for at in range(rows.num_rows)]
+        parts = PLACEHOLDER.split(self.key) if self.support_custom_key else [self.key]
+        texts = [self._texts(rows, one) if at % 2 else [one] * rows.num_rows for at, one in enumerate(parts)]
+        return ["".join(pieces) for pieces in zip(*texts, strict=True)]
 
     def _texts(self, rows: pa.RecordBatch, name: str) -> list[str]:
         column = self.table.column(name)

@@ -12,6 +12,7 @@ import redis
 from seatunnel_redis import RedisSink, RedisSource
 
 from seatunnel_py.testing import JobRun, SinkTarget, SourceTarget, check_sink, check_source, run_job
+from tests.servers.ports import free_port
 from tests.servers.redis import RedisServer
 
 PEOPLE = [{"id": n, "name": f"person {n}"} for n in range(1, 26)]
@@ -165,10 +166,10 @@ def test_a_type_that_the_key_has_not_is_named(server: RedisServer, client: Any) 
     assert "`data_type` is that of the keys" in str(failed.receipt)
 
 
-def test_a_cluster(tmp_path: Path) -> None:
+def test_a_cluster() -> None:
     """Of one node, with all slots."""
     with (
-        RedisServer.running(settings={"cluster-enabled": "yes", "cluster-config-file": "nodes.conf"}) as node,
+        RedisServer.running(settings={"cluster-enabled": "yes", "cluster-port": str(free_port())}) as node,
         redis.Redis("127.0.0.1", node.port) as admin,
     ):
         admin.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)

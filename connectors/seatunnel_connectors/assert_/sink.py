@@ -22,11 +22,11 @@ from seatunnel_py.api import (
     TableSchema,
     WriteContext,
     Writer,
+    counted,
     failpoint,
     shown_rows,
 )
 from seatunnel_py.formats.row_text import row_text, text_of
-from seatunnel_py.nouns import counted
 
 BEFORE = failpoint("assert.commit.before", "Rows of a commit are not counted.")
 AFTER = failpoint("assert.commit.after", "Rows of a commit are counted; the coordinator has not heard.")

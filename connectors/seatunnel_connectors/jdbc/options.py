@@ -14,11 +14,13 @@ from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import (
     Naming,
     Options,
+    Rule,
     Secret,
     SinkOptions,
     SourceOptions,
     at_least_one,
     at_most_one,
+    name_pattern,
     option,
     required_when,
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
 from seatunnel_connectors.save_modes import DataSaveMode
-from seatunnel_py.api import Plain, Shorthand
+from seatunnel_py.api import Plain, Shorthand, as_pattern, dotted, globbed
 from seatunnel_py.api.names import as_pattern, dotted, globbed
 
 _NAMES_A_SCHEMA = frozenset({"currentschema", "search_path", "options"})

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from seatunnel_py.api import RetriableError, Storage, make_private_file
+from seatunnel_py.api import RetriableError, Storage, make_private_file, redacted_text, silence
 from seatunnel_py.api.process import silence
 from seatunnel_py.redaction import redacted_text
 

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 
 import fsspec
 
-from seatunnel_py.api import RetriableError, Storage
-from seatunnel_py.redaction import redacted_text
+from seatunnel_py.api import RetriableError, Storage, redacted_text
 
 ANSWER_SECONDS = 60.0
 _PART = re.compile(r"\+\d{8}$")

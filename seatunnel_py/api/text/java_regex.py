@@ -15,6 +15,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from seatunnel_py.api import EXPLOSIVE_PATTERN, FatalError, is_explosive
 from seatunnel_py.api.text.linear_regex import REFUSED, is_explosive
 from seatunnel_py.errors import FatalError
 
@@ -65,19 +66,21 @@ class JavaPattern:
             raise ValueError(f"{option}: {pattern!r} is not a regular expression that can be used: {error}") from None
 
         if self._explosive and (_for_re2(self.python.pattern) is None or self.python.match("") is not None):
-            raise ValueError(f"{option}: {pattern!r}: {REFUSED}")
+            raise ValueError(f"{option}: {pattern!r}: {EXPLOSIVE_PATTERN}")
 
     @property
     def bounded(self) -> re.Pattern[str]:
         """The pattern for Python, whose time has an end. FatalError where it has none."""
         if self._explosive:
-            raise FatalError(f"the pattern {self.pattern!r} cannot be used on texts with line breaks: {REFUSED}")
+            raise FatalError(
+                f"the pattern {self.pattern!r} cannot be used on texts with line breaks: {EXPLOSIVE_PATTERN}"
+            )
         return self.python
 
     def require_bounded(self, option: str) -> re.Pattern[str]:
         """The same while the job is planned: ValueError."""
         if self._explosive:
-            raise ValueError(f"{option}: {self.pattern!r}: {REFUSED}")
+            raise ValueError(f"{option}: {self.pattern!r}: {EXPLOSIVE_PATTERN}")
         return self.python
 
     def __reduce__(self) -> tuple[type[JavaPattern], tuple[str, str]]:

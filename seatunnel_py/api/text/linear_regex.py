@@ -18,7 +18,9 @@ from typing import Any
 MANY = 8
 """From so many times on a bounded repetition counts as one without end."""
 
-REFUSED = "it may take time without end: write it without a repetition inside a repetition, or with a separator between"
+EXPLOSIVE_PATTERN = (
+    "it may take time without end: write it without a repetition inside a repetition, or with a separator between"
+)
 _CATEGORIES = {
     code.CATEGORY_DIGIT: r"\d", code.CATEGORY_NOT_DIGIT: r"\D", code.CATEGORY_SPACE: r"\s",
     code.CATEGORY_NOT_SPACE: r"\S", code.CATEGORY_WORD: r"\w", code.CATEGORY_NOT_WORD: r"\W",

@@ -108,6 +108,7 @@ def decimal(precision: int, scale: int) -> DataType:
 
 
 def array(element: DataType) -> DataType:
+    """The type of a list of such elements."""
     return DataType(Kind.ARRAY, element=element)
 
 

@@ -14,8 +14,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api import DataType, Kind, to_arrow
-from seatunnel_py.api.types import INTEGERS, TEMPORAL
+from seatunnel_py.api import INTEGERS, TEMPORAL, DataType, Kind, to_arrow
 from seatunnel_py.formats.json.values import DOCUMENTS, from_json
 from seatunnel_py.formats.value_text import MisfitError, TextRules, parse_column, text_column
 from seatunnel_py.formats.value_text.moments import per_second, ticks_of

@@ -23,8 +23,17 @@ from seatunnel_connectors.files.formats.base import (
 from seatunnel_connectors.files.formats.casts import cast, finer_than_micros
 from seatunnel_connectors.files.read.document import Document
 from seatunnel_connectors.files.read.options import FileReadOptions
-from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, schema_from_arrow, to_arrow
-from seatunnel_py.api.types import TEMPORAL
+from seatunnel_py.api import (
+    TEMPORAL,
+    BadRows,
+    Column,
+    DataType,
+    FatalError,
+    Kind,
+    TablePath,
+    schema_from_arrow,
+    to_arrow,
+)
 from seatunnel_py.formats.value_text import MisfitError
 
 if TYPE_CHECKING:

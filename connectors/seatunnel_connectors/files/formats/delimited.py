@@ -32,8 +32,7 @@ from seatunnel_connectors.files.formats.malformed_records import NONE, Framing, 
 from seatunnel_connectors.files.read.document import Document
 from seatunnel_connectors.files.read.options import FileFormat, FileReadOptions
 from seatunnel_connectors.files.read.record_blocks import Block, Cutter, cut_at, cut_points, cut_quoted, is_cuttable
-from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, to_arrow
-from seatunnel_py.api.types import NUMBER
+from seatunnel_py.api import NUMBER, BadRows, Column, DataType, FatalError, Kind, to_arrow
 from seatunnel_py.formats.surplus_fields import SurplusFields
 from seatunnel_py.formats.value_text import DEFAULT_PATTERNS, MisfitError, TextRules, text_column
 from seatunnel_py.formats.value_text.stand_ins import stand_in

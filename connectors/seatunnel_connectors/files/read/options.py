@@ -12,7 +12,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
-from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when, together
+from seatunnel_py.api import (
+    Options,
+    SourceOptions,
+    exactly_one,
+    name_pattern,
+    option,
+    required_when,
+    together,
+)
 from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.formats.schema_option import SchemaOptions
 from seatunnel_py.formats.surplus_fields import SurplusFields

@@ -12,8 +12,7 @@ from pathlib import Path
 from seatunnel_connectors.files.write.directory_mark import DirectoryMark, Owner
 from seatunnel_connectors.files.write.file_names import UnitNames
 from seatunnel_connectors.files.write.writer import WritePlan
-from seatunnel_py.api import CommitContext
-from seatunnel_py.nouns import counted
+from seatunnel_py.api import CommitContext, counted
 
 
 def sweep(plan: WritePlan, mark: DirectoryMark, context: CommitContext) -> list[str]:

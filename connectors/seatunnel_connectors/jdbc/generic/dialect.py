@@ -26,6 +26,7 @@ from seatunnel_py.api import (
     Column,
     JobRegistry,
     Kind,
+    NamePattern,
     Position,
     PrimaryKey,
     Rejected,
@@ -33,6 +34,7 @@ from seatunnel_py.api import (
     Split,
     TablePath,
     TableSchema,
+    name_pattern,
 )
 from seatunnel_py.api.text.java_regex import NamePattern, name_pattern
 

@@ -12,8 +12,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.dialects import mssql, mysql, oracle
 
-from seatunnel_py.api import Column, DataType, Kind
-from seatunnel_py.api.types import ANY_DIGITS, INTEGERS, NUMBER, PRECISION_MAX, decimal
+from seatunnel_py.api import ANY_DIGITS, INTEGERS, NUMBER, PRECISION_MAX, Column, DataType, Kind, decimal
 from seatunnel_py.formats.json.text import json_texts
 from seatunnel_py.formats.json.values import json_text
 

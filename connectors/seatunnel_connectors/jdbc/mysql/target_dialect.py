@@ -23,8 +23,17 @@ from seatunnel_connectors.jdbc.target.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.target.version_column import COMPARED
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Column, Detail, DetailKind, Kind, NameRules, TablePath, TableSchema, TargetPlace
-from seatunnel_py.api.types import ANY_DIGITS
+from seatunnel_py.api import (
+    ANY_DIGITS,
+    Column,
+    Detail,
+    DetailKind,
+    Kind,
+    NameRules,
+    TablePath,
+    TableSchema,
+    TargetPlace,
+)
 
 STILL_SECONDS = 20
 """Between two statements of a commit nothing but the driver itself takes time."""

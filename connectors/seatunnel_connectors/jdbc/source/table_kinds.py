@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
+from seatunnel_py.api import NamePattern, name_pattern
 from seatunnel_py.api.text.java_regex import NamePattern, name_pattern
 
 _WHY = {

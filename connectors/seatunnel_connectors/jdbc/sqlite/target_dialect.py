@@ -19,8 +19,7 @@ from seatunnel_connectors.jdbc.statements.target_dialect import KEY, OTHERS, Ses
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.target.version_column import COMPARED, on_conflict
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Column, Kind, NameRules, TablePath, TargetPlace
-from seatunnel_py.api.types import NUMBER
+from seatunnel_py.api import NUMBER, Column, Kind, NameRules, TablePath, TargetPlace
 
 _MARK = "st_mark_"
 

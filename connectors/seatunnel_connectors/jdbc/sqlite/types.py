@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.target.target_plan import words_given
-from seatunnel_py.api import Column, DataType, Kind
-from seatunnel_py.api.types import NANOSECONDS, NUMBER, PRECISION_MAX, STRING, decimal
+from seatunnel_py.api import NANOSECONDS, NUMBER, PRECISION_MAX, STRING, Column, DataType, Kind, decimal
 
 EXACT_DIGITS = 15  # what a NUMERIC column, which stores floats, keeps of a decimal
 

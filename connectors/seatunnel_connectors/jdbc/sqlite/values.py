@@ -13,8 +13,21 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc import date_ranges
 from seatunnel_connectors.jdbc.sqlite.types import EXACT_DIGITS, affinity
-from seatunnel_py.api import Column, DataType, Kind, ValueMisfitError, convert, to_arrow
-from seatunnel_py.api.types import BIGINT, DOUBLE, INTEGERS, NANOSECONDS, NUMBER, STRING, TEMPORAL
+from seatunnel_py.api import (
+    BIGINT,
+    DOUBLE,
+    INTEGERS,
+    NANOSECONDS,
+    NUMBER,
+    STRING,
+    TEMPORAL,
+    Column,
+    DataType,
+    Kind,
+    ValueMisfitError,
+    convert,
+    to_arrow,
+)
 from seatunnel_py.formats.json.text import json_texts
 from seatunnel_py.formats.value_text import iso_text
 

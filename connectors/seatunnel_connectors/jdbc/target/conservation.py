@@ -6,8 +6,7 @@ commit may come again.
 
 from __future__ import annotations
 
-from seatunnel_py.api import FatalError, NoWayOn
-from seatunnel_py.nouns import counted
+from seatunnel_py.api import FatalError, NoWayOn, counted
 
 
 def begin_anew(shown: str, empty: str, *, visible: bool) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from seatunnel_connectors.jdbc.options import FieldCase, JdbcSinkOptions
 from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import (
+    ANY_DIGITS,
+    TEMPORAL,
     Column,
     DataType,
     FatalError,
@@ -20,6 +22,7 @@ from seatunnel_py.api import (
     TableSchema,
     Treatment,
     Verdict,
+    name_pattern,
     stored_as,
 )
 from seatunnel_py.api.text.java_regex import name_pattern

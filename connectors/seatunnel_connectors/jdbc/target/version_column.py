@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn
-from seatunnel_py.api import FatalError, Kind, TableSchema
-from seatunnel_py.api.types import INTEGERS
+from seatunnel_py.api import INTEGERS, FatalError, Kind, TableSchema
 
 COMPARED = frozenset({*INTEGERS, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ})
 """Kinds that databases compare as everybody would; texts are compared as a collation says."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from seatunnel_connectors.kafka.client.settings import translated
 from seatunnel_connectors.kafka.client.transient_errors import PASSING
-from seatunnel_py.api import FatalError, PluginError, RetriableError
-from seatunnel_py.api.process.resources import borrow
+from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError

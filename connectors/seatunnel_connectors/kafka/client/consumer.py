@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from seatunnel_connectors.kafka.client.client import Cluster, failure
 from seatunnel_connectors.kafka.client.topics import earliest, gone, made_anew, topic_id
 from seatunnel_connectors.kafka.source.records import Records, Spot, offset_of
-from seatunnel_py.api import RetriableError
-from seatunnel_py.api.process.resources import borrow
+from seatunnel_py.api import RetriableError, borrow
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_connectors.kafka.client.client import CALL_SECONDS, Cluster, answer, failure
 from seatunnel_connectors.kafka.source.records import Spot
-from seatunnel_py.api import RetriableError
-from seatunnel_py.api.process.resources import borrow
+from seatunnel_py.api import RetriableError, borrow
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, TopicPartition

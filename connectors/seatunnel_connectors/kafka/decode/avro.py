@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from seatunnel_connectors.kafka.schemas.avro_types import record_of, written_record
-from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
-from seatunnel_py.api.types import TEMPORAL
+from seatunnel_py.api import TEMPORAL, Column, DataType, Kind, TableSchema, to_arrow
 from seatunnel_py.formats.messages.decoder import BadMessageError, Decoded, Decoder
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from seatunnel_py.api import Column, DataType, Kind
-from seatunnel_py.api.types import TEMPORAL
+from seatunnel_py.api import TEMPORAL, Column, DataType, Kind
 from seatunnel_py.formats.value_text import NumberText
 from seatunnel_py.formats.value_text.moments import DAY_SECONDS, date_words
 

@@ -19,8 +19,7 @@ from google.protobuf.message import DecodeError
 
 from seatunnel_connectors.kafka.schemas.protobuf_fields import FIRST_SECOND, LAST_SECOND, Link, Shape, links_of
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema, loaded
-from seatunnel_py.api import Kind, TableSchema, to_arrow
-from seatunnel_py.api.types import NANOSECONDS
+from seatunnel_py.api import NANOSECONDS, Kind, TableSchema, to_arrow
 from seatunnel_py.formats.messages.decoder import BadMessageError, Decoded, Decoder
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from seatunnel_py.api import Column, DataType, Kind
-from seatunnel_py.api.types import INTEGERS, decimal
+from seatunnel_py.api import INTEGERS, Column, DataType, Kind, decimal
 
 NESTING_MAX = 64
 FIELDS_MAX = 10_000  # a few lines of text can describe billions: messages that hold the next one twice

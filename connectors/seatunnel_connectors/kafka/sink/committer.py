@@ -28,8 +28,7 @@ from seatunnel_connectors.kafka.sink.transactions import (
     timeout_for,
     transactional_id,
 )
-from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, RetriableError, TablePath
-from seatunnel_py.nouns import counted
+from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, RetriableError, TablePath, counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from seatunnel_connectors.kafka.client.settings import KafkaSettings, translated
-from seatunnel_py.api import Naming, SinkOptions, option, required_when
-from seatunnel_py.api.options.rules import Rule
+from seatunnel_py.api import Naming, Rule, SinkOptions, option, required_when
 
 MESSAGE_BYTES_MAX = 1_000_000  # the client's own limit
 TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.mysql.connection.session import quote
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
-from seatunnel_py.api import DataType, Kind
-from seatunnel_py.api.types import decimal
+from seatunnel_py.api import DataType, Kind, decimal
 
 _INTEGERS = {
     "tinyint": (Kind.TINYINT, Kind.SMALLINT),

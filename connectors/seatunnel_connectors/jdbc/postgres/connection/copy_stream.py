@@ -21,8 +21,7 @@ import psycopg
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, conninfo, opened
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import NativeRefused, borrow
-from seatunnel_py.api.native import Block
+from seatunnel_py.api import Block, NativeRefused, borrow
 
 READ_BYTES = 1 << 20  # also the largest block: the servers work while it travels
 GSS_SINCE = 120000  # servers before it cannot encrypt by GSSAPI

@@ -13,8 +13,7 @@ from functools import lru_cache
 
 from seatunnel_connectors.jdbc.postgres.connection.session import NO_LIST, literal
 from seatunnel_connectors.jdbc.target.target_plan import KEPT_BY_POSTGRES, TargetColumn, words_given
-from seatunnel_py.api import Column, DataType, Kind
-from seatunnel_py.api.types import ANY_DIGITS, NUMBER, PRECISION_MAX, STRING, array, decimal
+from seatunnel_py.api import ANY_DIGITS, NUMBER, PRECISION_MAX, STRING, Column, DataType, Kind, array, decimal
 
 VARCHAR_MAX = 10_485_760
 PSEUDO = "p"

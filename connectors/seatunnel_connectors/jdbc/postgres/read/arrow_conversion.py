@@ -12,9 +12,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_py.api import DataType, ValueMisfitError, convert, from_arrow, shown_values, to_arrow
-from seatunnel_py.api.text.shown import date_text, moment_text
-from seatunnel_py.api.types import NUMBER, decimal
+from seatunnel_py.api import (
+    NUMBER,
+    DataType,
+    ValueMisfitError,
+    convert,
+    date_text,
+    decimal,
+    from_arrow,
+    moment_text,
+    shown_values,
+    to_arrow,
+)
 
 # The driver moves PostgreSQL's epoch (2000) to Unix's, by which 'infinity' and '-infinity' both wrap around to values
 # below every date that PostgreSQL has (4713 BC).

@@ -30,6 +30,7 @@ from seatunnel_py.api import (
     SourceTable,
     TablePath,
     TableSchema,
+    name_pattern,
 )
 from seatunnel_py.api.text.java_regex import name_pattern
 

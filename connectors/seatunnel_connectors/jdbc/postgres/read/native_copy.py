@@ -25,6 +25,7 @@ from seatunnel_connectors.jdbc.target.load_decision import TABLE
 from seatunnel_connectors.jdbc.target.unit_record import Recorded
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
+    Block,
     FatalError,
     NativeForm,
     NativeReader,
@@ -37,7 +38,6 @@ from seatunnel_py.api import (
     Split,
     WriteContext,
 )
-from seatunnel_py.api.native import Block
 
 FORM = "PostgreSQL binary COPY"
 

@@ -13,8 +13,7 @@ from seatunnel_connectors.jdbc.postgres.write import prepared, staged
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.unit_record import of_job
-from seatunnel_py.api import CommitContext
-from seatunnel_py.nouns import counted
+from seatunnel_py.api import CommitContext, counted
 
 LOCK_SECONDS = 10  # for the lock of a table that a writer is just filling: its transaction ends soon
 
