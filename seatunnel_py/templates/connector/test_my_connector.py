@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from my_connector import LinesFactory, NumbersFactory
+from my_connector import Lines, Numbers
 
 from seatunnel_py.testing import SinkTarget, SourceTarget, check_sink, check_source
 
 
 def test_the_source_keeps_its_promises() -> None:
     """The last argument is a side door: what there is to read, found out without the plugin."""
-    report = check_source(SourceTarget(NumbersFactory(), {"rows": 250}, lambda: [(number,) for number in range(250)]))
+    report = check_source(SourceTarget(Numbers(), {"rows": 250}, lambda: [(number,) for number in range(250)]))
 
     assert not report.broken, report.text
 
@@ -31,7 +31,7 @@ def test_the_sink_keeps_its_promises(tmp_path: Path) -> None:
         def left_behind() -> list[str]:
             return [path.name for path in folder.glob("*.tmp")]
 
-        return SinkTarget(LinesFactory(), {"directory": str(folder)}, rows, left_behind)
+        return SinkTarget(Lines(), {"directory": str(folder)}, rows, left_behind)
 
     report = check_sink(fresh)
 
