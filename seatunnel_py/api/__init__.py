@@ -90,7 +90,14 @@ from seatunnel_py.api.source import (
     TableLeftOut,
 )
 from seatunnel_py.api.storage import Storage
-from seatunnel_py.api.text.linear_regex import EXPLOSIVE_PATTERN, is_explosive
+from seatunnel_py.api.text.java_regex import (
+    JavaPattern,
+    NamePattern,
+    filled,
+    java_replacement,
+    name_pattern,
+    re2_rewrite,
+)
 from seatunnel_py.api.text.shown import date_text, moment_text, shown_rows, shown_values
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.api.types import (
@@ -134,7 +141,6 @@ __all__ = [
     "ANY_DIGITS",
     "BIGINT",
     "DOUBLE",
-    "EXPLOSIVE_PATTERN",
     "INTEGERS",
     "NANOSECONDS",
     "NUMBER",
@@ -165,6 +171,7 @@ __all__ = [
     "GenerationLost",
     "Guarantee",
     "Heartbeat",
+    "JavaPattern",
     "JobMode",
     "JobRegistry",
     "Kind",
@@ -245,9 +252,10 @@ __all__ = [
     "dotted",
     "exactly_one",
     "failpoint",
+    "filled",
     "from_arrow",
     "globbed",
-    "is_explosive",
+    "java_replacement",
     "lock_timeout",
     "make_private_file",
     "moment_text",
@@ -256,6 +264,7 @@ __all__ = [
     "parse_type",
     "private_directory",
     "private_output",
+    "re2_rewrite",
     "redacted_text",
     "required_when",
     "schema_from_arrow",

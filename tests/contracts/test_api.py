@@ -18,7 +18,7 @@ at_least_one at_most_one borrow convert exactly_one failpoint from_arrow lock_ti
 private_directory private_output required_when schema_from_arrow shown_rows shown_values silence simple_sink simple_source simple_table
 stored_as terminal_text to_arrow together
 ANY_DIGITS BIGINT DOUBLE INTEGERS NANOSECONDS NUMBER PRECISION_MAX STRING TEMPORAL array decimal
-NamePattern name_pattern is_explosive EXPLOSIVE_PATTERN Rule Block as_pattern dotted globbed date_text moment_text counted redacted_text
+NamePattern name_pattern JavaPattern filled java_replacement re2_rewrite Rule Block as_pattern dotted globbed date_text moment_text counted redacted_text
 """.split()
 
 

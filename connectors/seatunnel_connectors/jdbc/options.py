@@ -24,8 +24,6 @@ from seatunnel_py.api import (
     option,
     required_when,
 )
-from seatunnel_py.api.options.rules import Rule
-from seatunnel_py.api.text.java_regex import name_pattern
 
 ROWS_PER_UNIT = 500_000
 """What one split should hold where nobody says otherwise: about one unit's budget (env.unit.rows)."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
 from seatunnel_connectors.save_modes import DataSaveMode
 from seatunnel_py.api import Plain, Shorthand, as_pattern, dotted, globbed
-from seatunnel_py.api.names import as_pattern, dotted, globbed
 
 _NAMES_A_SCHEMA = frozenset({"currentschema", "search_path", "options"})
 """Parameters by which an address says which schema its tables go to."""

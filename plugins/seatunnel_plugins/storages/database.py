@@ -16,8 +16,6 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from seatunnel_py.api import RetriableError, Storage, make_private_file, redacted_text, silence
-from seatunnel_py.api.process import silence
-from seatunnel_py.redaction import redacted_text
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
 CONNECT_SECONDS = 10

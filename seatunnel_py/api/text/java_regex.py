@@ -15,8 +15,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from seatunnel_py.api import EXPLOSIVE_PATTERN, FatalError, is_explosive
-from seatunnel_py.api.text.linear_regex import REFUSED, is_explosive
+from seatunnel_py.api.text.linear_regex import EXPLOSIVE_PATTERN, is_explosive
 from seatunnel_py.errors import FatalError
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ class NamePattern:
             raise ValueError(f"{pattern!r} is not a regular expression that can be used: {error}") from None
         self._re2 = _whole_for_re2(self._python.pattern) if explosive else None
         if explosive and self._re2 is None:
-            raise ValueError(f"{pattern!r}: {REFUSED}")
+            raise ValueError(f"{pattern!r}: {EXPLOSIVE_PATTERN}")
 
     def fullmatch(self, name: str) -> bool:
         """Whether the pattern stands for the whole name."""

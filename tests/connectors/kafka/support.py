@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Producer
-from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
 
 from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.source.source import KafkaSource

@@ -21,7 +21,6 @@ from seatunnel_py.api import (
     required_when,
     together,
 )
-from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.formats.schema_option import SchemaOptions
 from seatunnel_py.formats.surplus_fields import SurplusFields
 from seatunnel_py.formats.value_text import compile_pattern

@@ -19,8 +19,7 @@ from seatunnel_connectors.files.read.options import (
 from seatunnel_connectors.files.read.sync import is_there
 from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
 from seatunnel_connectors.files.write.file_names import NULL_PARTITION
-from seatunnel_py.api import FatalError
-from seatunnel_py.api.text.java_regex import name_pattern
+from seatunnel_py.api import FatalError, name_pattern
 
 SUFFIX_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli", ".lzo": "lzo"}
 _PACKED_FORMATS = {FileFormat.TEXT, FileFormat.CSV, FileFormat.JSON, FileFormat.XML}

@@ -22,7 +22,6 @@ from seatunnel_connectors.files.write.options import FileWriteOptions, WriteForm
 from seatunnel_connectors.files.write.single_file import HoldingWriter, SingleFileCommitter
 from seatunnel_connectors.files.write.writer import FileWriter, WritePlan, staging_of
 from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
-from seatunnel_connectors.table_config import check_columns
 from seatunnel_py.api import (
     Committer,
     Effect,

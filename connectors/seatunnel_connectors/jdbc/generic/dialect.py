@@ -36,7 +36,6 @@ from seatunnel_py.api import (
     TableSchema,
     name_pattern,
 )
-from seatunnel_py.api.text.java_regex import NamePattern, name_pattern
 
 BATCH_ROWS = 5_000
 

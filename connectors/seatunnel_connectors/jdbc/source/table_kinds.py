@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_py.api import NamePattern, name_pattern
-from seatunnel_py.api.text.java_regex import NamePattern, name_pattern
 
 _WHY = {
     TableKind.TABLE: "tables",

@@ -29,7 +29,6 @@ from seatunnel_py.api import (
     TableSchema,
     name_pattern,
 )
-from seatunnel_py.api.text.java_regex import name_pattern
 
 _OURS = re.compile(r"seatunnel_(ledger|piece)|sqlite_.*")
 

@@ -25,8 +25,6 @@ from seatunnel_py.api import (
     name_pattern,
     stored_as,
 )
-from seatunnel_py.api.text.java_regex import name_pattern
-from seatunnel_py.api.types import ANY_DIGITS, TEMPORAL
 
 
 @dataclass(frozen=True, slots=True)

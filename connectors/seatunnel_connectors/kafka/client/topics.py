@@ -14,7 +14,6 @@ from seatunnel_connectors.kafka.client.client import Cluster, answer
 from seatunnel_connectors.kafka.source.options import TopicOptions
 from seatunnel_connectors.kafka.source.records import Spot
 from seatunnel_py.api import FatalError, name_pattern
-from seatunnel_py.api.text.java_regex import name_pattern
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient

@@ -12,8 +12,6 @@ from pydantic import model_validator
 from seatunnel_connectors.kafka.client.settings import KafkaSettings
 from seatunnel_connectors.kafka.decode.debezium_values import DecimalForm, Declared, TimeUnit
 from seatunnel_py.api import Options, Rule, SourceOptions, TablePath, exactly_one, name_pattern, option, required_when
-from seatunnel_py.api.options.rules import Rule
-from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.formats.schema_option import SchemaOptions, table_path
 from seatunnel_py.formats.surplus_fields import SurplusFields
 

@@ -12,6 +12,7 @@ from seatunnel_py.api import (
     Batch,
     Column,
     DataType,
+    JavaPattern,
     Kind,
     Rejected,
     StepContext,
@@ -21,7 +22,6 @@ from seatunnel_py.api import (
     TransformOptions,
     option,
 )
-from seatunnel_py.api.text.java_regex import JavaPattern
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from seatunnel_plugins.transforms.shared.batches import column, put
 from seatunnel_py.api import (
     Batch,
+    JavaPattern,
     Kind,
     Rejected,
     StepContext,
@@ -16,9 +17,11 @@ from seatunnel_py.api import (
     Transform,
     TransformFactory,
     TransformOptions,
+    filled,
+    java_replacement,
     option,
+    re2_rewrite,
 )
-from seatunnel_py.api.text.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
 
 if TYPE_CHECKING:
     import pyarrow as pa

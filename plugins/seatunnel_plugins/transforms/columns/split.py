@@ -13,6 +13,7 @@ from seatunnel_py.api import (
     Batch,
     Column,
     DataType,
+    JavaPattern,
     Kind,
     Rejected,
     StepContext,
@@ -22,7 +23,6 @@ from seatunnel_py.api import (
     TransformOptions,
     option,
 )
-from seatunnel_py.api.text.java_regex import JavaPattern
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,12 +11,8 @@ from decimal import Context, Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.row_text import text_of
-
-from seatunnel_plugins.transforms.shared.java_regex import JavaPattern
 from seatunnel_plugins.transforms.shared.texts import as_text, is_scalar
-from seatunnel_py.api import BadRows, Column, Kind, Options, option, required_when, shown_values
-from seatunnel_py.api.text.java_regex import JavaPattern
+from seatunnel_py.api import BadRows, Column, JavaPattern, Kind, Options, option, required_when, shown_values
 from seatunnel_py.formats.row_text import text_of
 
 if TYPE_CHECKING:

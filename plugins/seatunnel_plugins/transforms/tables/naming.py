@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from seatunnel_py.api import Options, TransformOptions, option
-from seatunnel_py.api.text.java_regex import JavaPattern
+from seatunnel_py.api import JavaPattern, Options, TransformOptions, option
 
 
 class ConvertCase(StrEnum):

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from seatunnel_py.api import (
     Batch,
+    JavaPattern,
     Rejected,
     StepContext,
     TableSchema,
@@ -17,7 +18,6 @@ from seatunnel_py.api import (
     TransformOptions,
     option,
 )
-from seatunnel_py.api.text.java_regex import JavaPattern
 
 
 class PatternMode(StrEnum):

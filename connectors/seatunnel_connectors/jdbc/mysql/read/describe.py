@@ -34,7 +34,6 @@ from seatunnel_py.api import (
     TableSchema,
     name_pattern,
 )
-from seatunnel_py.api.text.java_regex import name_pattern
 
 Name = tuple[str, str]
 _OURS = re.compile(r"seatunnel_(ledger|piece)")

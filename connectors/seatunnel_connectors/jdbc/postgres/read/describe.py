@@ -32,7 +32,6 @@ from seatunnel_py.api import (
     TableSchema,
     name_pattern,
 )
-from seatunnel_py.api.text.java_regex import name_pattern
 
 IN_ORDER = 0.9  # from this correlation on an index scan reads the table front to back
 PLACES_SINCE = 140000  # PostgreSQL 14 scans ranges of ctid without reading the rest of the table
