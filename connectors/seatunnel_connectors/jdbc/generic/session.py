@@ -13,8 +13,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError
 
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
-from seatunnel_py.api.process import silence
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, silence
 
 # What holds no parameter, and the parameter itself.
 _MARKS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\?|:", re.S)

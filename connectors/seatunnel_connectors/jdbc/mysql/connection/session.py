@@ -18,8 +18,16 @@ from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, TimeLimitError, borrow, lock_timeout
-from seatunnel_py.api.process import silence
+from seatunnel_py.api import (
+    BadRows,
+    FatalError,
+    PluginError,
+    RetriableError,
+    TimeLimitError,
+    borrow,
+    lock_timeout,
+    silence,
+)
 
 KNOWN = frozenset(
     {

@@ -21,8 +21,16 @@ from psycopg.conninfo import make_conninfo
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, TimeLimitError, borrow, lock_timeout
-from seatunnel_py.api.process import silence
+from seatunnel_py.api import (
+    BadRows,
+    FatalError,
+    PluginError,
+    RetriableError,
+    TimeLimitError,
+    borrow,
+    lock_timeout,
+    silence,
+)
 
 CLIENT_CHECK_SECONDS = 5
 Statements = psycopg.Connection[tuple[Any, ...]]
