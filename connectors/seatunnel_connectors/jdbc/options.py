@@ -84,12 +84,12 @@ class TableOptions(Options):
     query: str | None = option(None, doc="read this instead of the whole table")
     where_condition: str | None = option(None, doc="rows to read of this table, beginning with 'where'")
     partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
-    partition_num: int | None = option(None, ge=1, le=RANGES_MAX)
-    partition_lower_bound: str | None = option(None)
-    partition_upper_bound: str | None = option(None)
-    use_select_count: bool = option(False)
+    partition_num: int | None = option(None, ge=1, le=RANGES_MAX, doc="number of ranges")
+    partition_lower_bound: str | None = option(None, doc="smallest value to start dividing at; default: the smallest")
+    partition_upper_bound: str | None = option(None, doc="largest value to stop dividing at; default: the largest")
+    use_select_count: bool = option(False, doc="count the rows instead of trusting the database's statistics")
     skip_analyze: bool = option(False, doc="accepted; statistics are always used as they are")
-    use_regex: bool = option(False)
+    use_regex: bool = option(False, doc="table_path is a regular expression over full table names")
 
     rules: ClassVar[tuple[Rule, ...]] = (at_least_one("table_path", "query"),)
 
@@ -130,15 +130,30 @@ class JdbcSourceOptions(SourceOptions):
     split_size: int | None = option(
         None, key="split.size", ge=1, doc=f"rows per split; default: about {ROWS_PER_UNIT}, a unit's budget"
     )
-    even_upper: float = option(100.0, key="split.even-distribution.factor.upper-bound", gt=0)
-    even_lower: float = option(0.05, key="split.even-distribution.factor.lower-bound", gt=0)
+    even_upper: float = option(
+        100.0,
+        key="split.even-distribution.factor.upper-bound",
+        gt=0,
+        doc="keys are even, and their range is divided, where (largest - smallest + 1) / rows is at most this, and at "
+        "most 2",
+    )
+    even_lower: float = option(
+        0.05,
+        key="split.even-distribution.factor.lower-bound",
+        gt=0,
+        doc="keys are even, and their range is divided, where (largest - smallest + 1) / rows is at least this",
+    )
     sample_threshold: int = option(
         1000, key="split.sample-sharding.threshold", ge=1, doc="accepted; a skewed key is always sampled"
     )
     inverse_sampling_rate: int = option(
         1000, key="split.inverse-sampling.rate", ge=1, doc="accepted; samples are as large as their splits need"
     )
-    allow_sampling: bool = option(True, key="split.allow-sampling")
+    allow_sampling: bool = option(
+        True,
+        key="split.allow-sampling",
+        doc="divide uneven keys by a sample of the rows; false: by all of them, which reads the table once more",
+    )
     string_split_mode: str | None = option(
         None, key="split.string_split_mode", doc="accepted; keys of text are divided by values that are there"
     )
@@ -253,8 +268,14 @@ class JdbcSinkOptions(SinkOptions):
         None, doc="accepted; moments are written in a session of UTC, whatever the zone of the server"
     )
     properties: dict[str, str] = option({}, doc="parameters of the connection")
-    schema_save_mode: SchemaSaveMode = option(SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST)
-    data_save_mode: DataSaveMode = option(DataSaveMode.APPEND_DATA)
+    schema_save_mode: SchemaSaveMode = option(
+        SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST,
+        doc="what happens to the target table before the first row: create it, make it again, or refuse the job",
+    )
+    data_save_mode: DataSaveMode = option(
+        DataSaveMode.APPEND_DATA,
+        doc="what happens to rows that are there: add to them, delete them, run custom_sql, or refuse the job",
+    )
     custom_sql: str | None = option(None, doc="statements to run before writing (CUSTOM_PROCESSING)")
     support_upsert_by_query_primary_key_exist: bool = option(
         False, doc="accepted; rows are looked up by key only where the database cannot insert or update"
@@ -274,8 +295,20 @@ class JdbcSinkOptions(SinkOptions):
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
     connect_timeout_ms: int | None = option(None, ge=0, doc="the same in milliseconds, and wins; 0 waits for a day")
     socket_timeout_ms: int | None = option(None, ge=0, doc="accepted; a statement may take as long as it takes")
-    table_prefix: str = option("", key="tablePrefix", fallback=("table_prefix",), naming=Naming.PLAIN)
-    table_suffix: str = option("", key="tableSuffix", fallback=("table_suffix",), naming=Naming.PLAIN)
+    table_prefix: str = option(
+        "",
+        key="tablePrefix",
+        fallback=("table_prefix",),
+        naming=Naming.PLAIN,
+        doc="text in front of the name of each target table",
+    )
+    table_suffix: str = option(
+        "",
+        key="tableSuffix",
+        fallback=("table_suffix",),
+        naming=Naming.PLAIN,
+        doc="text after the name of each target table",
+    )
     table_options: dict[str, str] = option(
         {},
         doc="of an auto-created table. MySQL, MariaDB: engine, charset, collate; PostgreSQL: tablespace, and storage "
