@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -42,12 +42,18 @@ test: servers ## all tests, on real servers and a real Spark
 	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov=tests.protocol.reference --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -n 2 --dist loadfile --no-loadscope-reorder
 
-check: $(STAMP) ## lint, format, types, layers, unused code
+check: $(STAMP) ## lint, format, types, layers, unused code, documentation
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m pytest tests/contracts/test_unused.py
+	@$(MAKE) --no-print-directory docs
+
+docs: $(STAMP) ## build the documentation site into .site, strictly; check every link and anchor
+	@# The warning is about MkDocs 2, which requirements.lock does not let in.
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@$(BIN)/python -m tests.docs.site.check .site
 
 format: $(STAMP) ## format the code
 	@$(BIN)/ruff format .
@@ -104,4 +110,4 @@ lock: $(STAMP) ## resolve the dependencies anew, pinned by hash
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --output-file requirements.lock --quiet
 
 clean: ## remove what the commands above made
-	@rm -rf $(VENV) .cache demo .seatunnel .mypy_cache .ruff_cache
+	@rm -rf $(VENV) .cache .site demo .seatunnel .mypy_cache .ruff_cache

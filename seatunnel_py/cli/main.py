@@ -288,7 +288,9 @@ def plugins_list(as_json: AsJson = False) -> None:
 
 
 @plugins_app.command("show", epilog="Example: seatunnel plugins show Jdbc")
-def plugins_show(name: str, as_json: AsJson = False) -> None:
+def plugins_show(
+    name: Annotated[str, typer.Argument(help="as `seatunnel plugins list` names it")], as_json: AsJson = False
+) -> None:
     """Options of a plugin: types, defaults, older names."""
     from seatunnel_py.cli.commands import plugins as command
 

@@ -56,7 +56,7 @@ def quarantine_list(
 
 @quarantine_app.command("show", epilog="Example: seatunnel quarantine show nightly --table shop.public.orders")
 def quarantine_show(
-    job_id: str,
+    job_id: Annotated[str, typer.Argument(help="as `seatunnel quarantine list` names it")],
     table: Annotated[str | None, typer.Option(help="rows of this table only")] = None,
     limit: Annotated[int, typer.Option(min=1, help="how many rows")] = 20,
     as_json: AsJson = False,
@@ -69,7 +69,7 @@ def quarantine_show(
 
 @quarantine_app.command("replay", epilog="Example: seatunnel quarantine replay nightly --file configs/shop.conf")
 def quarantine_replay(
-    job_id: str,
+    job_id: Annotated[str, typer.Argument(help="as `seatunnel quarantine list` names it")],
     file: Annotated[Path | None, typer.Option(help="the job file; default: the one that the job had")] = None,
     variable: Variables = None,
     table: Annotated[str | None, typer.Option(help="rows of this table only")] = None,

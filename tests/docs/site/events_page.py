@@ -1,0 +1,101 @@
+"""The lines of the job log: every event is written once by the log itself, and read again."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, Place
+from seatunnel_py.runtime.observe.job_log import JobLog
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableState
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+from tests.docs.site.markdown import code, plain, prose, table
+
+HEAD = """# Events of a job
+
+`SEATUNNEL_HOME/jobs/ID/events.jsonl` holds one JSON object per line: everything that happens to the job, in order.
+Tools may read it while the job runs. Every line has `time` (UTC), `level`, `event`, `job` and `driver` (the number of the
+driver that wrote it). `log.level` in `env` leaves out lines of lower levels. Names of events and keys keep their spelling.
+New ones may be added, so readers ignore what they do not know. Secrets are masked.
+
+`cause` is an object: `kind` (KINDS), `message`, `remedy`, `step`, `error_type`, `trace`.
+
+"""
+COMMON = ("time", "level", "event", "job", "driver")
+
+
+def page() -> str:
+    rows = [
+        [code(name), ", ".join(sorted(levels)), _meaning(kind), ", ".join(map(code, keys))]
+        for name, (kind, levels, keys) in sorted(lines().items())
+    ]
+    beside = (
+        "\nTwo more lines come from the log itself: `driver_failed` (level ERROR; `message`, `trace`: the driver ended with"
+        " an error before it could write a receipt) and `listener_failed` (level WARNING: a hook of another package raised"
+        " an error).\n"
+    )
+    kinds = ", ".join(code(kind.value) for kind in FailureKind)
+    return HEAD.replace("KINDS", kinds) + table(["event", "level", "meaning", "keys"], rows) + beside
+
+
+def lines() -> dict[str, tuple[type[Any], set[str], list[str]]]:
+    """By name of the event: its class, its levels, its keys, as the log writes them."""
+    found: dict[str, tuple[type[Any], set[str], list[str]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "events.jsonl")
+        for event in _samples():
+            with JobLog(path, "job", "DEBUG") as log:
+                log(event)
+            line = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
+            _, levels, keys = found.setdefault(line["event"], (type(event), set(), []))
+            levels.add(line["level"])
+            keys += [key for key in line if key not in (*COMMON, *keys)]
+    return found
+
+
+def _meaning(kind: type[Any]) -> str:
+    return plain(prose(kind.__doc__)) if kind is not JobEnded else "The job has ended; the receipt says how."
+
+
+def _samples() -> Iterator[JobEvent]:
+    """Every event with values, with empty values, and in each state of a table."""
+    for kind in get_args(JobEvent):
+        if kind is JobEnded:
+            for stopped in (0, 130):
+                yield JobEnded(Receipt("job", "job", (), Seconds(0, 0, 0), stopped_by=stopped), 1.0)
+            continue
+        for full in (True, False):
+            for state in TableState if "state" in get_type_hints(kind) else (None,):
+                yield kind(**dict(_values(kind, full, state)))
+
+
+def _values(kind: type[Any], full: bool, state: TableState | None) -> Iterator[tuple[str, Any]]:
+    hints = get_type_hints(kind)
+    for one in fields(kind):
+        if one.name == "state":
+            yield one.name, state
+        elif full or (one.default is MISSING and one.default_factory is MISSING):
+            yield one.name, _value(hints[one.name], full)
+
+
+def _value(hint: Any, full: bool) -> Any:
+    if type(None) in get_args(hint):
+        hint = get_args(hint)[0]
+    kind = get_origin(hint) or hint
+    if kind is UnitFailure:
+        return UnitFailure(next(iter(FailureKind)), "text")
+    if kind is Place:
+        return Place("vertex", 1, "split", {"row": 1}, 1)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next(iter(kind))
+    if kind is tuple:
+        return ("a", "b") if full else ()
+    if isinstance(kind, type) and issubclass(kind, Mapping):
+        return {}
+    texts: dict[Any, Any] = {str: "text" if full else "", int: 1, float: 1.0, bool: full}
+    return texts[kind]
