@@ -111,12 +111,14 @@ def test_every_command_is_on_the_page_with_all_that_it_takes() -> None:
 
 
 def test_every_event_is_on_the_page() -> None:
-    """With the names that the log writes."""
+    """With the names and the keys that the log writes."""
     found = events_page.lines()
+    values = {"prepare", "commit", "begin anew", "--fresh"}
+    named = {name: set(re.findall(r"`([^`]+)`", text)) - values for name, text in events_page.MEANINGS.items()}
 
     assert {kind for kind, _, _ in found.values()} == set(get_args(JobEvent))
-    assert {"job_started", "table_changed", "store_away", "store_back", "checkpoint_completed"} <= found.keys()
-    assert [name for name in found if f"| `{name}` |" not in events_page.page()] == []
+    assert found.keys() == events_page.MEANINGS.keys()
+    assert {name: keys - set(found[name][2]) for name, keys in named.items() if keys - set(found[name][2])} == {}
 
 
 def test_every_name_of_the_api_is_on_one_page() -> None:

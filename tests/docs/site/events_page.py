@@ -14,7 +14,7 @@ from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, Place
 from seatunnel_py.runtime.observe.job_log import JobLog
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableState
 from seatunnel_py.work.unit import FailureKind, UnitFailure
-from tests.docs.site.markdown import code, plain, prose, table
+from tests.docs.site.markdown import code, plain, table
 
 HEAD = """# Events of a job
 
@@ -29,18 +29,51 @@ New ones may be added, so readers ignore what they do not know. Secrets are mask
 COMMON = ("time", "level", "event", "job", "driver")
 
 
+MEANINGS = {
+    "changes_announced": "The job is about to go on; `changes` says what is different from the run before. Nothing has"
+    " been done yet.",
+    "checkpoint_completed": "A checkpoint of a pipeline is complete and durable; `checkpoint` is its number.",
+    "checkpoint_ended": "A checkpoint has failed for this `reason`; `missing` names the subtasks that had not answered,"
+    " `good` the newest complete checkpoint. Number 0: a request for a checkpoint was refused.",
+    "driver_asked": "Another driver has this job. It is asked whether it works; `message` says what it answers.",
+    "job_ended": "The job has ended with this `state` and `exit_code`. INFO for exit code 0, else ERROR.",
+    "job_started": "The job is planned, and work begins; `rows` is the sources' estimate, or null.",
+    "nothing_moved": "No row has moved for so many `seconds`, although something waits; `waits` says what waits for what,"
+    " causes first.",
+    "region_restarted": "Vertices have restarted together from `checkpoint`; `epochs` counts their restarts, `causes` says"
+    " why some of them failed, `twice` names sinks that may show rows a second time, `lost` names sources that cannot read"
+    " again what they gave.",
+    "request_answered": "A request to the running job is answered: `wish` is its kind, `message` the answer. INFO where it"
+    " is `done` as it was asked for, else WARNING.",
+    "rows_moved": "A unit has ended well; `rows` were read from a source (0 for a unit that reads a channel).",
+    "sink_left_out": "A sink has failed for good, and the others go on without it; `targets` are what it writes into,"
+    " `checkpoint` is the newest complete checkpoint, or null.",
+    "state_large": "Each checkpoint holds so many `bytes` of `what`; `allowed` is the limit. Written once.",
+    "store_away": "The checkpoint store does not answer, and is asked again; until then no checkpoint completes.",
+    "store_back": "The checkpoint store has answered after so many `seconds`.",
+    "table_changed": "A pipeline has another `state`. WARNING for RETRYING and STOPPED, ERROR for FAILED and ISOLATED, with"
+    " the `cause` and the newest complete `checkpoint`; `tables`: all tables that share the state, where they are several.",
+    "target_swept": "The job begins with `--fresh`; `swept` says what earlier runs had left in the target and is removed,"
+    " and what stays.",
+    "unit_given_up": "A unit is not tried again before its `vertex` restarts, or its pipeline ends.",
+    "unit_retried": "A unit is tried again after `delay_seconds`; `unit` is `prepare` or `commit` where that failed, and"
+    " `begin anew` where everything is read again.",
+}
+"""By name of the event. A test compares the names and the keys with what the log writes."""
+
+
 def page() -> str:
+    found = lines()
     rows = [
-        [code(name), ", ".join(sorted(levels)), _meaning(kind), ", ".join(map(code, keys))]
-        for name, (kind, levels, keys) in sorted(lines().items())
+        [code(name), ", ".join(sorted(found[name][1])), plain(text), ", ".join(map(code, found[name][2]))]
+        for name, text in MEANINGS.items()
     ]
     beside = (
-        "\nTwo more lines come from the log itself: `driver_failed` (level ERROR; `message`, `trace`: the driver ended with"
-        " an error before it could write a receipt) and `listener_failed` (level WARNING: a hook of another package raised"
-        " an error).\n"
+        "\nTwo more lines come from the log itself: `driver_failed` (ERROR; `message`, `trace`: the driver ended with an"
+        " error before it could write a receipt) and `listener_failed` (a hook of another package raised an error).\n"
     )
     kinds = ", ".join(code(kind.value) for kind in FailureKind)
-    return HEAD.replace("KINDS", kinds) + table(["event", "level", "meaning", "keys"], rows) + beside
+    return HEAD.replace("KINDS", kinds) + table(("event", "level", "meaning", "keys"), rows) + beside
 
 
 def lines() -> dict[str, tuple[type[Any], set[str], list[str]]]:
@@ -56,10 +89,6 @@ def lines() -> dict[str, tuple[type[Any], set[str], list[str]]]:
             levels.add(line["level"])
             keys += [key for key in line if key not in (*COMMON, *keys)]
     return found
-
-
-def _meaning(kind: type[Any]) -> str:
-    return plain(prose(kind.__doc__)) if kind is not JobEnded else "The job has ended; the receipt says how."
 
 
 def _samples() -> Iterator[JobEvent]:

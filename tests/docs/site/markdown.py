@@ -43,9 +43,3 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table. Cells are Markdown already."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def prose(docstring: str | None) -> str:
-    """The first paragraph of a docstring as one line. Double backquotes are code in docstrings."""
-    first = (docstring or "").strip().split("\n\n")[0]
-    return " ".join(first.replace("``", "`").split())

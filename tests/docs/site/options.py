@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -51,10 +52,13 @@ def of_row(model: type[Options], info: OptionInfo, prefix: str) -> tuple[str, st
     return name, plain(_type(info)), _default(model, info), meaning(model, info)
 
 
+_CHOICES = re.compile(r"(?:list of |map of )?([^ ]+(?: \| [^ ]+)+)")
+
+
 def _type(info: OptionInfo) -> str:
     """The type without the values of an enumeration, which stand with the meaning."""
-    choices = " | ".join(info.choices)
-    return info.type.replace(choices, "choice") if choices else info.type
+    choices = _CHOICES.fullmatch(info.type)
+    return info.type.replace(choices[1], "choice") if choices else info.type
 
 
 def _default(model: type[Options], info: OptionInfo) -> str:
@@ -79,6 +83,8 @@ def meaning(model: type[Options], info: OptionInfo) -> str:
 
 def allowed(info: OptionInfo, field: Any) -> str:
     """The values of an enumeration, or the limits of a number or a text."""
+    if choices := _CHOICES.fullmatch(info.type):
+        return ", ".join(map(code, choices[1].split(" | ")))
     if info.choices:
         return ", ".join(map(code, info.choices))
     limits = [LIMITS[type(one)].format(code(_bound(one))) for one in field.metadata if type(one) in LIMITS]

@@ -11,8 +11,19 @@ from tests.docs.site.installed import Plugin, plugins
 from tests.docs.site.markdown import plain, sentence, table
 
 DOCS = Path(__file__).parents[3] / "docs"
-NOTES = DOCS / "plugin-notes"
-"""Text of a page that stands in no model: ``connectors-jdbc.md`` goes into the page ``connectors/jdbc.md``."""
+SEE = {
+    "connectors/jdbc.md": (
+        ("Copy many tables", "how-to/many-tables.md"),
+        ("Exactly once", "how-to/exactly-once.md"),
+        ("Start effects", "guide.md#start-effects"),
+        ("Names of targets", "guide.md#names-of-targets"),
+    ),
+    "connectors/kafka.md": (("Kafka", "how-to/kafka.md"), ("Messages of Kafka", "guide.md#messages-of-kafka")),
+    "connectors/localfile.md": (("Files", "how-to/files.md"),),
+    "connectors/assert.md": (("Test a job", "how-to/test-a-job.md"),),
+    "transforms/datavalidator.md": (("Bad rows", "how-to/bad-rows.md"),),
+}
+"""Other pages that a page leads to."""
 LIMITS_OF_EXAMPLES = (
     "Each example is a whole job file, and a test runs it. Paths and addresses are those of the [tutorial](../tutorial.md)"
     " or of a server on this machine.\n"
@@ -34,12 +45,11 @@ def pages() -> dict[str, str]:
 def page(path: str, own: list[Plugin]) -> str:
     """The page of all plugins of one name."""
     parts = [f"# {own[0].name}\n"]
-    notes = NOTES / path.replace("/", "-")
-    if notes.exists():
-        parts.append(notes.read_text(encoding="utf-8"))
     if len(own) > 1:
         links = [f"[{plugin.kind.value}](#{plugin.kind.value})" for plugin in own]
-        parts.append(f"Connector: {' and '.join(links)}.\n")
+        parts.append(f"On this page: {' and '.join(links)}.\n")
+    if path in SEE:
+        parts.append(f"See also: {', '.join(f'[{title}](../{to})' for title, to in SEE[path])}.\n")
     parts += [_plugin(plugin) for plugin in own]
     return "\n".join(parts)
 
