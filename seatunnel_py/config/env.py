@@ -204,12 +204,12 @@ class EnvOptions(Options):
         RowErrorHandler(),
         key="error_handler",
         fallback=("env.error_handler",),
-        doc="the peer's row errors; see error.*",
+        doc="SeaTunnel's handling of row errors; see error.*",
     )
     sink_error_handler: RowErrorHandler = option(RowErrorHandler(), doc="as error_handler")
     transform_error_handler: RowErrorHandler = option(RowErrorHandler(), doc="as error_handler")
     dirty_collector: DirtyCollector = option(
-        DirtyCollector(), key="dirty.collector", doc="the peer's dirty rows; see error.*"
+        DirtyCollector(), key="dirty.collector", doc="SeaTunnel's handling of dirty rows; see error.*"
     )
     dirty_validator: dict[str, str] = option(
         {},

@@ -20,7 +20,7 @@ SET_ASIDE = "bad rows are set aside, up to {}; `seatunnel quarantine` shows them
 
 
 _KEPT = "accepted; the quarantine keeps the rows as they came, and why"
-_NO_QUEUE = "accepted; bad rows wait for nobody"
+_NO_QUEUE = "accepted; bad rows wait in no queue"
 
 
 class HandlerMode(StrEnum):
@@ -59,9 +59,14 @@ class DirtyCollector(BadRowsAllowed):
 class RowErrorHandler(BadRowsAllowed):
     """What the peer sets aside, and up to which limits."""
 
-    mode: HandlerMode = option(HandlerMode.DISABLE)
-    max_error_records: int = option(0, ge=0)
-    max_error_ratio: float = option(0.0, ge=0, le=1)
+    mode: HandlerMode = option(
+        HandlerMode.DISABLE,
+        doc="DISABLE: a bad row fails its table; LOG and ROUTE set bad rows aside, up to the limits",
+    )
+    max_error_records: int = option(0, ge=0, doc="bad rows set aside before a table fails; 0: no limit of this kind")
+    max_error_ratio: float = option(
+        0.0, ge=0, le=1, doc="share of bad rows set aside before a table fails; 0: no limit of this kind"
+    )
     max_error_ratio_min_records: int = option(10_000, ge=0, doc="accepted; a share is judged when everything was read")
     queue_capacity: int = option(10_000, ge=1, doc=_NO_QUEUE)
     queue_overflow_policy: str = option("FAIL", doc=_NO_QUEUE)

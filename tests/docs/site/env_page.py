@@ -8,7 +8,7 @@ from seatunnel_py.api.options import OptionInfo, describe
 from seatunnel_py.config.env import EnvOptions
 from tests.docs.site.markdown import table
 from tests.docs.site.options import HEAD as COLUMNS
-from tests.docs.site.options import of_row
+from tests.docs.site.options import objects, of_row
 
 HEAD = """# Settings of a job
 
@@ -52,4 +52,4 @@ def page() -> str:
     parts = [HEAD]
     for title, infos in groups().items():
         parts.append(f"## {title}\n\n{table(COLUMNS, (of_row(EnvOptions, info, 'env-') for info in infos))}")
-    return "\n".join(parts)
+    return "\n".join([*parts, "## Objects\n", *objects(EnvOptions, "env-")])

@@ -74,7 +74,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _link(link: re.Match[str], source: str) -> str:
-    """Where a link leads to: paths are relative to the file in the repository."""
+    """Resolve a link: paths are relative to the file in the repository."""
     folder = Path(OUTSIDE.get(source, f"docs/{source}")).parent
     target = (ROOT / folder / link[2]).resolve()
     if not target.is_relative_to(ROOT):

@@ -26,11 +26,12 @@ def of_plugin(plugin: Plugin) -> str:
     for group, infos in grouped(plugin):
         head = f"### {group.title} {{ #{prefix}{group.anchor} }}"
         parts.append(f"{head}\n\n{group.about}{_table(plugin.model, infos, prefix)}")
-    parts += list(_objects(plugin.model, prefix))
+    parts += list(objects(plugin.model, prefix))
     return "\n".join(part for part in parts if part)
 
 
-def _objects(model: type[Options], prefix: str) -> Iterator[str]:
+def objects(model: type[Options], prefix: str) -> Iterator[str]:
+    """The objects inside of a model, each as a section."""
     for path, inner in all_models(model)[1:]:
         head = f"### Inside {code(path)} {{ #{prefix}in-{_anchor(path)} }}"
         yield f"{head}\n\n{_rules(inner)}{_table(inner, describe(inner), f'{prefix}{path}.')}"
