@@ -37,7 +37,7 @@ ENCODING = ("seatunnel_connectors.kafka.encode.protobuf",)
 
 
 class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
-    """Messages of topics, a partition in order."""
+    """Reads messages of topics, each partition in order."""
 
     name: ClassVar[str] = "Kafka"
     extra: ClassVar[str] = "kafka"
@@ -45,7 +45,7 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
     options: ClassVar[type[SourceOptions]] = KafkaSourceOptions
 
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
-        """What is in the topic now, as text."""
+        """Read what is in the topic now, as text."""
         address = brokers_and_topic(end)
         return address and {**address, "start_mode": StartMode.EARLIEST.value, "format": MessageFormat.TEXT.value}
 
@@ -67,7 +67,7 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
         return there
 
     def capabilities(self, options: KafkaSourceOptions, context: StepContext) -> SourceCapabilities:
-        # Compaction may take messages away between two readings, but never changes or moves one.
+        # Compaction may remove messages between two reads, but never changes or moves one.
         bounded = context.mode is JobMode.BATCH
         return SourceCapabilities(bounded=bounded, determinism=Determinism.DETERMINATE, resident=not bounded)
 
@@ -142,7 +142,7 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
 
 
 def _of_protobuf(options: KafkaSourceOptions, those: tuple[str, ...]) -> tuple[str, ...]:
-    """What is wanted where some table's messages are Protobuf's."""
+    """Return ``those`` if a table's messages are Protobuf's, else nothing."""
     return those if any(entry.format is MessageFormat.PROTOBUF for entry in options.table_options()) else ()
 
 
@@ -153,7 +153,7 @@ def _tell_without_effect(options: KafkaSourceOptions) -> None:
 
 
 def _need_libraries(options: KafkaSourceOptions) -> None:
-    """Raise ImportError where a library is not installed, before anything starts."""
+    """Raise ImportError if a library is not installed, before anything starts."""
     avro = any(entry.format is MessageFormat.AVRO for entry in options.table_options())
     for name in ("confluent_kafka", *(("fastavro",) if avro else ())):
         if find_spec(name) is None:

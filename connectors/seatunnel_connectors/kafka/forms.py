@@ -1,4 +1,4 @@
-"""The types that a format of messages has no form for, and the columns that it writes in another one."""
+"""Finds the columns whose types a message format cannot hold, and those that it writes in another form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_forms(options: KafkaSinkOptions, table: TableSchema) -> None:
 
 
 def conversions(options: KafkaSinkOptions, table: TableSchema, message: MessageSchema | None) -> tuple[Conversion, ...]:
-    """The columns whose values are not written as the rows hold them."""
+    """The columns whose values are written in another form than the rows hold."""
     columns = written(options, table)
     if options.format in _DELIMITED:
         return text_conversions(columns, TextRules(), empty_is_null=True)
@@ -47,7 +47,8 @@ def conversions(options: KafkaSinkOptions, table: TableSchema, message: MessageS
 
 
 def _without_presence(columns: Sequence[Column], links: Sequence[Link]) -> Iterable[Conversion]:
-    """A null is a field that is left out: readers find its default, unless the schema can tell."""
+    """Columns that cannot show a null: it is an omitted field, and readers find its default unless the schema tracks
+    presence."""
     nullable = {column.name: column for column in columns if column.nullable}
     for link in links:
         column = nullable.get(link.column)

@@ -1,4 +1,4 @@
-"""What an address on the command line means to Kafka: ``kafka://host:9092,other:9092/topic``."""
+"""Parses a Kafka address of the command line: ``kafka://host:9092,other:9092/topic``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from seatunnel_py.api import Plain, Shorthand
 
 
 def brokers_and_topic(end: Shorthand) -> Mapping[str, Plain] | None:
-    """None: not of Kafka. Raises ValueError where a part is missing, or more is asked for than an address can say."""
+    """Return brokers and topic; None: not a Kafka address. Raises ValueError if a part is missing, or if the address
+    asks for more than it can express."""
     if end.scheme != "kafka":
         return None
     parts = urlsplit(end.address)

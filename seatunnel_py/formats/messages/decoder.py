@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BadMessageError(Exception):
-    """A message is not what the format says; ``index`` is its place among those that were given."""
+    """A message does not match the format; ``index`` is its place among the given messages."""
 
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(index, reason)
@@ -26,7 +26,7 @@ class BadMessageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Rows, and for each its kind and the message that it came from; None: all inserts, one row a message."""
+    """Decoded rows with their kinds and the messages that they came from; None: all inserts, one row per message."""
 
     data: pa.RecordBatch
     kinds: pa.UInt8Array | None = None
@@ -34,8 +34,8 @@ class Decoded:
 
 
 class Decoder(ABC):
-    """Decodes the messages of one table. Made in a worker, from the table alone. ``with_headers``: it wants headers;
-    ``takes_empty``: a value without a byte is a row as well, and only a tombstone is none."""
+    """Decodes the messages of one table. Made in a worker, from the table alone. ``with_headers``: it needs headers;
+    ``takes_empty``: an empty value is a row as well, and only a tombstone yields none."""
 
     with_headers: ClassVar[bool] = False
     takes_empty: ClassVar[bool] = False
@@ -46,7 +46,7 @@ class Decoder(ABC):
 
     @abstractmethod
     def decode(self, values: Sequence[Any]) -> Decoded:
-        """The rows of messages, in order, from what ``values`` gave. Raises BadMessageError for the first bad one."""
+        """Decode the result of ``values`` to rows, in order. Raises BadMessageError for the first bad message."""
 
     def values(self, records: Any) -> Sequence[Any]:
         """The part of each record that the decoder reads, by default its value. An empty one is no row."""
@@ -60,13 +60,14 @@ class Decoder(ABC):
 
 
 def row_type(columns: Sequence[Column]) -> DataType:
-    """A whole row, where it stands inside of something."""
+    """Row type that holds all columns, for nesting."""
     return DataType(Kind.ROW, fields=tuple((column.name, column.dtype) for column in columns))
 
 
 def decode_some(decoder: Decoder, values: Sequence[Any]) -> tuple[list[Decoded], dict[int, str]]:
-    """What can be decoded, in order, with places counted from the first of ``values``; and why the others cannot.
-    Halves are tried, so that one bad message costs a few more passes and not one per message."""
+    """Decode the good messages, in order, with places counted from the first of ``values``. Also return the cause for
+    each bad one. The list is halved until bad messages are isolated, so one costs a few more passes, not one per
+    message."""
     good: list[Decoded] = []
     bad: dict[int, str] = {}
     _halve(decoder, values, 0, good, bad)
@@ -99,7 +100,7 @@ def _moved(decoded: Decoded, messages: int, offset: int) -> Decoded:
 
 
 def joined(parts: Sequence[Decoded], decoder: Decoder) -> Decoded:
-    """Several runs of rows as one."""
+    """Concatenate several decoded parts."""
     import pyarrow as pa
 
     if len(parts) == 1:

@@ -1,7 +1,7 @@
-"""Format json: a message is an object, or an array of objects, each a row.
+"""Decodes the format json: a message is an object, or an array of objects, each a row.
 
-Many messages are read at once by Arrow's parser. That is safe where each looks like one object: one document in two
-messages, or two in one, cannot parse then without their number giving it away. Everything else is read one by one.
+Arrow's parser reads many messages at once. That is safe if each looks like one object: one document in two messages, or
+two in one, cannot parse then without a wrong count. All other messages are read one by one.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class JsonDecoder(Decoder):
         self.documents = Documents(self.envelope())
 
     def envelope(self) -> Sequence[Column]:
-        """What a message holds."""
+        """Columns of a message's envelope."""
         return self.columns
 
     def opened(self, arrays: list[Any], parents: Sequence[int]) -> list[Any]:
-        """The table's columns, out of what the messages hold; ``parents`` are the messages of the rows."""
+        """The table's columns, taken out of the envelope's columns; ``parents`` are the messages of the rows."""
         return arrays
 
     def decode(self, values: Sequence[bytes]) -> Decoded:
@@ -43,7 +43,7 @@ class JsonDecoder(Decoder):
 
 
 class Documents:
-    """JSON documents to columns: all at once while that goes well, else one by one."""
+    """Converts JSON documents to columns: all at once if possible, else one by one."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
@@ -51,7 +51,7 @@ class Documents:
         self.direct = DirectJson(columns, RULES)
 
     def read(self, values: Sequence[bytes]) -> tuple[list[Any], list[int] | None]:
-        """The columns; and each row's message, None where each message is a row."""
+        """Return the columns, and each row's message; None if each message is a row."""
         import pyarrow as pa
 
         if self.is_direct:
@@ -101,14 +101,14 @@ class Documents:
 
 
 def _cell(row: Any, name: str, place: int) -> Any:
-    """A value by name, or by place where a row is a list."""
+    """Return a value by name, or by place if the row is a list."""
     if isinstance(row, dict):
         return row.get(name)
     return row[place] if place < len(row) else None
 
 
 def _framed(values: Sequence[bytes]) -> Any:
-    """The documents one behind another, where each looks like one object; else None."""
+    """Join the documents for one parse if each looks like one object; else None."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,7 +1,8 @@
-"""Formats text and csv: a message is one record of fields between delimiters.
+"""Decodes the formats text and csv: a message is one record of fields between delimiters.
 
-As in files: missing fields are null, and so is a blank one in a column of any type but string; a record with more
-fields than columns is refused, unless the job file lets them be dropped. The record of a single column is its value.
+Rules as for files: missing fields are null, and so is a blank field in a column of any type but string. A record with
+more fields than columns is refused, unless the job file allows dropping them. The record of a single column is its
+value.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class TextDecoder(Decoder):
-    """Decodes text; a table whose schema nobody gave gets the whole message as its one column."""
+    """Decodes text; a table without a schema gets the whole message as its one column."""
 
     def __init__(self, table: TableSchema, delimiter: str, *, whole: bool, drop: bool = False) -> None:
         super().__init__(table)
-        # SeaTunnel's delimiter is a regular expression, so that job files escape `|` and `.`
+        # SeaTunnel's delimiter is a regular expression, so job files escape `|` and `.`
         self.delimiter = delimiter[1] if delimiter.startswith("\\") and len(delimiter) == 2 else delimiter
         self.whole = whole
         self.rules = TextRules(drop_surplus=drop)
@@ -63,7 +64,7 @@ class TextDecoder(Decoder):
 
 
 class CsvDecoder(TextDecoder):
-    """Decodes csv: quotes are honoured, and line breaks between them."""
+    """Decodes csv: quotes are honoured, and so are line breaks inside them."""
 
     def __init__(self, table: TableSchema, delimiter: str, *, drop: bool = False) -> None:
         super().__init__(table, delimiter, whole=False, drop=drop)
@@ -90,7 +91,7 @@ class CsvDecoder(TextDecoder):
 
 
 def columns_of(fields: Sequence[Any], decoder: TextDecoder) -> list[Any]:
-    """Columns of text as their types say."""
+    """Convert columns of text to the columns' types."""
     arrays = []
     for texts, column in zip(fields, decoder.columns, strict=True):
         try:

@@ -1,7 +1,7 @@
-"""The one place that makes Kafka clients: which cluster, with which settings, and what its failures mean.
+"""Makes every Kafka client, with the cluster's settings, and turns its failures into typed errors.
 
-Clients are librdkafka's (bench/README.md has the figures); they are made inside a unit or a call of the driver, and
-lent by the process's pool. A cluster's settings may hold secrets: they are in no repr and in no message.
+Clients are librdkafka's (bench/README.md has the figures); they are made inside a unit or a driver call, and borrowed
+from the process's pool. A cluster's settings may hold secrets: they are in no repr and in no message.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CALL_SECONDS = 15.0
-"""How long a question to the cluster may take: a broker that was killed is back by then, or the unit is tried again."""
+"""Seconds that a request to the cluster may take. A restarted broker is back by then; otherwise the unit is retried."""
 CONNECT_MILLIS = 10_000
-"""How long a broker may take to greet, as with Java's clients: librdkafka alone would wait for half a minute."""
+"""Milliseconds that a broker may take to connect, as with Java's clients. librdkafka's default is 30 seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where the brokers are and how to talk to them. Equal clusters share their clients."""
+    """Address and settings of a Kafka cluster. Equal clusters share their clients."""
 
     bootstrap: str
     given: tuple[tuple[str, str], ...] = field(default=(), repr=False)
@@ -40,9 +40,9 @@ class Cluster:
         return cls(bootstrap, tuple(sorted(translated(config).items())))
 
     def settings(self, **ours: Any) -> dict[str, Any]:
-        """For a client of librdkafka; ``ours`` (with _ for .) win over what the job file says."""
+        """Settings for a librdkafka client. ``ours`` (with _ for .) override the job file's settings."""
         own = {name.replace("_", "."): value for name, value in ours.items()}
-        # Errors are told by calls and callbacks; lines on stderr would only alarm.
+        # Errors arrive through calls and callbacks; librdkafka's lines on stderr would only alarm.
         return {
             "log_level": 0,
             "socket.keepalive.enable": True,
@@ -54,14 +54,14 @@ class Cluster:
 
     @property
     def answer_seconds(self) -> float:
-        """How long one question may take: no longer than the job file lets a request take."""
+        """Seconds that one request may take: never more than the job file's request timeout."""
         given = dict(self.given).get("socket.timeout.ms", "")
         return min(CALL_SECONDS, int(given) / 1000) if given.isdigit() and int(given) else CALL_SECONDS
 
     @contextmanager
     def admin(self) -> Iterator[AdminClient]:
-        """A client for questions about topics and groups. A question that timed out is told with the reason, which
-        the client only says aside: a password that is refused looks like silence otherwise."""
+        """Borrow a client for topics and groups. A request that times out is raised with the reason from the client's
+        error callback: without it a refused password looks like a timeout."""
         with borrow(("kafka-admin", self), self._asking, lambda _: None) as asking:
             asking.heard.clear()
             try:
@@ -81,7 +81,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """A client, and what it said aside."""
+    """An admin client and the errors that its callback reported."""
 
     client: AdminClient
     heard: list[KafkaError]
@@ -95,7 +95,7 @@ class _Asking:
 
 
 def answer(ask: Callable[[], T], what: str) -> T:
-    """The cluster's answer; what it refuses, or did not say in time, as an error of ours."""
+    """Return the cluster's answer. Raise a typed error if it refuses or does not answer in time."""
     from confluent_kafka import KafkaException
 
     try:
@@ -105,7 +105,7 @@ def answer(ask: Callable[[], T], what: str) -> T:
 
 
 def failure(error: KafkaError, what: str, remedy: str = "") -> PluginError:
-    """What went wrong, as an error of ours: ``what`` names step, topic and partition."""
+    """Turn a Kafka error into a typed one. ``what`` names step, topic and partition."""
     message = f"Kafka: {what}: {error.str()} ({error.name()})"
     if error.retriable() or error.code() in PASSING:
         return RetriableError(message, remedy)

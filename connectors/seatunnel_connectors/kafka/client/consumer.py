@@ -1,7 +1,7 @@
-"""One partition's consumer, which the process's pool keeps between units: it reads ahead while nobody asks.
+"""Reads one partition; the process's pool keeps the consumer between units, so that it prefetches meanwhile.
 
-It is assigned, never subscribed, and asked again for the place where it stands already it just goes on. A position
-that is gone is an error, never another position.
+It is assigned, never subscribed. If it is asked for its current position, it continues without a seek. A position that
+no longer exists is an error, never another position.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from seatunnel_py.api import RetriableError, borrow
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
 
-BATCH_BYTES = 1024 * 1024  # what decodes a batch finds it in the processor's cache
+BATCH_BYTES = 1024 * 1024  # so large that the decoder still finds the batch in the processor's cache
 BATCH_MESSAGES = 4_000
-TAKEN_APART = 500  # at a time: more of them are not in the processor's cache any more
-FIRST_MESSAGES = 200  # before it is known how large they are
-SAMPLED = 16  # one of so many messages tells how large they are
-FILL_SECONDS = 0.01  # how long a batch waits for more once it has begun
-BACKOFF_MS = 5  # how long a full queue is left alone: by default for a second, in which it runs dry
+TAKEN_APART = 500  # messages converted at a time; more would leave the processor's cache
+FIRST_MESSAGES = 200  # until message sizes are known
+SAMPLED = 16  # one message in so many is measured to estimate the size
+FILL_SECONDS = 0.01  # how long a batch waits for more messages once it has begun
+BACKOFF_MS = 5  # how long a full queue pauses fetching: librdkafka's default of 1 second lets it run dry
 AHEAD_KILOBYTES = 64 * 1024
-"""What all partitions of a source may have read ahead in one process."""
+"""Kilobytes that all partitions of a source may prefetch in one process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The offset to be read next, the epoch of the leader that gave the one before (-1: unknown), the topic's id."""
+    """Next offset to read, leader epoch of the previous record (-1: unknown), and topic id."""
 
     offset: int
     epoch: int
@@ -41,8 +41,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Records in order, and the place behind them, which may be further on: markers and compacted messages are
-    offsets without a message. ``ended``: nothing follows for now."""
+    """Records in order, and the next position. That may be further on: transaction markers and compacted messages are
+    offsets without a message. ``ended``: the log has no more records for now."""
 
     records: Records
     behind: Place
@@ -51,15 +51,15 @@ class Fetched:
 
 @contextmanager
 def borrowed(cluster: Cluster, group: str, spot: Spot, ahead: int) -> Iterator[PartitionConsumer]:
-    """The partition's consumer out of the pool."""
+    """Borrow the partition's consumer from the pool."""
     key = ("kafka-consumer", cluster, group, spot)
     with borrow(key, lambda: PartitionConsumer(cluster, group, spot, ahead), PartitionConsumer.close) as consumer:
         yield consumer
 
 
 class PartitionConsumer:
-    """Reads one partition in order. ``in_vain``: for how many seconds it has been waited for since it said anything,
-    be it that the log ends; units come and go meanwhile."""
+    """Reads one partition in order. ``in_vain``: seconds of waiting since its last event (the end of the log is one
+    too), summed over units."""
 
     def __init__(self, cluster: Cluster, group: str, spot: Spot, ahead: int) -> None:
         from confluent_kafka import Consumer
@@ -91,7 +91,7 @@ class PartitionConsumer:
             self.down = error
 
     def go_to(self, place: Place) -> None:
-        """Stand at the place. Whether the topic is still the one that the place is in is looked up on the way."""
+        """Seek to the place, and check that the topic still has the id of that place."""
         from confluent_kafka import TopicPartition
 
         if self.place == place:
@@ -103,7 +103,7 @@ class PartitionConsumer:
         self.place = place
 
     def fetch(self, seconds: float, *, metadata: bool = False, headers: bool = False) -> Fetched:
-        """What is there, a batch at most; waits so long for the first message."""
+        """Return one batch at most, after waiting up to ``seconds`` for the first message."""
         assert self.place is not None, "the consumer was not sent anywhere"
         before, ended = self.place, False
         records = Records(self.spot, metadata, headers)
@@ -126,7 +126,7 @@ class PartitionConsumer:
         return Fetched(records, place, ended)
 
     def _take(self, found: list[Message], records: Records, place: Place) -> tuple[Place, bool]:
-        """Take messages apart: the place behind them, and whether the log ends there for now."""
+        """Convert messages to records. Return the next position and whether the log ends there for now."""
         messages = [message for message in found if message.error() is None]
         ended = len(messages) < len(found)
         if messages:
@@ -139,7 +139,7 @@ class PartitionConsumer:
         return place, ended
 
     def _event(self, message: Message, before: Place) -> int:
-        """The offset that the log ends at for now; any other event is a failure."""
+        """Return the offset at which the log ends for now. Raise on any other event."""
         from confluent_kafka import KafkaError
 
         error = message.error()

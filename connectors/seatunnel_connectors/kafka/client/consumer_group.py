@@ -1,7 +1,8 @@
-"""The offsets of a consumer group, asked for and told by a client that reads nothing.
+"""Reads and commits the offsets of a consumer group, with a client that consumes nothing.
 
-Not by the admin client: a question of that one to a group's coordinator takes the whole process with it when the broker
-goes away before it answers (librdkafka, issue 4605). Both calls end after ``CALL_SECONDS`` whatever the broker does.
+It does not use the admin client: librdkafka crashes the process when the broker disconnects before it answers an admin
+request to a group coordinator (librdkafka, issue 4605). Both calls end after ``CALL_SECONDS``, however the broker
+behaves.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ POLL_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """``heard``: the answers to what was told."""
+    """A group client. ``heard``: results of its offset commits."""
 
     client: Consumer
     heard: list[tuple[KafkaError | None, list[TopicPartition]]]
 
 
 def committed(cluster: Cluster, group: str, spots: Iterable[Spot]) -> dict[Spot, int]:
-    """The offsets that the group has told; partitions without one are left out."""
+    """Return the group's committed offsets. Partitions without one are omitted."""
     from confluent_kafka import TopicPartition
 
     wanted = [TopicPartition(*spot) for spot in spots]
@@ -45,7 +46,7 @@ def committed(cluster: Cluster, group: str, spots: Iterable[Spot]) -> dict[Spot,
 
 
 def commit(cluster: Cluster, group: str, offsets: Mapping[Spot, int]) -> None:
-    """Tell the group's offsets, for people who look at its lag; nobody here reads from them again."""
+    """Commit the group's offsets, so that users can monitor its lag; this source never resumes from them."""
     from confluent_kafka import TopicPartition
 
     told = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
@@ -68,7 +69,7 @@ def commit(cluster: Cluster, group: str, offsets: Mapping[Spot, int]) -> None:
 
 @contextmanager
 def _member(cluster: Cluster, group: str) -> Iterator[_Member]:
-    """A client that speaks for the group, lent by the pool."""
+    """Borrow a client of the group from the pool."""
 
     def make() -> _Member:
         from confluent_kafka import Consumer
@@ -76,7 +77,7 @@ def _member(cluster: Cluster, group: str) -> Iterator[_Member]:
         heard: list[tuple[KafkaError | None, list[TopicPartition]]] = []
         settings = cluster.settings(group_id=group, enable_auto_commit=False)
         settings["on_commit"] = lambda error, parts: heard.append((error, parts))
-        settings["error_cb"] = lambda _: None  # the calls say what went wrong
+        settings["error_cb"] = lambda _: None  # errors reach the caller through the calls
         return _Member(Consumer(settings), heard)
 
     with borrow(("kafka-group", cluster, group), make, lambda member: member.client.close()) as member:

@@ -1,4 +1,4 @@
-"""How many bytes records have: key, value and headers, as they are sent and counted."""
+"""Computes record sizes in bytes: key, value and headers, as they are sent and counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEADER = "header."
 
 
 def record_sizes(records: pa.RecordBatch) -> pa.Array:
-    """Of each record; the few bytes that tell where a part ends are not counted."""
+    """Size of each record, without the few bytes of framing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -26,7 +26,7 @@ def record_sizes(records: pa.RecordBatch) -> pa.Array:
 
 
 def total_size(records: pa.RecordBatch) -> int:
-    """Of all of them."""
+    """Total size of all records."""
     import pyarrow.compute as pc
 
     return int(pc.sum(record_sizes(records)).as_py() or 0)

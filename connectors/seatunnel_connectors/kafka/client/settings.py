@@ -1,7 +1,7 @@
-"""Settings of a Kafka client: by the Java client's names, as job files give them, to those of librdkafka.
+"""Translates Kafka client settings from the Java names in job files to librdkafka's names.
 
-An allow-list: what is not named here is refused. Java's settings can name classes to be loaded and files to be read
-(CVE-2023-25194, CVE-2024-31141); of the login modules only the two that are a user and a password are understood.
+This is an allow-list: any other setting is refused. Java's settings can name classes to load and files to read
+(CVE-2023-25194, CVE-2024-31141); only the two login modules with user and password are accepted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SAME = _words(
     message.max.bytes max.in.flight.requests.per.connection enable.idempotence retries transaction.timeout.ms
     """
 )
-"""Settings that librdkafka knows under the same name."""
+"""Settings with the same name in librdkafka."""
 
 RENAMED = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
@@ -51,8 +51,8 @@ OURS = _words(
     default.api.timeout.ms
     """
 )
-"""Settings that job files of the peer give and that are decided by other options here, or mean nothing without
-consumer groups; ``auto.offset.reset`` alone says something: see the source's options."""
+"""Settings that SeaTunnel job files contain and that are ignored here: other options decide them, or they mean nothing
+without consumer groups. ``auto.offset.reset`` is the exception: see the source's options."""
 
 WITH_FILES_OF_JAVA = ("ssl.truststore.location", "ssl.truststore.password", "ssl.truststore.type", "ssl.keystore.type")
 
@@ -65,7 +65,7 @@ _MODULES = {
 
 
 def translated(config: Mapping[str, str]) -> dict[str, str]:
-    """The settings as librdkafka takes them. Raises ValueError, which never shows a value."""
+    """Return the settings as librdkafka takes them. Raises ValueError, which never shows a value."""
     found: dict[str, str] = {}
     for name, value in config.items():
         if name == "sasl.jaas.config":

@@ -1,6 +1,6 @@
-"""Questions to the cluster: which topics and partitions there are, and which offsets they hold. For the driver.
+"""Looks up topics, partitions and offsets of a cluster, for the driver.
 
-A topic is known by its id too: one that was deleted and made anew has the same name and other messages.
+A topic is identified by its id too: a topic that was deleted and created again has the same name but other messages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as it is now."""
+    """Name, id and partitions of a topic at present."""
 
     name: str
     id: str
@@ -29,7 +29,7 @@ class Topic:
 
 
 def find_topics(cluster: Cluster, options: TopicOptions) -> list[Topic]:
-    """The topics that a table is read from: those named, which must exist, or those that match now."""
+    """Find the topics of a table: those named, which must exist, or those that match the pattern now."""
     with cluster.admin() as admin:
         names = options.topics
         if options.pattern:
@@ -40,14 +40,14 @@ def find_topics(cluster: Cluster, options: TopicOptions) -> list[Topic]:
 
 
 def brokers(cluster: Cluster) -> dict[str, str]:
-    """Who answers, for people."""
+    """Addresses of the cluster's brokers, for display."""
     with cluster.admin() as admin:
         found = answer(lambda: admin.list_topics(timeout=cluster.answer_seconds), f"connecting to {cluster.bootstrap}")
     return {"server": f"Kafka, cluster {found.cluster_id}", "brokers": str(len(found.brokers))}
 
 
 def topic_id(cluster: Cluster, name: str) -> str:
-    """The id of the topic that has the name now."""
+    """Return the id of the topic that has the name now."""
     with cluster.admin() as admin:
         return _topic(cluster, admin, name).id
 
@@ -68,14 +68,14 @@ def earliest(cluster: Cluster, spots: Iterable[Spot]) -> dict[Spot, int]:
 
 
 def latest(cluster: Cluster, spots: Iterable[Spot]) -> dict[Spot, int]:
-    """The offset behind the last message that a reader of committed messages would see now."""
+    """The end offset of each partition, as a reader of committed messages sees it now."""
     from confluent_kafka.admin import OffsetSpec
 
     return _offsets(cluster, dict.fromkeys(spots, OffsetSpec.latest()))
 
 
 def since(cluster: Cluster, spots: Iterable[Spot], millis: int) -> dict[Spot, int]:
-    """The first offset of that time or later; partitions without one are left out."""
+    """The first offset at or after a time, in milliseconds. Partitions without one are omitted."""
     from confluent_kafka.admin import OffsetSpec
 
     found = _offsets(cluster, {spot: OffsetSpec.for_timestamp(millis) for spot in spots})

@@ -1,8 +1,8 @@
-"""Errors of Kafka that pass by themselves.
+"""Lists the Kafka errors that are transient.
 
-The brokers' errors go by the protocol's own list of retriable codes (Kafka 4.1), by number: a client may be older than
-its broker. One is left out: a topic that does not exist is most often misspelt, so it is said at once, and a client has
-looked for it for half a minute by then. One is added: a broker that is not available comes back.
+Broker errors follow the protocol's own list of retriable codes (Kafka 4.1), by number: a client may be older than its
+broker. One code is omitted: an unknown topic is most often a misspelt name, so it fails at once; the client has looked
+for it for 30 seconds by then. One code is added: an unavailable broker, since it comes back.
 """
 
 from __future__ import annotations
@@ -57,5 +57,5 @@ CLIENT = {
     -153: "_RETRY",
     -137: "_DESTROY_BROKER",
 }
-"""librdkafka's own errors that a broker which comes back ends."""
+"""librdkafka's own errors that pass when the broker comes back."""
 PASSING = frozenset(PROTOCOL) | frozenset(CLIENT)

@@ -1,8 +1,8 @@
-"""Format avro: a record without a header, by the schema that the columns make, as the peer writes it, or by the one
-that it was written by (``avro_schema``), of which the columns are then fields.
+"""Decodes the format avro: a record without a header. Its schema is the one that SeaTunnel derives from the columns, or
+the one that it was written with (``avro_schema``), of which the columns are then fields.
 
-Messages of a schema registry begin with a zero byte and the number of a schema that stands elsewhere: they are refused,
-unless the header is to be taken off (``framed.py``).
+Messages of a schema registry begin with a zero byte and the number of a schema that is stored elsewhere. They are
+refused, unless the header is to be stripped (``framed.py``).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _column(cells: list[Any], column: Column) -> pa.Array:
 
 
 def _exact(numbers: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Doubles as singles, where they are ones; any other array as it is."""
+    """Cast doubles to singles if no value changes; return other arrays unchanged."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -89,7 +89,7 @@ def _exact(numbers: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _has_bare_number(cell: Any, dtype: DataType) -> bool:
-    """Whether a number stands where a date or time should: its unit would be guessed."""
+    """True if the cell has a number in place of a date or time: its unit would be a guess."""
     if cell is None:
         return False
     if dtype.kind in TEMPORAL:

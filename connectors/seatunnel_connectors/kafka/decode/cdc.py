@@ -1,7 +1,7 @@
-"""Formats of change logs in JSON: a message says what a row was and what it is, and becomes rows with kinds.
+"""Decodes change logs in JSON: each message has a row before and after a change, and becomes rows with kinds.
 
 An insert is ``+I``, an update ``-U`` and ``+U``, a delete ``-D``. Envelopes with both whole rows (Debezium, Ogg) are
-read as columns; those that name only what has changed (Canal, Maxwell) want each message's own fields.
+read as columns; those that name only the changed fields (Canal, Maxwell) need each message's own fields.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NUMBERS = {Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind
 
 @dataclass(slots=True)
 class Changes:
-    """What was done, change by change: the operation, the message, and the row before and after, as columns."""
+    """Changes in order: operation, message, and the row before and after, as columns."""
 
     operations: list[str] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Changes:
 
 
 class ChangeDecoder(Decoder):
-    """Decodes changes; a format says where they stand in its messages."""
+    """Decodes changes; a subclass finds them in the messages of its format."""
 
     def __init__(self, table: TableSchema) -> None:
         super().__init__(table)
@@ -113,8 +113,8 @@ class _WholeRows(ChangeDecoder):
 
 
 class DebeziumDecoder(_WholeRows):
-    """Debezium's envelope, inside ``payload`` where the schema is sent along. ``only``: what ``source`` has to say of
-    the database, schema and table; a message that says something else is of another table, and no row."""
+    """Debezium's envelope, inside ``payload`` if the schema is included. ``only``: required database, schema and table
+    of ``source``; a message of another table yields no row."""
 
     names: ClassVar[Mapping[str, str]] = {"c": INSERT, "r": INSERT, "u": UPDATE, "d": DELETE}
     operation = "op"
@@ -144,12 +144,13 @@ class DebeziumDecoder(_WholeRows):
 
 
 class _DebeziumDocuments(Documents):
-    """Debezium writes dates, times and decimals as numbers and bytes; read one by one, they become what they mean."""
+    """Reads JSON documents of Debezium. It writes dates, times and decimals as numbers and bytes, which are converted
+    one by one."""
 
     def __init__(self, columns: Sequence[Column], owner: DebeziumDecoder) -> None:
         super().__init__(columns)
         self.owner = owner
-        # A message's source and schema are no columns: they are looked at by themselves.
+        # A message's source and schema are not columns, so they need each document.
         self.is_direct = self.is_direct and not owner.only and not _has_decimals(owner.columns, owner.declared)
 
     def rows(self, index: int, value: bytes) -> list[Any]:
@@ -183,7 +184,7 @@ class _DebeziumDocuments(Documents):
 
 
 def _has_decimals(columns: Sequence[Column], declared: Declared) -> bool:
-    """Whether a text of a decimal column may be something else than its digits."""
+    """True if the text of a decimal column may be other than its digits."""
     return declared.decimals is not DecimalForm.DIGITS and any(one.dtype.kind is Kind.DECIMAL for one in columns)
 
 
@@ -198,7 +199,7 @@ class OggDecoder(_WholeRows):
 
 
 class _ChangedFields(ChangeDecoder):
-    """Messages with rows as they are, and of updates what the changed fields were."""
+    """Messages with whole rows, and with the former values of the changed fields of updates."""
 
     names: ClassVar[Mapping[str, str]]
 
@@ -207,11 +208,11 @@ class _ChangedFields(ChangeDecoder):
         self.documents = Documents(table.columns)
 
     def pairs(self, index: int, message: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-        """Of each row the message has, the row and its former fields."""
+        """Pairs of a row and its former fields, for each row of the message."""
         return [(message.get("data"), message.get("old"))]
 
     def is_silent(self, message: Mapping[str, Any]) -> bool:
-        """Whether the message is about something else than rows."""
+        """True if the message is not about rows."""
         return False
 
     def changes(self, values: Sequence[bytes]) -> Changes:
@@ -250,7 +251,7 @@ class _ChangedFields(ChangeDecoder):
 
 
 class CanalDecoder(_ChangedFields):
-    """Canal's envelope: several rows in a message; it also sends what was said to change tables."""
+    """Canal's envelope: several rows per message. Canal also sends DDL statements."""
 
     names: ClassVar[Mapping[str, str]] = {"insert": INSERT, "update": UPDATE, "delete": DELETE}
 
@@ -259,7 +260,7 @@ class CanalDecoder(_ChangedFields):
 
     def pairs(self, index: int, message: Mapping[str, Any]) -> list[tuple[Any, Any]]:
         rows, old = message["data"], message.get("old")
-        rows = rows if isinstance(rows, list) else [rows]  # the peer's own sink writes one row without a list
+        rows = rows if isinstance(rows, list) else [rows]  # SeaTunnel's own sink writes a single row without a list
         former = old if isinstance(old, list) else [old] * len(rows)
         if len(former) != len(rows):
             raise BadMessageError(index, f"it has {len(rows)} rows and {len(former)} former ones")
@@ -267,7 +268,7 @@ class CanalDecoder(_ChangedFields):
 
 
 class MaxwellDecoder(_ChangedFields):
-    """Maxwell's envelope; what it says of tables and of its own work is not about rows."""
+    """Maxwell's envelope; its messages about tables and about its own work are not rows."""
 
     names: ClassVar[Mapping[str, str]] = {
         "insert": INSERT,
@@ -282,7 +283,7 @@ class MaxwellDecoder(_ChangedFields):
 
 
 def _column(cells: list[Any], dtype: DataType) -> pa.Array:
-    """Canal writes every value as text: whole columns of numbers are cast at once."""
+    """A column of values. Canal writes every value as text, so whole columns of numbers are cast at once."""
     import pyarrow as pa
 
     if dtype.kind in _NUMBERS and all(cell is None or (type(cell) is str and cell) for cell in cells):

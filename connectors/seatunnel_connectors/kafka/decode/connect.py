@@ -1,6 +1,7 @@
-"""Format compatible_kafka_connect_json: rows as Kafka Connect's JSON converter writes them, beside their schema.
+"""Decodes the format compatible_kafka_connect_json: rows of Kafka Connect's JSON converter, with their schema.
 
-The job file names the columns, as for JSON; the schema says what numbers and bytes of dates, times and decimals mean.
+The job file names the columns, as for JSON; the schema defines the meaning of numbers and bytes of dates, times and
+decimals.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class ConnectDecoder(JsonDecoder):
 
 
 class _ConnectDocuments(Documents):
-    """Documents with a schema beside the payload."""
+    """Reads documents with a schema beside the payload."""
 
     def __init__(self, envelope: Sequence[Column], columns: Sequence[Column], declared: Declared) -> None:
         super().__init__(envelope)

@@ -1,7 +1,7 @@
-"""Numbers and bytes by which Kafka Connect and Debezium write dates, times and decimals, in the words of JSON rows.
+"""Converts Kafka Connect's and Debezium's numbers and bytes for dates, times and decimals to the text of JSON rows.
 
-A number counts milli-, micro- or nanoseconds. The schema that a message brings along says which; without one the job
-file does. Where neither says it, the message is refused: nothing is guessed by a number's size.
+A number counts milli-, micro- or nanoseconds. The schema inside a message names the unit; without one the job file
+does. If neither does, the message is refused: the unit is never guessed from a number's size.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TimeUnit(StrEnum):
 
 
 class DecimalForm(StrEnum):
-    """The meaning of a text in a decimal column: digits, or base64 of the unscaled number's bytes."""
+    """Meaning of a text in a decimal column: digits, or base64 of the unscaled number's bytes."""
 
     DIGITS = "digits"
     BASE64 = "base64"
@@ -52,7 +52,7 @@ _DECIMAL = f"{_CONNECT}Decimal"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The job file's words on what messages without a schema hold. ``columns`` have their own units."""
+    """Units and forms that the job file declares for messages without a schema. ``columns`` have their own units."""
 
     unit: TimeUnit | None = None
     columns: Mapping[str, TimeUnit] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Declared:
 
 
 def fields_of(schema: Any) -> dict[str, Mapping[str, Any]]:
-    """The fields of a row's schema by name."""
+    """Fields of a row's schema by name."""
     fields = schema.get("fields") if isinstance(schema, dict) else None
     return {one["field"]: one for one in fields or () if isinstance(one, dict) and isinstance(one.get("field"), str)}
 
@@ -68,8 +68,8 @@ def fields_of(schema: Any) -> dict[str, Mapping[str, Any]]:
 def in_words(
     row: Mapping[str, Any], columns: Sequence[Column], schema: Mapping[str, Mapping[str, Any]], declared: Declared
 ) -> dict[str, Any]:
-    """The row with text where numbers or bytes stand for dates, times and decimals. Raises ValueError where it is not
-    said what they count."""
+    """Convert numbers and bytes of dates, times and decimals in the row to text. Raises ValueError if their unit is
+    unknown."""
     found = dict(row)
     for column in columns:
         value = row.get(column.name)
@@ -100,7 +100,7 @@ def _in_words(value: Any, column: Column, said: Mapping[str, Any], declared: Dec
 
 
 def time_words(value: int, unit: TimeUnit) -> str:
-    """A time of day."""
+    """Text of a time of day."""
     seconds, rest = divmod(value, _PER_SECOND[unit])
     if not 0 <= seconds < DAY_SECONDS:
         raise ValueError(f"{value} {unit} are no time of day")
@@ -108,7 +108,7 @@ def time_words(value: int, unit: TimeUnit) -> str:
 
 
 def moment_words(value: int, unit: TimeUnit, dtype: DataType) -> str:
-    """A timestamp."""
+    """Text of a timestamp."""
     seconds, rest = divmod(value, _PER_SECOND[unit])
     days, within = divmod(seconds, DAY_SECONDS)
     zone = "Z" if dtype.kind is Kind.TIMESTAMP_TZ else ""
@@ -156,7 +156,7 @@ def _bytes(text: Any) -> bytes | None:
 
 
 def _unscaled(text: Any, scale: int) -> str:
-    """A decimal as the big-endian bytes of its unscaled number."""
+    """Read a decimal from the big-endian bytes of its unscaled number."""
     found = _bytes(text)
     if found is None:
         raise ValueError(f"{text!r} is not base64, which the bytes of a decimal are written in")

@@ -1,7 +1,7 @@
-"""What the serializers of a schema registry put in front of a message (``strip_schema_registry_header``): a zero byte,
-the schema's number in four bytes, and for Protobuf the path to the message's type in its file.
+"""Strips the header that serializers of a schema registry prepend (``strip_schema_registry_header``): a zero byte, the
+schema's number in four bytes, and for Protobuf the path to the message's type in its file.
 
-The registry is not asked: ``avro_schema`` and ``protobuf_schema`` say what the messages are, whatever their number.
+The registry is not contacted: ``avro_schema`` and ``protobuf_schema`` define the messages, whatever their number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _VARINT_BYTES_MAX = 5
 
 
 class FramedDecoder(Decoder):
-    """``inner`` decodes what follows the header; ``with_path``: a Protobuf type's path belongs to it."""
+    """Strips the header; ``inner`` decodes the rest. ``with_path``: the header includes a Protobuf type's path."""
 
     def __init__(self, table: TableSchema, inner: Decoder, *, with_path: bool) -> None:
         super().__init__(table)
@@ -31,12 +31,12 @@ class FramedDecoder(Decoder):
             raise BadMessageError(index, "it has no header of a schema registry (strip_schema_registry_header)")
         if self.with_path:
             steps, start = self._varint(index, value, start)
-            for _ in range(steps >> 1):  # numbers are zigzag; a single zero stands for the first type of the file
+            for _ in range(steps >> 1):  # numbers are zigzag; a single zero means the first type of the file
                 _, start = self._varint(index, value, start)
         return value[start:]
 
     def _varint(self, index: int, value: bytes, start: int) -> tuple[int, int]:
-        """The number that begins there, and the place behind it."""
+        """Return the number that begins there, and the position after it."""
         number = 0
         for at, byte in enumerate(value[start : start + _VARINT_BYTES_MAX]):
             number |= (byte & 0x7F) << (7 * at)

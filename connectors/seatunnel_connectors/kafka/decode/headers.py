@@ -1,4 +1,4 @@
-"""Columns out of headers (``kafka_headers_fields``), behind those that the format makes of a message's value."""
+"""Adds columns from headers (``kafka_headers_fields``), after the columns of the format."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class HeadersDecoder(Decoder):
-    """``inner`` decodes the values of messages. A header that a message has not is null; of several with one name the
-    last counts."""
+    """Adds header columns; ``inner`` decodes the values of messages. A missing header is null; of several with one name
+    the last counts."""
 
     with_headers: ClassVar[bool] = True
 
@@ -24,7 +24,7 @@ class HeadersDecoder(Decoder):
         self.names, self.inner = names, inner
 
     def values(self, records: Records) -> Sequence[Any]:
-        """Pairs of a value and its headers; what is no row for the format is none here."""
+        """Pairs of a value and its headers; messages that yield no row in the format are omitted."""
         empty = self.inner.takes_empty
         return [
             (value, headers) if value or (empty and value is not None) else None

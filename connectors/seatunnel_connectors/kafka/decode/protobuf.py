@@ -1,10 +1,10 @@
-"""Format protobuf: one message of the schema in each record, bare; a schema registry's header is taken off before.
+"""Decodes the format protobuf: each record is one message of the schema, without a schema registry's header.
 
-All messages are parsed in one go, as the elements of one that holds them, which costs a third of parsing each; then
-each field becomes a column. What a message leaves out is null where the schema can tell (``optional``, ``oneof``,
-nested messages, all of proto2), and else Protobuf's default; a default that the schema gives counts as said.
+All messages are parsed in one go, as the elements of an enclosing message, which costs a third of parsing each; then
+each field becomes a column. An omitted field is null if the schema tracks presence (``optional``, ``oneof``, nested
+messages, all of proto2), and else Protobuf's default; a default that the schema gives counts as present.
 
-Imported where the format is asked for, and by workers before they need it.
+Imported only for this format; workers import it before they need it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class _MisfitError(ValueError):
-    """Some value does not fit its column."""
+    """A value does not fit its column."""
 
 
 class ProtobufDecoder(Decoder):
     """Decodes messages by the names of their fields."""
 
-    takes_empty: ClassVar[bool] = True  # a message whose fields are all at their defaults has no bytes
+    takes_empty: ClassVar[bool] = True  # a message with all fields at their defaults has no bytes
 
     def __init__(self, table: TableSchema, message: MessageSchema) -> None:
         super().__init__(table)
@@ -52,7 +52,7 @@ class ProtobufDecoder(Decoder):
         try:
             many = self.classes.many.FromString(b"".join(parts))
         except DecodeError:
-            return self._one_by_one(values)  # tells which; or all of them are deep, or large, but good
+            return self._one_by_one(values)  # finds the bad message; or all of them are deep, or large, but good
         return list(many.rows) if many.IsInitialized() else self._one_by_one(values)
 
     def _one_by_one(self, values: Sequence[bytes]) -> list[Any]:
@@ -90,7 +90,7 @@ class ProtobufDecoder(Decoder):
 
 @lru_cache(maxsize=4096)
 def _head(size: int) -> bytes:
-    """What stands before an element of field 1 that is this long."""
+    """The bytes before an element of field 1 that is this long."""
     found = bytearray(b"\n")
     while size > 0x7F:
         found.append(size & 0x7F | 0x80)
@@ -114,7 +114,7 @@ def _tried(link: Link, messages: list[Any]) -> pa.Array:
 
 
 def _field(link: Link, messages: list[Any]) -> pa.Array:
-    """A field of messages as a column."""
+    """Return a field of the messages as a column."""
     values = list(map(attrgetter(link.name), messages))
     match link.shape:
         case Shape.LIST:
@@ -128,7 +128,7 @@ def _field(link: Link, messages: list[Any]) -> pa.Array:
 
 
 def _values(link: Link, values: list[Any], there: list[bool] | None) -> pa.Array:
-    """Values of a field, where they are ``there``."""
+    """Return the values of a field; null where ``there`` is false."""
     import pyarrow as pa
 
     match link.shape:
@@ -159,7 +159,7 @@ def _labels(link: Link, numbers: list[int]) -> list[str]:
 
 
 def _moments(link: Link, values: list[Any], there: list[bool] | None) -> pa.Array:
-    """Google's timestamps; a column in microseconds takes none that is finer."""
+    """Convert Google's timestamps; a column in microseconds refuses finer ones."""
     import pyarrow as pa
 
     seconds, nanos = [list(map(attrgetter(name), values)) for name in ("seconds", "nanos")]
@@ -191,7 +191,7 @@ def _lists(link: Link, values: list[Any]) -> pa.Array:
 
 
 def _maps(link: Link, values: list[Any]) -> pa.Array:
-    """Maps in the order of their keys: the runtime's is another one in each process, and readers must agree."""
+    """Return maps in the order of their keys: the runtime's order differs in each process, and readers must agree."""
     import pyarrow as pa
 
     keys: list[Any] = []

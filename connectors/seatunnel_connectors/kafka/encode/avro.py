@@ -1,7 +1,7 @@
-"""Format avro: a row as ``avro.py`` reads it again, without a header.
+"""Encodes the format avro: a row as the decoder's ``avro.py`` reads it, without a header.
 
-Values that Avro of this schema cannot hold are refused, not changed: a timestamp finer than milliseconds, a date
-outside of the years 1 to 9999, a nested row that is null.
+Values that this Avro schema cannot hold are refused, not changed: a timestamp finer than milliseconds, a date outside
+of the years 1 to 9999, a null nested row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIRST_DAY, LAST_DAY = days_of(1, 1, 1), days_of(9999, 12, 31)
 
 
 def avro_values(columns: Sequence[Column], batch: pa.RecordBatch) -> pa.Array:
-    """One value for each row. Raises BadRows."""
+    """Return one value for each row. Raises BadRows."""
     import fastavro
     import pyarrow as pa
 
@@ -44,7 +44,7 @@ def avro_values(columns: Sequence[Column], batch: pa.RecordBatch) -> pa.Array:
 
 
 def _check_moments(columns: Sequence[Column], batch: pa.RecordBatch) -> None:
-    """Look at dates and timestamps at any depth: Avro's library cuts what is finer, and knows Python's years only."""
+    """Check dates and timestamps at any depth: Avro's library truncates finer values, and knows Python's years only."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

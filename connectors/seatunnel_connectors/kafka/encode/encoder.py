@@ -1,8 +1,8 @@
-"""Rows to records: columns ``value``, ``key``, ``partition``, ``topic``, ``timestamp`` (milliseconds) and
-``header.NAME``, or all ``headers`` as a map; whole columns at a time.
+"""Encodes rows to records: columns ``value``, ``key``, ``partition``, ``topic``, ``timestamp`` (milliseconds) and
+``header.NAME``, or all ``headers`` as a map. Works on whole columns.
 
-Rules. (1) A row is a record, whatever its kind; formats that know kinds say it inside the value. (2) A column is there
-only where the options ask for it; a null partition leaves the choice to the key, and to chance where there is none.
+Rules. (1) A row is a record, whatever its kind; formats with kinds put it inside the value. (2) A column exists only if
+the options ask for it. A null partition leaves the choice to the key, or to chance if there is no key.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _RULES = TextRules()
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Encodes the rows of one table. ``partitions`` is how many the topic has, where content chooses one; ``message``
-    what rows become in the format protobuf."""
+    """Encodes the rows of one table. ``partitions`` is the topic's partition count, if the content chooses one;
+    ``message`` is the Protobuf message of a row."""
 
     options: KafkaSinkOptions
     table: TableSchema
@@ -65,7 +65,7 @@ class Encoder:
         return records
 
     def _parts(self, batch: Batch) -> dict[str, Any]:
-        """What a row's columns make of it."""
+        """The parts of the records, made from the row's columns."""
         import pyarrow as pa
 
         values = self._values(batch)
@@ -79,7 +79,8 @@ class Encoder:
         return columns
 
     def _check_sizes(self, records: pa.RecordBatch) -> None:
-        """What is too large for a message is found where rows can be set aside, not when all are committed."""
+        """Reject records that are too large now, while rows can still be quarantined; at the commit it would be too
+        late."""
         import pyarrow.compute as pc
 
         limit = self.options.message_bytes_max
@@ -156,7 +157,8 @@ class Encoder:
         return topics
 
     def _check_names(self, topics: Sequence[str]) -> None:
-        """The broker would refuse the first, with all that is committed together; the second would be harmed."""
+        """Refuse invalid topic names, which the broker would reject together with the whole commit, and the ledger's
+        name, which records would damage."""
         for topic in topics:
             if not TOPIC.fullmatch(topic) or topic == self.options.ledger_topic:
                 why = NO_TOPIC if topic != self.options.ledger_topic else IS_LEDGER
@@ -166,7 +168,7 @@ class Encoder:
                 )
 
     def _assigned(self, values: Any) -> Any:
-        """The first text that a message holds chooses; the others share the partitions that are left."""
+        """The first text in a message chooses its partition; other messages share the remaining partitions."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -180,14 +182,14 @@ class Encoder:
 
 
 def message_of(options: KafkaSinkOptions) -> MessageSchema | None:
-    """The message of Protobuf that rows become, compiled; None with other formats."""
+    """The compiled Protobuf message of the rows; None with other formats."""
     if options.format is not ValueFormat.PROTOBUF:
         return None
     return message_schema(options.protobuf_schema or "", options.protobuf_message_name or "")
 
 
 def _check_message(options: KafkaSinkOptions, table: TableSchema, message: MessageSchema) -> None:
-    """A record's value is the message, and so is its key, with fewer fields."""
+    """Check that the value's columns fit the message, and the key's: the key is the same message with fewer fields."""
     parts = {"protobuf_schema": options.value_fields(table.names), "partition_key_fields": options.partition_key_fields}
     for option, names in parts.items():
         columns = [column for column in table.columns if column.name in names]
@@ -196,7 +198,7 @@ def _check_message(options: KafkaSinkOptions, table: TableSchema, message: Messa
 
 
 def check_fields(options: KafkaSinkOptions, table: TableSchema, message: MessageSchema | None = None) -> None:
-    """Raise ValueError where the options name columns that the table has not, or the format has no place for some."""
+    """Raise ValueError if the options name unknown columns, or if the format has no place for some."""
     named = {
         "topic": (options.topic_field,) if options.topic_field else (),
         "partition_key_fields": options.partition_key_fields,

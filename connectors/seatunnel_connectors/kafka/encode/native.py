@@ -1,7 +1,7 @@
-"""Rows that are records already, as the source's format native reads them: each part in a column of its own name.
+"""Encodes rows that are records already, as the source's format native reads them: each part has a column of its name.
 
-``value`` must be there; ``key``, ``headers``, ``partition`` and ``timestamp`` may be missing, and null where a record
-has none. Other columns (``offset``, ``timestampType``) are the old record's, which the new one has of itself.
+``value`` must be there; ``key``, ``headers``, ``partition`` and ``timestamp`` may be missing, and null if a record has
+none. Other columns (``offset``, ``timestampType``) describe the old record; the new one gets its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AS_BYTES = (Kind.BYTES, Kind.STRING)
 
 
 def check(table: TableSchema) -> None:
-    """Raise ValueError where the columns are no parts of a record."""
+    """Raise ValueError if the columns are not parts of a record."""
     if table.column("value") is None:
         raise ValueError(
             f"the format native takes records apart as {', '.join(PARTS)}, and there is no column 'value'; "
@@ -37,7 +37,7 @@ def check(table: TableSchema) -> None:
 
 
 def native_records(data: pa.RecordBatch) -> dict[str, Any]:
-    """The parts by their names, as the sender takes them."""
+    """Parts of the records by name, as the sender takes them."""
     import pyarrow as pa
 
     found = {name: data.column(name) for name in PARTS if name in data.schema.names}

@@ -1,10 +1,11 @@
-"""Format protobuf: a row as a message of the schema, bare, as ``protobuf.py`` reads it again.
+"""Encodes the format protobuf: a row as a message of the schema, without a header, as the decoder's ``protobuf.py``
+reads it.
 
-A null is a field that is left out, as with SeaTunnel; readers find the default there unless the schema can tell that
-it is missing (``optional``). What a message cannot hold is refused, not changed: nulls inside of lists and maps,
-numbers beyond a field's range, a required field's null, two fields of one ``oneof``.
+A null is an omitted field, as in SeaTunnel; readers find the default there unless the schema tracks presence
+(``optional``). Values that a message cannot hold are refused, not changed: nulls inside of lists and maps, numbers
+beyond a field's range, a required field's null, two fields of one ``oneof``.
 
-Imported where the format is asked for, and by workers before they need it.
+Imported only for this format; workers import it before they need it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _REMEDY = "make it fit before the sink, or change the schema"
 
 
 def protobuf_values(links: Sequence[Link], message: MessageSchema, batch: pa.RecordBatch) -> pa.Array:
-    """One value for each row. Raises BadRows."""
+    """Return one value for each row. Raises BadRows."""
     import pyarrow as pa
 
     made = loaded(message).one
@@ -42,7 +43,7 @@ def protobuf_values(links: Sequence[Link], message: MessageSchema, batch: pa.Rec
 
 
 def _rows(links: Sequence[Link], arrays: Sequence[Any], count: int) -> Iterator[dict[str, Any]]:
-    """What messages are made of, row by row; None leaves a field out."""
+    """Yield the fields of each message, row by row; None omits a field."""
     _check_required(links, arrays)
     _check_oneofs(links, arrays)
     names = [link.name for link in links]
@@ -59,7 +60,7 @@ def _check_required(links: Sequence[Link], arrays: Sequence[Any]) -> None:
 
 
 def _check_oneofs(links: Sequence[Link], arrays: Sequence[Any]) -> None:
-    """Of two fields of one oneof the later would silently replace the other."""
+    """Refuse two fields of one oneof: the later would silently replace the earlier."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -81,7 +82,7 @@ def _check_oneofs(links: Sequence[Link], arrays: Sequence[Any]) -> None:
 
 
 def _cells(link: Link, array: Any) -> list[Any]:
-    """A column as what messages are made of; None where it is null."""
+    """Convert a column to values for messages; None where it is null."""
     match link.shape:
         case Shape.LIST:
             return _lists(link, array)
@@ -91,10 +92,10 @@ def _cells(link: Link, array: Any) -> list[Any]:
 
 
 def _values(link: Link, array: Any) -> list[Any]:
-    """Single values of a field."""
+    """Convert a column of single values."""
     match link.shape:
         case Shape.ROW:
-            present = array.drop_null() if array.null_count else array  # what a null row happens to hold is no row
+            present = array.drop_null() if array.null_count else array  # the value below a null row is not data
             rows = _rows(link.inner, present.flatten(), len(present))
             return [next(rows) if one else None for one in array.is_valid().to_pylist()]
         case Shape.MOMENT:
@@ -169,7 +170,7 @@ def _sizes(lists: Any) -> list[int | None]:
 
 
 def _elements(element: Link, array: Any, link: Link) -> list[Any]:
-    """What stands inside of lists and maps: never null, and messages as such."""
+    """Convert the elements of lists and maps: never null, and messages as such."""
     if array.null_count:
         raise BadRows(f"column {link.path!r}: it holds a null, which Protobuf has not inside of {link.shape}s", _REMEDY)
     cells = _values(element, array)
@@ -190,7 +191,7 @@ def _naming(link: Link) -> Iterator[None]:
 
 
 def _arrow_type(field: Any) -> Any:
-    """The type whose values the field takes, all of them."""
+    """The Arrow type whose values all fit the field."""
     import pyarrow as pa
 
     types = {

@@ -1,4 +1,5 @@
-"""The Avro schema that columns make, as the peer makes it, for nobody sends it along; and the one that people give."""
+"""Derives the Avro schema from columns, as SeaTunnel does since no message includes it, and parses a schema that the
+user gives."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def record_of(columns: Iterable[Column]) -> dict[str, Any]:
 
 
 def written_record(text: str) -> dict[str, Any]:
-    """The schema of messages as a person gives it. Raises ValueError where it is none of a record."""
+    """Parse the schema of messages that the user gives. Raises ValueError unless it is a record's schema."""
     from fastavro.schema import SchemaParseException, parse_schema
 
     try:
@@ -37,7 +38,7 @@ def written_record(text: str) -> dict[str, Any]:
 
 
 def check_written(columns: Iterable[Column], text: str) -> None:
-    """Raise ValueError where columns are no fields of the schema, at any depth: every row would have a null there."""
+    """Raise ValueError if columns are not fields of the schema, at any depth: every row would have a null there."""
     _check_fields([(column.name, column.dtype) for column in columns], written_record(text), "")
 
 
@@ -49,13 +50,14 @@ def _check_fields(wanted: Iterable[tuple[str, DataType]], record: Mapping[str, A
             raise ValueError(f"avro_schema has no field '{where}{name}', but {known}")
         branches = types[name] if isinstance(types[name], list) else [types[name]]
         records = [one for one in branches if isinstance(one, dict) and one.get("type") == "record"]
-        if dtype.kind is Kind.ROW and len(records) == 1:  # a record that is only named here was looked at elsewhere
+        # a record that is only referenced by name here was checked where it is defined
+        if dtype.kind is Kind.ROW and len(records) == 1:
             _check_fields(dtype.fields, records[0], f"{where}{name}.")
 
 
 def avro_type(name: str, dtype: DataType) -> Any:
-    """The Avro type of a column: everything may be null but nested records, as in SeaTunnel's messages. ``name`` is the
-    column's, with those around it in front: a schema names each record once."""
+    """The Avro type of a column: everything but nested records may be null, as in SeaTunnel's messages. ``name`` is the
+    column's name after those of its parents: a schema names each record once."""
     plain = _PLAIN.get(dtype.kind)
     if plain is not None:
         return ["null", plain]

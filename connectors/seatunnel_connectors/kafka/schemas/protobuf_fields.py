@@ -1,9 +1,9 @@
-"""Which field of a message each column is, what a column may be for it, and the columns that a message makes itself.
+"""Links columns to the fields of a message, checks their types, and derives the columns of a message.
 
-Rules. (1) A column is the field of its name; where none has it, the one field whose name differs in case only, as the
-peer's job files write nested messages (``Address`` for ``address``). (2) Nothing is lost between the two: what may not
-fit (a bigint in an int32) is looked at value by value, what never fits (text in a number) is refused here.
-(3) Everything that does not fit is told at once.
+Rules. (1) A column is the field of its name; without such a field, the one field whose name differs in case only, as
+SeaTunnel's job files write nested messages (``Address`` for ``address``). (2) No value is lost between the two: types
+that may not fit (a bigint in an int32) are checked value by value, types that never fit (text in a number) are refused
+here. (3) All misfits are reported at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from seatunnel_py.api import INTEGERS, Column, DataType, Kind, decimal
 NESTING_MAX = 64
 FIELDS_MAX = 10_000  # a few lines of text can describe billions: messages that hold the next one twice
 TIMESTAMP = "google.protobuf.Timestamp"
-FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, as Protobuf says of timestamps
+FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, as Protobuf requires for timestamps
 _SIGNED_32, _SIGNED_64 = frozenset({5, 15, 17}), frozenset({3, 16, 18})
 _UNSIGNED_32, _UNSIGNED_64 = frozenset({7, 13}), frozenset({4, 6})
 _DOUBLE, _FLOAT, _BOOL, _STRING, _BYTES, _ENUM = 1, 2, 8, 9, 12, 14
@@ -35,7 +35,7 @@ _NAMES = {
 
 
 class Shape(StrEnum):
-    """How the values of a field are come by."""
+    """Shape of a field: how its values are reached."""
 
     PLAIN = "plain"
     ENUM = "enum"
@@ -48,8 +48,8 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A column, or what is inside one, and its field. ``column`` is its name there, ``path`` the whole way to it;
-    ``inner`` are a row's fields, a list's element, a map's key and value."""
+    """A column, or a part inside one, and its field. ``column`` is its name there, ``path`` its full path; ``inner``
+    are a row's fields, a list's element, a map's key and value."""
 
     column: str
     path: str
@@ -64,12 +64,12 @@ class Link:
 
     @property
     def may_be_null(self) -> bool:
-        """Whether a message says that the field is not there; where the schema gives a default, that counts."""
+        """True if a message can show that the field is missing; a default in the schema counts as a value."""
         return bool(self.field.has_presence and not self.field.has_default_value)
 
 
 def links_of(columns: Sequence[Column], descriptor: Any, option: str, *, writing: bool) -> tuple[Link, ...]:
-    """The field of each column. Raises ValueError, which begins with ``option``, and tells all that does not fit."""
+    """Link each column to its field. Raises ValueError, which begins with ``option`` and lists all misfits."""
     linker = _Linker(writing)
     found = linker.fields([(column.name, column.dtype) for column in columns], descriptor, "")
     if linker.problems:
@@ -78,7 +78,7 @@ def links_of(columns: Sequence[Column], descriptor: Any, option: str, *, writing
 
 
 class _Linker:
-    """Links columns, and remembers what does not fit."""
+    """Links columns, and collects misfits."""
 
     def __init__(self, writing: bool) -> None:
         self.writing = writing
@@ -118,7 +118,7 @@ class _Linker:
         return None
 
     def _single(self, name: str, dtype: DataType, field: Any, path: str) -> Link | None:
-        """One value of a field, however many it has."""
+        """Link one value of a field, however many it has."""
         message = field.message_type
         if message is None:
             if _fits(field, dtype, self.writing):
@@ -188,12 +188,12 @@ def _described(field: Any) -> str:
 
 
 def natural_columns(descriptor: Any) -> tuple[Column, ...]:
-    """The columns that a message makes where the job file names none. Raises ValueError, which begins with schema."""
+    """The columns of a message, if the job file names none. Raises ValueError, which begins with schema."""
     return tuple(Column(name, dtype) for name, dtype in _Natural().fields(descriptor, ()))
 
 
 class _Natural:
-    """The types of fields, and how many there were; ``outer`` are the messages around one."""
+    """Derives types from fields and counts them; ``outer`` are the enclosing messages."""
 
     def __init__(self) -> None:
         self.count = 0

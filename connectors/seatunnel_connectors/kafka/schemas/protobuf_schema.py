@@ -1,9 +1,8 @@
-"""The message that ``protobuf_schema`` and ``protobuf_message_name`` mean: .proto text, compiled when a job is planned.
+"""Compiles ``protobuf_schema`` and finds ``protobuf_message_name`` in it, when a job is planned.
 
-Rules. (1) The text is compiled by protoc itself, in a process of its own with a limit of time: it comes with a job
-file, and what it does to the compiler must not happen to the driver. (2) The text stands alone: what it may import is
-Protobuf's own (``google/protobuf/…``), so no file of this machine is read. (3) What was compiled travels to the
-workers, which need the runtime only.
+Rules. (1) protoc compiles the text in its own process with a time limit: the text comes from a job file, and a crash of
+the compiler must not reach the driver. (2) The text may import only Protobuf's own files (``google/protobuf/…``), so no
+file of this machine is read. (3) The compiled schema travels to the workers, which need the runtime only.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from typing import Any
 
 from seatunnel_py.api import FatalError
 
-TEXT_MAX = 1_000_000  # characters: far more than anybody writes into a job file
+TEXT_MAX = 1_000_000  # characters: far more than a real schema in a job file has
 COMPILE_SECONDS = 30.0
-DEPTH_MAX = 200  # messages inside of one another, as the runtime walks them; it makes their classes by recursion
+DEPTH_MAX = 200  # nesting of messages as the runtime walks them; it makes their classes by recursion
 PROTOBUF_EXTRA = "protobuf"
 _FILE = "seatunnel_schema.proto"
 _KNOWN = "google/protobuf/"
@@ -45,7 +44,7 @@ class MessageSchema:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """What the runtime makes of a message. ``many`` has it as the repeated field ``rows``: parsed in one go."""
+    """The runtime's classes of a message. ``many`` holds it as the repeated field ``rows``, to parse all in one go."""
 
     descriptor: Any
     one: Any
@@ -53,7 +52,8 @@ class Classes:
 
 
 def message_schema(text: str, name: str) -> MessageSchema:
-    """The message of this name. ValueError, which begins with the option at fault, and FatalError without libraries."""
+    """Return the message of this name. Raises ValueError, which begins with the option at fault, and FatalError without
+    libraries."""
     need_libraries()
     files = compiled(text)
     from google.protobuf.descriptor_pb2 import FileDescriptorSet
@@ -63,7 +63,7 @@ def message_schema(text: str, name: str) -> MessageSchema:
 
 
 def need_libraries() -> None:
-    """Raise FatalError where a library is not installed, before anything starts."""
+    """Raise FatalError if a library is not installed, before anything starts."""
     for name, package in (("google.protobuf", "protobuf"), ("grpc_tools", "grpcio-tools")):
         if find_spec(name.partition(".")[0]) is None or find_spec(name) is None:
             raise FatalError(
@@ -77,7 +77,7 @@ def need_libraries() -> None:
 
 @lru_cache(maxsize=32)
 def compiled(text: str) -> bytes:
-    """The descriptors of the text and of what it imports, serialised. Raises ValueError."""
+    """Serialised descriptors of the text and its imports. Raises ValueError."""
     if len(text) > TEXT_MAX:
         raise ValueError(f"protobuf_schema: it is longer than {TEXT_MAX:,} characters")
     with tempfile.TemporaryDirectory(prefix="seatunnel-protobuf-") as place:
@@ -103,7 +103,7 @@ def compiled(text: str) -> bytes:
 
 
 def _complaint(said: str, code: int) -> str:
-    """The compiler's first complaint with its line and column; what is imported is told apart."""
+    """The compiler's first complaint with line and column; complaints about imports are told apart."""
     lines = [line.removeprefix(f"{_FILE}:") for line in said.splitlines() if line.startswith(f"{_FILE}:")]
     lines = [line for line in lines if "warning:" not in line]
     missing = [line for line in said.splitlines() if line.endswith(": File not found.")]
@@ -143,7 +143,7 @@ def _names(messages: Any, outer: str) -> Iterator[str]:
 
 
 def _found(wanted: str, package: str, names: list[str]) -> str:
-    """The full name of a message that is named in full, or from any of its dots on; the whole name goes first."""
+    """Full name of a message that is given in full, or from any of its dots on; the full name has priority."""
     option = "protobuf_message_name"
     if not names:
         raise ValueError("protobuf_schema: there is no message in it")
@@ -187,7 +187,7 @@ def _check_depth(descriptor: Any, seen: set[str], depth: int) -> None:
 
 @lru_cache(maxsize=32)
 def loaded(schema: MessageSchema) -> Classes:
-    """The classes of a message, in a pool of their own: two jobs may mean different things by one name."""
+    """The classes of a message, in a descriptor pool of their own: two jobs may define one name differently."""
     from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
     from google.protobuf.message_factory import GetMessageClass
 

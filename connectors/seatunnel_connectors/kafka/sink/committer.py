@@ -1,9 +1,9 @@
 """Commits staged records: one transaction per commit, with the ledger inside it.
 
-Rules. (1) Announce, fence, read, decide (I38): an incarnation says in the ledger that it writes now, ends whatever
-older ones have left open, and only then believes what it reads. (2) Records, then the ledger's record, each confirmed,
-then the commit. (3) What the client says of a commit is not believed: the ledger is read back. (4) Files are deleted
-when the ledger holds their checkpoint, never before.
+Rules. (1) Announce, fence, read, decide (I38): an incarnation announces itself in the ledger, ends all transactions
+that older ones left open, and only then trusts what it reads. (2) Write records, then the ledger's record, each
+confirmed, then commit. (3) The client's answer to a commit is not trusted: the ledger is read back. (4) Files are
+deleted when the ledger holds their checkpoint, never before.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piec
 
 @dataclass(frozen=True, slots=True)
 class KafkaCommitter(Committer):
-    """One sink and table, on the driver."""
+    """Commits one sink and table, on the driver."""
 
     cluster: Cluster
     topic: str
@@ -41,7 +41,7 @@ class KafkaCommitter(Committer):
     prefix: str
     table: TablePath
     one_topic: bool = True
-    """Whether all records go to ``topic``, not to one that each row names."""
+    """All records go to ``topic``; False: each row names its topic."""
 
     @property
     def what(self) -> str:
@@ -62,7 +62,7 @@ class KafkaCommitter(Committer):
         failpoints.AFTER.hit()
 
     def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
-        """Another lineage that has rows in this topic and did not finish."""
+        """Return another lineage that has rows in this topic and did not finish."""
         if not partitions_of(self.what, self.cluster, self.ledger_topic):
             return None
         with closing(self._ledger(context)) as ledger:
@@ -71,8 +71,8 @@ class KafkaCommitter(Committer):
             return next((other.lineage for other in ledger.read().others), None)
 
     def sweep(self, context: CommitContext) -> Sequence[str]:
-        """Files of other lineages of this job: its staging location is its own. What their drivers have begun in the
-        cluster is ended by ``begin``."""
+        """Delete the staged files of this job's other lineages: the staging location belongs to this job alone.
+        ``begin`` ends the transactions that their drivers have open."""
         mine = place_of(context, self.table)
         removed = sum(place.delete_counted() for place in mine.of_other_lineages())
         said = [f"removed {counted(removed, 'staged file')} of earlier runs"] if removed else []
@@ -88,7 +88,7 @@ class KafkaCommitter(Committer):
         return said
 
     def _forget_others(self, ledger: Ledger, context: CommitContext) -> None:
-        """As between incarnations: first it is said, then whatever is open is ended."""
+        """Forget other lineages in the order used for incarnations: announce it, then end their open transactions."""
         fenced: set[tuple[str, int]] = set()
         while others := (entries := ledger.look()).strangers - fenced:
             lineages = sorted({lineage for lineage, _ in others})
@@ -98,7 +98,7 @@ class KafkaCommitter(Committer):
             fenced |= others
 
     def recover(self, context: CommitContext) -> int | None:
-        """The last committed checkpoint; from here on nothing of an older incarnation becomes visible."""
+        """Return the last committed checkpoint. From here on older incarnations can make nothing visible."""
         with self._at_work(context) as (ledger, _):
             last = self._own(ledger, context).last
         return last.checkpoint if last else None
@@ -111,7 +111,7 @@ class KafkaCommitter(Committer):
         return last.checkpoint if last else None
 
     def ledger(self, context: CommitContext) -> Hashable:
-        """The partition of the ledger's topic that speaks of this job, step and table: it is read as a whole."""
+        """The partition of the ledger's topic for this job, step and table: it is always read as a whole."""
         return "kafka", self.cluster, self.ledger_topic, self._ledger(context).partition
 
     def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
@@ -132,7 +132,7 @@ class KafkaCommitter(Committer):
 
     @contextmanager
     def _at_work(self, context: CommitContext, rows: int = 0) -> Iterator[tuple[Ledger, Transaction]]:
-        """The ledger, and this incarnation's producer: whatever it had left open is ended."""
+        """Open the ledger and this incarnation's producer, which ends the transaction that it had left open."""
         if not partitions_of(self.what, self.cluster, self.ledger_topic):
             create(self.what, self.cluster, self.ledger_topic, ledger=True)
         timeout_ms = self._timeout_ms(context, rows)
@@ -143,8 +143,8 @@ class KafkaCommitter(Committer):
             yield ledger, transaction
 
     def _own(self, ledger: Ledger, context: CommitContext) -> Entries:
-        """What the ledger says, once nobody else can add to it. What older ones have left open hides what comes behind:
-        whoever is seen is fenced, until all can be read."""
+        """Read the ledger once no other writer can add to it. An open transaction of an older writer hides later
+        records: each writer that is found is fenced, until everything can be read."""
         if context.incarnation not in self._not_refused(ledger.look(), context).writers:
             self._tell(ledger, ledger.writer(context))
         fenced: set[int] = set()
@@ -162,7 +162,7 @@ class KafkaCommitter(Committer):
         return entries
 
     def _tell(self, ledger: Ledger, *records: tuple[bytes, bytes | None]) -> None:
-        """Say something in the ledger outside of any transaction, which a crash would leave open."""
+        """Write to the ledger outside of any transaction: a crash would leave a transaction open."""
         sender = Sender(self.what, self.cluster)
         for key, value in records:
             sender.put(ledger.topic, value, key, partition=ledger.partition)
@@ -170,7 +170,7 @@ class KafkaCommitter(Committer):
         sender.close()
 
     def _not_refused(self, entries: Entries, context: CommitContext) -> Entries:
-        """FatalError where somebody else is in charge of these rows."""
+        """Raise FatalError if another incarnation or lineage owns these rows."""
         if entries.last is not None and entries.last.forgotten:
             raise FatalError(f"{self.what}: this job was begun anew (--fresh); this run of it is fenced off")
         if entries.writers and max(entries.writers) > context.incarnation:
@@ -199,7 +199,7 @@ class KafkaCommitter(Committer):
         return topic_id(self.cluster, self.topic) if self.one_topic else ""
 
     def _expect_topic(self, entries: Entries) -> None:
-        """LOST where records of this run are in a topic that does not stand at the name any more."""
+        """Raise LOST if this run has records in a topic that no longer has this name."""
         before = entries.last.topic_id if entries.last is not None else ""
         if before and before != self._topic_id():
             raise NoWayOn(
@@ -247,8 +247,8 @@ class KafkaCommitter(Committer):
             )
 
     def _clean(self, files: Sequence[StagedFile], place: StagingPlace, context: CommitContext) -> None:
-        """What is committed goes, and with it what nobody will ever name (I33): earlier attempts at the same rows, and,
-        as soon as this incarnation has staged rows of its own, everything of older ones."""
+        """Delete the files that are committed, and those that no commit will name (I33): earlier attempts at the same
+        rows, and, as soon as this incarnation has staged rows of its own, all files of older incarnations."""
         for file in files:
             place.delete(file.name)
         if context.final:
@@ -281,12 +281,12 @@ class KafkaCommitter(Committer):
         return timeout_for(rows, context.setup)
 
     def _ledger(self, context: CommitContext) -> Ledger:
-        """How many partitions it has was decided once: with another number it would be looked for in another place."""
+        """Open the ledger. Its partition count was fixed at set-up: another count would look in another partition."""
         partitions = int(str(context.setup["ledger_partitions"]))
         return Ledger(self.what, self.cluster, self.ledger_topic, partitions, context, self.table, self.topic)
 
 
 def _digest(files: Sequence[StagedFile]) -> str:
-    """Names the content of a commit."""
+    """Digest that identifies the content of a commit."""
     text = " ".join(f"{file.crc32:08x}.{file.size}.{file.records}" for file in files)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

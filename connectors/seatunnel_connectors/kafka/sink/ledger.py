@@ -1,11 +1,11 @@
-"""The ledger: a compacted topic in the target's own cluster, by which the cluster remembers what arrived.
+"""Keeps the ledger: a compacted topic in the target's own cluster that records which commits arrived.
 
-Two records for each (lineage, sink step, table): who writes (one per incarnation, until a newer one has fenced it) and
-the last commit, written inside the transaction that it is about. All lineages of a job, step and table lie in one
-partition, which is read from its beginning to its end.
+It holds two records for each (lineage, sink step, table): the writer (one per incarnation, until a newer one has fenced
+it) and the last commit, written inside the transaction that it describes. All lineages of a job, step and table share
+one partition, which is read from beginning to end.
 
-Rule. The end is the high watermark, and committed records only count: while somebody's transaction is open in the
-partition, reading waits for it, for an answer that leaves something out would be a wrong one.
+Rule. The end is the high watermark, and only committed records count: while another transaction is open in the
+partition, reading waits for it, because an incomplete answer would be wrong.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from seatunnel_connectors.kafka.client.client import Cluster
 from seatunnel_connectors.kafka.sink.sender import explained, failure
 from seatunnel_py.api import CommitContext, FatalError, RetriableError, TablePath
 
-VERSION = 1  # of what the records hold
+VERSION = 1  # format version of the records
 _DAY_SECONDS = 24 * 3600
-SECONDS = 30.0  # how long a transaction of somebody else is waited for
+SECONDS = 30.0  # how long to wait for another writer's open transaction
 _POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The last commit of one lineage, as the ledger knows it."""
+    """The last commit of one lineage, according to the ledger."""
 
     job_id: str
     lineage: str
@@ -48,13 +48,13 @@ class Commit:
     forgotten: bool = False
     version: int = VERSION
     topic_id: str = ""
-    """By which the cluster tells the target from a topic of the same name that is made later; empty: unknown."""
+    """Id of the target topic: tells it from a later topic of the same name; empty: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What the ledger says: of the own lineage the last commit and who writes; the same of other lineages of this job,
-    where they have not finished and write into the same target."""
+    """Content of the ledger: last commit and writers of this lineage, and the same for other lineages of this job that
+    have not finished and write to the same target."""
 
     last: Commit | None
     writers: frozenset[int]
@@ -63,7 +63,7 @@ class Entries:
 
 
 class Ledger:
-    """The records about one sink and table; read again and again while a commit is made."""
+    """The records of one sink and table; read repeatedly during a commit."""
 
     def __init__(
         self,
@@ -91,10 +91,9 @@ class Ledger:
             self._consumer.close()
 
     def _assigned(self) -> Consumer:
-        """A consumer at the first record that was not read yet. One that is made before it is told what to read takes a
-        second to begin."""
+        """A consumer at the first unread record. Assigning right after creation avoids a delay of one second."""
         settings = self._cluster.settings(
-            group_id="seatunnel-ledger",  # asked for, never used: the partition is assigned, no offset is stored
+            group_id="seatunnel-ledger",  # required but unused: the partition is assigned, no offset is stored
             enable_auto_commit=False,
             isolation_level="read_committed",
             auto_offset_reset="earliest",
@@ -109,7 +108,7 @@ class Ledger:
     # ------------------------------------------------------------ reading
 
     def read(self) -> Entries:
-        """Everything that was committed before this call. RetriableError where an open transaction hides something."""
+        """Read everything committed before this call. Raises RetriableError if an open transaction hides records."""
         end, deadline = self._end(), time.monotonic() + SECONDS
         while self._position < end:
             self.look()
@@ -121,7 +120,7 @@ class Ledger:
         return self._entries()
 
     def look(self) -> Entries:
-        """What can be read just now: up to the first transaction that is open."""
+        """Read what is readable now: up to the first open transaction."""
         with explained(f"{self.what}: reading the ledger {self.topic}"):
             consumer = self._assigned()
             while (message := consumer.poll(_POLL_SECONDS)) is not None:
@@ -136,7 +135,7 @@ class Ledger:
         return self._entries()
 
     def _end(self) -> int:
-        """Behind the last record, committed or not."""
+        """The offset after the last record, committed or not."""
         where = TopicPartition(self.topic, self.partition)
         with explained(f"{self.what}: reading the ledger {self.topic}"), self._cluster.admin() as admin:
             asked = admin.list_offsets(
@@ -175,7 +174,8 @@ class Ledger:
         )
 
     def _refuse_own(self, who: tuple[str, ...]) -> None:
-        """Others may use another version of this package beside us; what it says of our own rows cannot be ignored."""
+        """Refuse records of another format version in this lineage. Another version of this package may write other
+        lineages, but this lineage's records must be understood."""
         if who == self._who:
             raise FatalError(
                 f"{self.what}: the ledger {self.topic} was written by another version of seatunnel-py",
@@ -185,7 +185,7 @@ class Ledger:
     # ------------------------------------------------------------ what is to be written
 
     def writer(self, context: CommitContext) -> tuple[bytes, bytes]:
-        """The record that says who writes from now on."""
+        """The record that announces this incarnation as the writer."""
         about = {
             "job_id": context.job_id,
             "target": self.target,
@@ -196,7 +196,7 @@ class Ledger:
         return self._writer_key(context.incarnation), _text(about)
 
     def gone(self, incarnation: int) -> tuple[bytes, None]:
-        """The record that takes a fenced writer's place."""
+        """The tombstone for a fenced writer."""
         return self._writer_key(incarnation), None
 
     def commit(self, context: CommitContext, rows: int, digest: str, topic_id: str) -> tuple[bytes, bytes]:
@@ -209,7 +209,7 @@ class Ledger:
         return _text(["commit", *self._who]), _text(asdict(commit))
 
     def forgotten(self, lineage: str, entries: Entries) -> tuple[bytes, bytes]:
-        """The record that ends another lineage of this job, because people said so."""
+        """The record that ends another lineage of this job, at the user's request."""
         job_id, step, table = self._own
         known = next((commit for commit in entries.others if commit.lineage == lineage), None)
         ended = known or Commit(job_id, lineage, step, table, self.target, 0, 0, 0, "", True, "", time.time())
@@ -217,7 +217,7 @@ class Ledger:
         return _text(["commit", lineage, step, table]), _text(asdict(ended))
 
     def expired(self, keep_days: int) -> list[tuple[bytes, None]]:
-        """What takes the place of lineages that ended longer ago than that: nobody will restore them."""
+        """Tombstones for lineages that ended more than ``keep_days`` ago: they will not be restored."""
         limit = time.time() - keep_days * _DAY_SECONDS
         of = {key: tuple(json.loads(key)[1:4]) for key in self._known}
         ended = {

@@ -1,4 +1,4 @@
-"""What a job file may say to the Kafka sink."""
+"""Options of the Kafka sink in a job file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIELD_TOPIC = re.compile(r"\$\{([^}]*)\}")
 
 
 class Semantics(StrEnum):
-    """The peer's names. NON promises as much as AT_LEAST_ONCE here: no send goes unconfirmed."""
+    """SeaTunnel's names. NON promises as much as AT_LEAST_ONCE here: every send is confirmed."""
 
     NON = "NON"
     AT_LEAST_ONCE = "AT_LEAST_ONCE"
@@ -28,7 +28,7 @@ class Semantics(StrEnum):
 
 
 class ValueFormat(StrEnum):
-    """How a row becomes a record's value."""
+    """Format of a record's value."""
 
     JSON = "json"
     TEXT = "text"
@@ -46,27 +46,33 @@ class KafkaSinkOptions(SinkOptions):
     """Options of the Kafka sink."""
 
     topic: str = option(
-        naming=Naming.PLAIN, min_length=1, doc="topic to write to; ${field} takes each row's topic from a field"
+        naming=Naming.PLAIN, min_length=1, doc="topic to write to; ${field} takes the topic of each row from a field"
     )
-    bootstrap_servers: str = option(key="bootstrap.servers", min_length=1, doc="host:port of brokers, with commas")
+    bootstrap_servers: str = option(
+        key="bootstrap.servers", min_length=1, doc="brokers as host:port, separated by commas"
+    )
     kafka_config: KafkaSettings = option({}, key="kafka.config", doc="settings of the producer, by Kafka's names")
     semantics: Semantics = option(
-        Semantics.NON, doc="EXACTLY_ONCE: rows appear once, with their checkpoint; else each send is confirmed"
+        Semantics.NON, doc="EXACTLY_ONCE: rows appear once, with their checkpoint; otherwise every send is confirmed"
     )
-    format: ValueFormat = option(ValueFormat.JSON, doc="how rows are written")
-    field_delimiter: str = option(",", min_length=1, doc="between fields (text, csv)")
-    protobuf_schema: str | None = option(None, doc="protobuf: the text of the .proto file")
-    protobuf_message_name: str | None = option(None, min_length=1, doc="protobuf: the message that each row becomes")
-    partition_key_fields: tuple[str, ...] = option((), doc="fields that make the record's key")
-    kafka_headers_fields: tuple[str, ...] = option((), doc="fields that become headers, and leave the value")
-    kafka_message_value_fields: tuple[str, ...] = option((), doc="fields of the value; default: all but headers")
-    partition: int | None = option(None, ge=0, doc="the one partition that records go to")
+    format: ValueFormat = option(ValueFormat.JSON, doc="format of a record's value")
+    field_delimiter: str = option(",", min_length=1, doc="delimiter between fields (text, csv)")
+    protobuf_schema: str | None = option(None, doc="protobuf: text of the .proto file")
+    protobuf_message_name: str | None = option(None, min_length=1, doc="protobuf: name of the message for each row")
+    partition_key_fields: tuple[str, ...] = option((), doc="fields for the record's key; default: no key")
+    kafka_headers_fields: tuple[str, ...] = option((), doc="fields to send as headers instead of in the value")
+    kafka_message_value_fields: tuple[str, ...] = option((), doc="fields of the value; default: all except headers")
+    partition: int | None = option(None, ge=0, doc="partition for all records; default: chosen by key, else at random")
     timestamp: int | None = option(
-        None, ge=0, doc="milliseconds since 1970 that every record is of; default: when it is sent, or (native) its own"
+        None,
+        ge=0,
+        doc="timestamp of every record in milliseconds since 1970; default: time of sending, or (native) the row's own",
     )
-    assign_partitions: tuple[str, ...] = option((), doc="a record that holds the n-th text goes to partition n")
-    transaction_prefix: str = option("seatunnel", min_length=1, doc="transactional ids begin with it")
-    ledger_topic: str = option("seatunnel_ledger", key="ledger.topic", doc="topic that remembers what was committed")
+    assign_partitions: tuple[str, ...] = option(
+        (), doc="texts that choose the partition: a record with the n-th text goes to partition n"
+    )
+    transaction_prefix: str = option("seatunnel", min_length=1, doc="prefix of transactional ids")
+    ledger_topic: str = option("seatunnel_ledger", key="ledger.topic", doc="topic that stores which commits are done")
 
     rules: ClassVar[tuple[Rule, ...]] = tuple(
         required_when(name, other="format", equals=(ValueFormat.PROTOBUF,))
@@ -89,18 +95,18 @@ class KafkaSinkOptions(SinkOptions):
 
     @property
     def topic_field(self) -> str:
-        """The field that names each row's topic, if one does."""
+        """The field that names each row's topic; empty: none."""
         match = FIELD_TOPIC.fullmatch(self.topic)
         return match[1] if match else ""
 
     @property
     def gives_keys(self) -> bool:
-        """Whether records may have keys."""
+        """True if records may have keys."""
         return bool(self.partition_key_fields) or self.format is ValueFormat.NATIVE
 
     @property
     def message_bytes_max(self) -> int:
-        """How large a record may be."""
+        """Largest size of a record, in bytes."""
         return int(translated(self.kafka_config).get("message.max.bytes", MESSAGE_BYTES_MAX))
 
     @property

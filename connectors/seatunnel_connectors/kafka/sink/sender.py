@@ -1,8 +1,8 @@
-"""Sends records and knows of each whether the cluster has confirmed it.
+"""Sends records and tracks whether the cluster has confirmed each one.
 
-Rules. (1) Nothing counts as written before its delivery report said so; one that says otherwise fails the whole (I32).
-(2) The client's queue is bounded; whoever fills it waits. (3) Records go out in the order in which they were given,
-partition by partition: the producer is idempotent and all replicas in sync answer.
+Rules. (1) A record counts as written only after its delivery report; a failed report fails all records (I32). (2) The
+client's queue is bounded; a caller that fills it waits. (3) Records of a partition are sent in the given order: the
+producer is idempotent and all in-sync replicas acknowledge.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _USUAL: Mapping[str, Any] = {"linger.ms": 5, "batch.size": 1_000_000}
 _ALWAYS: Mapping[str, Any] = {
     "enable.idempotence": True,
     "acks": "all",
-    "partitioner": "murmur2_random",  # the one of Java's clients: a key has one partition, whoever writes
+    "partitioner": "murmur2_random",  # Java's partitioner: a key has the same partition, whichever client writes
     "queue.buffering.max.messages": 200_000,
     "queue.buffering.max.kbytes": 32 * 1024,
 }
@@ -42,7 +42,7 @@ _HOPELESS = frozenset(
         KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL,
     }
 )  # fmt: skip
-"""What another try does not mend. Everything else is tried again: by a new producer, after a look into the ledger."""
+"""Errors that a retry cannot solve. All others are retried by a new producer, after reading the ledger."""
 
 
 def failure(what: str, error: KafkaError) -> PluginError:
@@ -62,14 +62,14 @@ def explained(what: str) -> Iterator[None]:
 
 
 def _explanation(what: str, error: BaseException) -> BaseException:
-    """An error that ends a producer comes out of whatever call hears of it; where that call is giving a report, Python
-    wraps it as its own."""
+    """Unwrap an error that ends a producer. It is raised out of the next call; if that call is delivering a report,
+    Python wraps it in an error of its own."""
     cause = error if isinstance(error, KafkaException) else error.__cause__
     return failure(what, cause.args[0]) if isinstance(cause, KafkaException) else error
 
 
 class _Reports:
-    """What the cluster said of the records. Apart from the sender, so that dropping that one frees its client."""
+    """Delivery reports of the records. Separate from the sender, so that dropping the sender frees its client."""
 
     def __init__(self) -> None:
         self.confirmed = 0
@@ -94,11 +94,11 @@ class Sender:
             self.producer = Producer(settings, on_delivery=self._reports)
 
     def begin(self) -> None:
-        """From now on count anew."""
+        """Reset the counts."""
         self.sent = self._reports.confirmed = 0
 
     def send(self, records: pa.RecordBatch, topic: str) -> None:
-        """Records as the encoder makes them; ``topic`` where they do not say."""
+        """Send records as the encoder makes them. ``topic`` is used if the records name none."""
         names = [name for name in records.schema.names if name.startswith(HEADER)]
         columns = {name: records.column(name).to_pylist() for name in records.schema.names}
         nothing = [None] * records.num_rows
@@ -119,7 +119,7 @@ class Sender:
             self.put(topics[row], value, keys[row], **more)
 
     def put(self, topic: str, value: bytes | None, key: bytes | None = None, **more: Any) -> None:
-        """One record."""
+        """Send one record."""
         while True:
             try:
                 self.producer.produce(topic, value, key, **more)
@@ -142,8 +142,8 @@ class Sender:
             raise RetriableError(f"{self.what}: {self._reports.confirmed} of {self.sent} records were confirmed")
 
     def close(self) -> None:
-        """Drop what was not sent: whoever needs it has confirmed it. Closing the client properly would wait for a
-        cluster that is away."""
+        """Drop unsent records: callers that need them have called ``confirm``. Closing the client properly would wait
+        for an unreachable cluster."""
         with suppress(KafkaException, SystemError):
             self.producer.purge(blocking=False)
             self.producer.poll(0)

@@ -61,7 +61,7 @@ class KafkaSink(Sink):
         return TargetPlace(("kafka", self.options.bootstrap_servers), (self.options.topic,))
 
     def name_rules(self) -> NameRules:
-        return NameRules()  # letter case counts, and nothing else than letters, digits and ._- is allowed
+        return NameRules()  # letter case counts, and only letters, digits and ._- are allowed
 
     # ------------------------------------------------------------ start
 
@@ -87,7 +87,7 @@ class KafkaSink(Sink):
         return Setup(tuple(effects), data, present=there, conversions=stored)
 
     def _present(self, partitions: int) -> Present | None:
-        """A topic is a log: what a job sends comes behind what is there, sent before or not."""
+        """Describe the topic as it is. A topic is a log: a job always appends, even if it sent the same rows before."""
         if self.options.topic_field:
             return None
         if not partitions:
@@ -96,7 +96,7 @@ class KafkaSink(Sink):
         return Present(Treatment.APPENDED, count, "about" if count else "", "records")
 
     def _partitions(self, effects: list[Effect]) -> int:
-        """How many the topic has; FatalError where rows are meant for one that is not there."""
+        """Return the topic's partition count. Raise FatalError if rows are meant for a missing partition."""
         options = self.options
         if options.topic_field:
             return 0

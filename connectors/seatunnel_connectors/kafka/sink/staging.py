@@ -1,8 +1,8 @@
-"""Where records wait for their commit: Arrow files in the job's staging location, one per unit and attempt.
+"""Stages records until their commit: Arrow files in the job's staging location, one per unit and attempt.
 
-Kafka forgets an open transaction after a while, so nothing waits inside one (bar: a job that is down for longer than
-its transaction timeout loses nothing). A file appears complete: it is synced before its piece is told of, and its name
-holds lineage, scope, rows and attempt, so no two writers ever share one. Size and checksum are in the piece.
+Kafka aborts an open transaction after a while, so records do not wait inside one (bar: a job that is down for longer
+than its transaction timeout loses nothing). A file appears complete: it is synced before its piece is reported, and its
+name holds lineage, scope, rows and attempt, so two writers never share one. Size and checksum are in the piece.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NAME = re.compile(r"(?P<rows>[0-9a-f]{16})\.(?P<incarnation>\d+)\.(?P<epoch>\d+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Who made a file, as its name says; attempts at the same rows are ordered by ``order``."""
+    """The attempt that wrote a file, parsed from its name. Attempts at the same rows are ordered by ``order``."""
 
     rows: str
     order: tuple[int, int, int]
@@ -49,7 +49,7 @@ class Attempt:
 
 
 def attempt_of(name: str) -> Attempt | None:
-    """None: the file is not one of ours."""
+    """Parse a file name. None: SeaTunnel did not write the file."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -58,7 +58,7 @@ def attempt_of(name: str) -> Attempt | None:
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A complete file, as a piece describes it."""
+    """A complete file, as its piece describes it."""
 
     name: str
     size: int
@@ -104,7 +104,7 @@ class StagingPlace:
         return private_output(self._files, f"{self._path}/{name}")
 
     def sync(self, name: str) -> None:
-        """A local file outlives a power cut; elsewhere a closed object is durable."""
+        """Sync a local file, so that it survives a power cut; on other storage a closed object is durable."""
         if not self._local:
             return
         for path in (f"{self._path}/{name}", self._path):
@@ -117,8 +117,8 @@ class StagingPlace:
     # ------------------------------------------------------------ reading
 
     def read(self, file: StagedFile) -> Iterator[pa.RecordBatch]:
-        """The records of a file, in bounded memory. NoWayOn where they are not what was staged. Damaged bytes are never
-        decoded: a wrong offset in them may end the process."""
+        """Read the records of a file, in bounded memory. Raises NoWayOn if they differ from what was staged. Damaged
+        bytes are never decoded: a wrong offset in them may crash the process."""
         import pyarrow as pa
 
         self._expect(file)
@@ -158,7 +158,7 @@ class StagingPlace:
     # ------------------------------------------------------------ cleaning
 
     def names(self) -> list[str]:
-        """The files that lie here."""
+        """List the files at this place."""
         from pyarrow import fs
 
         with _outside("list", self.url):
@@ -166,12 +166,12 @@ class StagingPlace:
         return sorted(info.base_name for info in found if info.is_file)
 
     def delete(self, name: str) -> None:
-        """Gone is gone: cleaning may have been cut short before."""
+        """Delete a file. A missing file is fine: an earlier clean-up may have been interrupted."""
         with _outside("delete a staged file in", self.url), suppress(FileNotFoundError):
             self._files.delete_file(f"{self._path}/{name}")
 
     def of_other_lineages(self) -> list[StagingPlace]:
-        """The same sink and table of the job's other lineages."""
+        """The places of the same sink and table in the job's other lineages."""
         from pyarrow import fs
 
         location, lineage, step, table = self._of
@@ -182,7 +182,7 @@ class StagingPlace:
         return [StagingPlace(location, name, step, table) for name in names if name != (lineage or "none")]
 
     def delete_counted(self) -> int:
-        """How many files there were."""
+        """Delete all files. Return how many there were."""
         if count := len(self.names()):
             self.delete_all()
         return count
@@ -191,12 +191,12 @@ class StagingPlace:
         with _outside("delete", self.url), suppress(FileNotFoundError):
             self._files.delete_dir(self._path)
         if self._local:
-            with suppress(OSError):  # other tables of the lineage may have theirs there
+            with suppress(OSError):  # other tables of the lineage may have files there
                 Path(self._path).parent.rmdir()
 
 
 class FileInMaking:
-    """A file that grows; exactly one of ``finish`` and ``drop`` ends it."""
+    """A file being written; exactly one of ``finish`` and ``drop`` ends it."""
 
     def __init__(self, place: StagingPlace, name: str, schema: pa.Schema) -> None:
         import pyarrow as pa
@@ -220,7 +220,7 @@ class FileInMaking:
         return StagedFile(self._name, self._counted.size, self._counted.crc32, self._records)
 
     def drop(self) -> None:
-        """Must not raise: what is left is swept with the next commit."""
+        """Must not raise: the next commit removes leftovers."""
         with suppress(Exception):
             self._stream.close()
         with suppress(Exception):
@@ -271,5 +271,5 @@ def _lost(what: str) -> NoWayOn:
 
 
 def place_of(context: WriteContext | CommitContext, table: TablePath) -> StagingPlace:
-    """Where the records of this sink and table are staged."""
+    """The place where the records of this sink and table are staged."""
     return StagingPlace(context.staging, context.lineage, context.step, table)

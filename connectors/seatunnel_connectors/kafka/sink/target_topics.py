@@ -1,4 +1,5 @@
-"""What the sink looks up and makes before the first row: its topic, the ledger, how long a transaction may take."""
+"""Prepares the target before the first row: checks or creates the topic and the ledger, and picks the transaction
+timeout."""
 
 from __future__ import annotations
 
@@ -28,21 +29,21 @@ _TIMEOUT_MAX_MS = 15 * 60 * 1000  # brokers' default
 
 
 def partitions_of(what: str, cluster: Cluster, topic: str) -> int:
-    """How many partitions a topic has; 0: it is not there."""
+    """Partition count of a topic; 0: it does not exist."""
     with explained(what), cluster.admin() as admin:
         found = admin.list_topics(timeout=CALL_SECONDS).topics.get(topic)
     return len(found.partitions) if found is not None else 0
 
 
 def records_of(what: str, cluster: Cluster, topic: str, partitions: int) -> int:
-    """How many offsets a topic holds: its records, and the marks of transactions among them."""
+    """Number of offsets in a topic: its records and the transaction markers among them."""
     with explained(f"{what}: asking for its records"), cluster.admin() as admin:
         first = _offsets(admin, topic, partitions, OffsetSpec.earliest())
         return _offsets(admin, topic, partitions, OffsetSpec.latest()) - first
 
 
 def _offsets(admin: AdminClient, topic: str, partitions: int, spec: OffsetSpec) -> int:
-    """The sum over the partitions. One that was just made has no leader for a moment."""
+    """Sum of the offsets over the partitions. A partition that was just created has no leader for a moment."""
     asked = {TopicPartition(topic, number): spec for number in range(partitions)}
     deadline = time.monotonic() + CALL_SECONDS
     while True:
@@ -56,7 +57,7 @@ def _offsets(admin: AdminClient, topic: str, partitions: int, spec: OffsetSpec) 
 
 
 def create(what: str, cluster: Cluster, topic: str, *, ledger: bool = False) -> None:
-    """Make a topic if it is not there, with as many replicas (and partitions) as the brokers give by themselves."""
+    """Create a topic if it is missing, with the brokers' default replication (and partition count)."""
     partitions, config = (LEDGER_PARTITIONS, dict(_LEDGER)) if ledger else (-1, {})
     with explained(f"{what}: creating the topic {topic}"), cluster.admin() as admin:
         try:
@@ -67,7 +68,7 @@ def create(what: str, cluster: Cluster, topic: str, *, ledger: bool = False) -> 
 
 
 def check_ledger(what: str, cluster: Cluster, topic: str) -> None:
-    """FatalError where a topic would forget commits."""
+    """Raise FatalError if the topic's settings would lose commits."""
     with explained(f"{what}: looking at the ledger {topic}"), cluster.admin() as admin:
         policy = _config(admin, ResourceType.TOPIC, topic, "cleanup.policy")
     if policy not in (None, "compact"):
@@ -78,7 +79,7 @@ def check_ledger(what: str, cluster: Cluster, topic: str) -> None:
 
 
 def check_keys(what: str, cluster: Cluster, topic: str) -> None:
-    """FatalError where a topic keeps one record a key: it takes none without."""
+    """Raise FatalError if the topic keeps one record per key: it rejects records without a key."""
     with explained(f"{what}: looking at its settings"), cluster.admin() as admin:
         policy = _config(admin, ResourceType.TOPIC, topic, "cleanup.policy")
     if policy is not None and "compact" in policy:
@@ -89,7 +90,7 @@ def check_keys(what: str, cluster: Cluster, topic: str) -> None:
 
 
 def transaction_timeout(what: str, cluster: Cluster) -> int:
-    """Milliseconds: what the job file asks for, else as long as the brokers allow."""
+    """Milliseconds: the job file's timeout, else the longest that the brokers allow."""
     wanted = dict(cluster.given).get("transaction.timeout.ms")
     with explained(f"{what}: asking for transaction.max.timeout.ms"), cluster.admin() as admin:
         broker = str(next(iter(admin.list_topics(timeout=CALL_SECONDS).brokers)))
@@ -103,7 +104,7 @@ def transaction_timeout(what: str, cluster: Cluster) -> int:
 
 
 def _config(admin: AdminClient, kind: ResourceType, name: str, key: str) -> str | None:
-    """A setting; None where it may not be seen."""
+    """Return a setting; None if it may not be read."""
     resource = ConfigResource(kind, name)
     try:
         found = admin.describe_configs([resource], request_timeout=CALL_SECONDS)[resource].result()

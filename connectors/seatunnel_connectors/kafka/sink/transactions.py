@@ -1,9 +1,9 @@
-"""Transactions of one sink and table, each of another epoch, and the fence in front of them.
+"""Runs the transactions of one sink and table, each in a new epoch, after fencing older writers.
 
-Rules. (1) A transactional id names lineage, step, table and incarnation, so that an older driver that still lives can
-disturb itself only. (2) Each commit begins with ``init_transactions``, which ends whatever an earlier one of the same
-id has left open and raises its epoch: a word that comes late ("commit", a record) is refused by the cluster. (3) An
-older incarnation is fenced in the same way, through its own id.
+Rules. (1) A transactional id names lineage, step, table and incarnation, so an older driver that still runs can disturb
+only itself. (2) Each commit begins with ``init_transactions``, which ends what an earlier transaction of the same id
+left open and raises its epoch: the cluster refuses late messages of it (a commit, a record). (3) An older incarnation
+is fenced in the same way, through its own id.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from seatunnel_connectors.kafka.client.client import Cluster
 from seatunnel_connectors.kafka.sink.sender import Sender, explained
 from seatunnel_py.api import FatalError, Plain, TablePath
 
-CALL_SECONDS = 30.0  # for one word of the transaction's protocol
-_ABORT_SECONDS = 5.0  # a cluster that is away ends it by itself
+CALL_SECONDS = 30.0  # for one call of the transaction protocol
+_ABORT_SECONDS = 5.0  # an unreachable cluster ends the transaction by itself
 TIMEOUT_MIN_MS = 60_000
-MS_PER_ROW = 2  # many times what a row takes: a time-out is for drivers that never come back
-_LOOK_AT = 0.25  # of the time that a transaction may take: the rest is foreseen from there
+MS_PER_ROW = 2  # many times the time of a row: the time-out is for drivers that never come back
+_LOOK_AT = 0.25  # fraction of the timeout after which the remaining time is extrapolated
 
 
 def transactional_id(prefix: str, lineage: str, step: str, table: TablePath, incarnation: int) -> str:
@@ -31,14 +31,14 @@ def transactional_id(prefix: str, lineage: str, step: str, table: TablePath, inc
 
 
 def timeout_for(rows: int, setup: Mapping[str, Plain]) -> int:
-    """How long a transaction of so many rows may take. What a dead driver has left open hides from committed readers
-    what comes behind it, so it is no more than needed; a job file that says how long has its will."""
+    """Milliseconds that a transaction of ``rows`` rows may take. A transaction that a dead driver left open hides later
+    records from committed readers, so the timeout is no longer than needed. A timeout in the job file wins."""
     limit = int(str(setup["timeout_ms"]))
     return limit if setup["timeout_given"] else min(limit, max(TIMEOUT_MIN_MS, rows * MS_PER_ROW))
 
 
 class Transaction:
-    """One transaction: ``begin``, ``sender.send`` …, ``commit``; whatever was not committed is aborted by ``close``."""
+    """One transaction: ``begin``, ``sender.send`` …, ``commit``. ``close`` aborts whatever is not committed."""
 
     def __init__(self, what: str, cluster: Cluster, name: str, timeout_ms: int) -> None:
         self.sender = Sender(what, cluster, transactional_id=name, transaction_timeout_ms=timeout_ms)
@@ -53,14 +53,14 @@ class Transaction:
         self._open = True
 
     def commit(self) -> None:
-        """Only what the cluster has confirmed is committed. That it says so is not enough: read the ledger."""
+        """Commit what the cluster has confirmed. Its answer is not proof: read the ledger."""
         self.sender.confirm()
         with explained(f"{self.sender.what}: committing a transaction"):
             self.sender.producer.commit_transaction(CALL_SECONDS)
         self._open = False
 
     def close(self) -> None:
-        """Must not raise: what is left open is ended by the next commit, or by the cluster."""
+        """Must not raise: the next commit, or the cluster, ends what is left open."""
         with suppress(KafkaException, SystemError):
             if self._open:
                 self.sender.producer.purge(blocking=False)
@@ -69,12 +69,12 @@ class Transaction:
 
 
 def fence(what: str, cluster: Cluster, name: str, timeout_ms: int) -> None:
-    """From now on nothing that a writer of this id has begun becomes visible."""
+    """Fence a transactional id: nothing that its writers have begun becomes visible from now on."""
     Transaction(what, cluster, name, timeout_ms).close()
 
 
 class Pace:
-    """Whether a transaction will be through before the cluster ends it."""
+    """Predicts whether a transaction will finish before the cluster ends it."""
 
     def __init__(self, what: str, rows: int, timeout_ms: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._what, self._rows, self._limit = what, rows, timeout_ms / 1000
@@ -82,7 +82,7 @@ class Pace:
         self._began = clock()
 
     def check(self, done: int) -> None:
-        """FatalError where it will not: foreseen, so that nobody waits for it."""
+        """Raise FatalError if it will not: predicted early, so that users need not wait for the failure."""
         spent = self._clock() - self._began
         if spent < self._limit * _LOOK_AT or not done:
             return

@@ -30,7 +30,7 @@ class SendingWriter(Writer):
     def write(self, batch: Batch) -> None:
         records = self._encoder.encode(batch)
         self._bytes += total_size(records)
-        if not self._trial:  # a topic keeps what was sent
+        if not self._trial:  # a topic keeps what was sent, so a trial sends nothing
             self._sender.send(records, self._encoder.options.topic)
 
     def stage(self) -> Piece:
@@ -40,7 +40,7 @@ class SendingWriter(Writer):
         return Piece(self._sender.sent, self._bytes)
 
     def abort(self) -> None:
-        """What was sent cannot be called back; the producer is not used again."""
+        """Sent records cannot be recalled; the producer is not used again."""
         error = ConnectionAbortedError("the unit was aborted")
         with suppress(ConnectionAbortedError):
             self._lent.__exit__(type(error), error, None)

@@ -1,4 +1,4 @@
-"""Which decoder a table's messages get, and the columns where the job file gives none."""
+"""Picks the decoder for a table's messages, and the columns if the job file gives none."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TIMESTAMP_TYPES = ("NO_TIMESTAMP_TYPE", "CREATE_TIME", "LOG_APPEND_TIME")
 
 
 def message_of(options: TopicOptions) -> MessageSchema | None:
-    """The message of Protobuf that a table's records are, compiled; None with other formats."""
+    """The compiled Protobuf message of a table's records; None with other formats."""
     if options.format is not MessageFormat.PROTOBUF:
         return None
     return message_schema(options.protobuf_schema or "", options.protobuf_message_name or "")
@@ -47,7 +47,7 @@ def default_columns(options: TopicOptions, message: MessageSchema | None = None)
 
 
 def check_columns(options: TopicOptions, table: TableSchema, message: MessageSchema | None) -> None:
-    """Raise ValueError where the columns are not what the message has: now, and not when a worker meets it."""
+    """Raise ValueError if the columns do not match the message: at planning, before a worker meets it."""
     if message is not None:
         links_of(table.columns, message.descriptor, "schema", writing=False)
     if options.avro_schema is not None:
@@ -138,7 +138,7 @@ class NativeDecoder(Decoder):
 
 
 def _headers(headers: Headers) -> list[tuple[str, str | None]]:
-    """Headers as a map: of several with one name the last counts."""
+    """Headers as a map: the last of several with one name counts."""
     found = {name: _bytes(value) for name, value in headers}
     return [(name, None if value is None else value.decode(errors="replace")) for name, value in found.items()]
 

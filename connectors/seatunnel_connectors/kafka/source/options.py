@@ -1,4 +1,4 @@
-"""What a job file may say to the Kafka source."""
+"""Options of the Kafka source in a job file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from seatunnel_py.formats.surplus_fields import SurplusFields
 
 
 class StartMode(StrEnum):
-    """Where a fresh start begins."""
+    """Position at which a fresh start begins."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -27,7 +27,7 @@ class StartMode(StrEnum):
 
 
 class MessageFormat(StrEnum):
-    """What a message's value is."""
+    """Format of a message's value."""
 
     JSON = "json"
     TEXT = "text"
@@ -45,83 +45,91 @@ class MessageFormat(StrEnum):
 
 NOT_YET = (MessageFormat.COMPATIBLE_DEBEZIUM_JSON,)
 WITHOUT_SCHEMA = (MessageFormat.JSON, MessageFormat.TEXT, MessageFormat.NATIVE, MessageFormat.PROTOBUF)
-"""What needs no columns in the job file: there is one for the text, or the format has its own."""
+"""Formats that need no columns in the job file: they have their own, or one column for the text."""
 
 
 class OnBadMessage(StrEnum):
-    """What a message does that is not what the format says."""
+    """Action for a message that does not match the format."""
 
     FAIL = "fail"
     SKIP = "skip"
 
 
 class DebeziumTableFilter(Options):
-    """The one table whose changes are read, of a topic that has those of several. A part that is not given is any."""
+    """Selects one table from a topic with the changes of several. A part that is not given matches any."""
 
-    database_name: str | None = option(None, doc="`db` in a message's source")
-    schema_name: str | None = option(None, doc="`schema` in a message's source")
-    table_name: str | None = option(None, doc="`table` in a message's source")
+    database_name: str | None = option(None, doc="match messages whose source has this `db`; default: any")
+    schema_name: str | None = option(None, doc="match messages whose source has this `schema`; default: any")
+    table_name: str | None = option(None, doc="match messages whose source has this `table`; default: any")
 
     @property
     def wanted(self) -> dict[str, str]:
-        """What a message's source has to say, by its own names."""
+        """The values that a message's source must have, by Debezium's names."""
         parts = {"db": self.database_name, "schema": self.schema_name, "table": self.table_name}
         return {name: value for name, value in parts.items() if value is not None}
 
 
 class TopicOptions(Options):
-    """One table: topics and what their messages are."""
+    """Options of one table: its topics and their messages."""
 
     topic: str = option(min_length=1, doc="topics, separated by commas; with pattern a regular expression")
-    pattern: bool = option(False, doc="topic is a regular expression that whole names of topics match")
+    pattern: bool = option(False, doc="if true, topic is a regular expression that must match whole topic names")
     declared: SchemaOptions | None = option(
-        None, key="schema", doc="columns; without them one column, content, or (protobuf) those of the message"
+        None, key="schema", doc="columns; default: those of the message (protobuf), else one column named content"
     )
-    format: MessageFormat = option(MessageFormat.JSON, doc="what a message's value is")
+    format: MessageFormat = option(MessageFormat.JSON, doc="format of a message's value")
     format_error_handle_way: OnBadMessage = option(
-        OnBadMessage.FAIL, doc="what happens to messages that the format does not take; skip leaves them out"
+        OnBadMessage.FAIL, doc="action for messages that do not match the format: fail, or skip them"
     )
-    field_delimiter: str = option(",", min_length=1, doc="between fields (text, csv)")
+    field_delimiter: str = option(",", min_length=1, doc="delimiter between fields (text, csv)")
     debezium_record_include_schema: bool = option(
-        True, doc="debezium_json: a message is an object with schema and payload"
+        True, doc="debezium_json: each message is an object with schema and payload"
     )
     debezium_record_table_filter: DebeziumTableFilter | None = option(
         None, doc="debezium_json: read only changes of this table: database_name, schema_name, table_name"
     )
     debezium_time_unit: TimeUnit | None = option(
         None,
-        doc="unit of numbers in time and timestamp columns, where a message has no schema: millis, micros, nanos",
+        doc="unit of numbers in time and timestamp columns if a message has no schema: millis, micros, nanos",
     )
-    debezium_column_units: dict[str, TimeUnit] = option({}, doc="column = unit, where columns have units of their own")
+    debezium_column_units: dict[str, TimeUnit] = option(
+        {}, doc="units of single columns: column = unit; default: debezium_time_unit"
+    )
     debezium_decimals: DecimalForm | None = option(
-        None, doc="texts in decimal columns, where a message has no schema: digits, or base64 of the unscaled number"
+        None,
+        doc="form of texts in decimal columns if a message has no schema: digits, or base64 of the unscaled number",
     )
     surplus_fields: SurplusFields = option(
-        SurplusFields.REFUSE, doc="a record with more fields than columns: refuse, or drop what is too much (text, csv)"
+        SurplusFields.REFUSE,
+        doc="action for a record with more fields than columns: refuse, or drop the surplus (text, csv)",
     )
     value_converter_schema_enabled: bool = option(
-        True, doc="compatible_kafka_connect_json: a message is an object with schema and payload"
+        True, doc="compatible_kafka_connect_json: each message is an object with schema and payload"
     )
     avro_schema: str | None = option(
-        None, doc="avro: the schema that messages were written by, as JSON; without it the one that the columns make"
+        None, doc="avro: schema that the messages were written with, as JSON; default: derived from the columns"
     )
     strip_schema_registry_header: bool = option(
-        False, doc="avro, protobuf: messages begin with the header of a schema registry, which is not asked"
+        False, doc="avro, protobuf: strip the header of a schema registry from messages; the registry is not contacted"
     )
-    protobuf_schema: str | None = option(None, doc="protobuf: the text of the .proto file")
-    protobuf_message_name: str | None = option(None, min_length=1, doc="protobuf: the message that each record is")
-    kafka_headers_fields: tuple[str, ...] = option((), doc="headers that become columns of text, behind the others")
+    protobuf_schema: str | None = option(None, doc="protobuf: text of the .proto file")
+    protobuf_message_name: str | None = option(None, min_length=1, doc="protobuf: name of the message in each record")
+    kafka_headers_fields: tuple[str, ...] = option((), doc="headers to add as text columns, after the other columns")
     key_converter_schema_enabled: bool = option(True, doc="accepted; keys are not read")
-    consumer_group: str = option("SeaTunnel-Consumer-Group", key="consumer.group", doc="group whose offsets are told")
-    start_mode: StartMode = option(StartMode.GROUP_OFFSETS, doc="where a fresh start begins")
+    consumer_group: str = option(
+        "SeaTunnel-Consumer-Group", key="consumer.group", doc="consumer group whose offsets are committed"
+    )
+    start_mode: StartMode = option(StartMode.GROUP_OFFSETS, doc="position at which a fresh start begins")
     start_mode_timestamp: int | None = option(
-        None, key="start_mode.timestamp", ge=0, doc="milliseconds since 1970 (timestamp)"
+        None, key="start_mode.timestamp", ge=0, doc="start time in milliseconds since 1970, for start_mode timestamp"
     )
     end_timestamp: int | None = option(
         None, key="start_mode.endTimestamp", fallback=("start_mode.end_timestamp",), ge=0,
-        doc="a batch job ends before the first record of this moment, in milliseconds since 1970",
+        doc="a batch job ends before the first record of this time, in milliseconds since 1970; default: no end time",
     )  # fmt: skip
-    start_mode_offsets: dict[str, int] = option({}, key="start_mode.offsets", doc="topic-partition = offset")
+    start_mode_offsets: dict[str, int] = option(
+        {}, key="start_mode.offsets", doc="start offsets for start_mode specific_offsets: topic-partition = offset"
+    )
 
     rules: ClassVar[tuple[Rule, ...]] = (
         required_when("start_mode_timestamp", other="start_mode", equals=(StartMode.TIMESTAMP,)),
@@ -144,7 +152,7 @@ class TopicOptions(Options):
         if negative:
             raise ValueError(f"start_mode.offsets: the offset of {negative[0]} is below 0")
         if not self.topic:
-            return self  # what stands beside the list is for its entries, which are looked at by themselves
+            return self  # these options only supply defaults to the entries of the list, which are checked themselves
         if self.format is MessageFormat.NATIVE and self.kafka_headers_fields:
             raise ValueError("the format native has a column of all headers: leave kafka_headers_fields out")
         if len(set(self.kafka_headers_fields)) < len(self.kafka_headers_fields):
@@ -164,7 +172,7 @@ class TopicOptions(Options):
 
     @property
     def declared_values(self) -> Declared:
-        """What the job file says of messages without a schema."""
+        """How the job file describes messages without a schema."""
         return Declared(self.debezium_time_unit, self.debezium_column_units, self.debezium_decimals)
 
     @property
@@ -184,7 +192,7 @@ class TopicOptions(Options):
 
     @property
     def has_schema(self) -> bool:
-        """Whether the job file names columns that count: the format native has its own."""
+        """True if the job file names columns that count: the format native has its own."""
         return (
             self.format is not MessageFormat.NATIVE
             and self.declared is not None
@@ -193,7 +201,7 @@ class TopicOptions(Options):
 
     @property
     def path(self) -> TablePath:
-        """Identity of the table: ``schema.table``, else the topic, whose dots divide it as the peer's do."""
+        """Identity of the table: ``schema.table``, else the topic, whose dots divide it as in SeaTunnel."""
         if self.declared is not None and self.declared.table is not None:
             return table_path(self.declared)
         topic = self.topic or ""
@@ -204,29 +212,36 @@ class TopicOptions(Options):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The names, where they are none of a pattern."""
+        """Names of the topics, if the option is not a pattern."""
         return tuple(part for name in (self.topic or "").split(",") if (part := name.strip()))
 
 
 class KafkaSourceOptions(SourceOptions, TopicOptions):
     """Options of the Kafka source: one table, or ``tables_configs``."""
 
-    bootstrap_servers: str = option(key="bootstrap.servers", min_length=1, doc="host:port of brokers, with commas")
-    topic: str | None = option(None, min_length=1, doc="topics, separated by commas; or, with pattern, an expression")  # type: ignore[assignment]
-    table_list: tuple[TopicOptions, ...] = option(
-        (), key="tables_configs", fallback=("table_list",), doc="tables, each with its topics, format and schema"
+    bootstrap_servers: str = option(
+        key="bootstrap.servers", min_length=1, doc="brokers as host:port, separated by commas"
     )
-    kafka_config: KafkaSettings = option({}, key="kafka.config", doc="settings of the client, by Kafka's names")
-    commit_on_checkpoint: bool = option(True, doc="tell the group's offsets to the broker, for people to look at")
+    topic: str | None = option(None, min_length=1, doc="topics, separated by commas; with pattern a regular expression")  # type: ignore[assignment]
+    table_list: tuple[TopicOptions, ...] = option(
+        (),
+        key="tables_configs",
+        fallback=("table_list",),
+        doc="tables to read, each with its topics, format and schema",
+    )
+    kafka_config: KafkaSettings = option({}, key="kafka.config", doc="settings of the Kafka client, by Kafka's names")
+    commit_on_checkpoint: bool = option(
+        True, doc="commit the group's offsets after each checkpoint, for monitoring; a restart never uses them"
+    )
     poll_timeout: int = option(10000, key="poll.timeout", ge=0, doc="accepted for older job files")
-    reader_cache_queue_size: int = option(2, ge=1, doc="accepted; what is read ahead is bounded by its bytes")
+    reader_cache_queue_size: int = option(2, ge=1, doc="accepted; prefetching is limited by bytes instead")
     ignore_no_leader_partition: bool = option(
-        False, doc="accepted; a partition without a leader is waited for, and no record of it is left out"
+        False, doc="accepted; a partition without a leader is waited for, and none of its records is skipped"
     )
     discovery_millis: int = option(
         30_000,
         key="partition-discovery.interval-millis",
-        doc="how often a stream looks for new topics and partitions; -1: never",
+        doc="interval in milliseconds at which a stream looks for new topics and partitions; -1: never",
     )
 
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one("topic", "table_list"), *TopicOptions.rules)
@@ -237,7 +252,7 @@ class KafkaSourceOptions(SourceOptions, TopicOptions):
         return self
 
     def table_options(self) -> tuple[TopicOptions, ...]:
-        """What to read, table by table: an entry has what stands beside the list, unless it says otherwise."""
+        """Options of each table: an entry inherits the options beside the list, unless it sets them itself."""
         shared = {name: getattr(self, name) for name in TopicOptions.model_fields if name in self.model_fields_set}
         return tuple(
             TopicOptions.model_validate({**shared, **{name: getattr(entry, name) for name in entry.model_fields_set}})
@@ -246,6 +261,6 @@ class KafkaSourceOptions(SourceOptions, TopicOptions):
 
     @property
     def reset(self) -> StartMode | None:
-        """Where to go on when the position is gone, where people ask for that instead of an error."""
+        """Where to resume if the position no longer exists; None: raise an error."""
         asked = self.kafka_config.get("auto.offset.reset")
         return StartMode(asked) if asked in (StartMode.EARLIEST, StartMode.LATEST) else None

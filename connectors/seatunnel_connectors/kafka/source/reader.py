@@ -1,8 +1,8 @@
-"""Reads one partition from a position on: batches of rows, and where nothing came a word about how far it is.
+"""Reads one partition from a position: yields batches of rows, or a position update where there are none.
 
-Rules. (1) Offsets have holes: the end is where the broker says that the log ends, never a count. (2) A bounded split
-ends at the offset that was fixed at the start; messages behind it are not read. (3) What was read once up to a position
-is read up to exactly that position again (``until``).
+Rules. (1) Offsets have holes: the end is where the broker reports the end of the log, never a count. (2) A bounded
+split ends at the offset that was fixed at the start; later messages are not read. (3) A read that once ended at a
+position ends at exactly that position when it is repeated (``until``).
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.formats.messages.decoder import BadMessageError, decode_some, joined
 
-IDLE_SECONDS = 0.05  # how long one look waits for a first message
-STALL_SECONDS = 30.0  # a bounded split that hears nothing for so long, not even that the log ends, is tried again
+IDLE_SECONDS = 0.05  # how long one poll waits for a first message
+STALL_SECONDS = 30.0  # a bounded split without any event for so long, not even the end of the log, is retried
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionSplit:
-    """What a split of ours says; the plain form of it is the split's payload. ``end`` None: the log goes on."""
+    """Content of a Kafka split; its plain form is the split's payload. ``end`` None: the split is unbounded."""
 
     topic: str
     partition: int
@@ -83,7 +83,7 @@ class KafkaReader(Reader):
             try:
                 yield from self._elements(consumer, part, self._checked(part, place, context), stop, context)
             except GeneratorExit:
-                return  # the budget is spent: the consumer goes back to the pool and reads ahead
+                return  # the budget is spent: the consumer goes back to the pool and prefetches
 
     def _elements(
         self, consumer: PartitionConsumer, part: PartitionSplit, place: Place, stop: int | None, context: ReadContext
@@ -114,7 +114,7 @@ class KafkaReader(Reader):
     # ---------------------------------------------------------------- rows
 
     def _rows(self, part: PartitionSplit, records: Records, end: Position) -> Iterator[Element]:
-        """The rows of the records, behind those that are none; a word about the position where there are no rows."""
+        """Yield the rows of the records, after the skipped ones; yield a position update if there are no rows."""
         values = self.decoder.values(records)
         if not all(values):
             empty = self.decoder.takes_empty
@@ -151,7 +151,7 @@ class KafkaReader(Reader):
 
 
 def _before(fetched: Fetched, stop: int | None) -> tuple[Records, Place]:
-    """What of the records lies before the offset to stop at, and the place behind it."""
+    """Return the records before the offset to stop at, and the position after them."""
     records, behind = fetched.records, fetched.behind
     if stop is None or behind.offset <= stop:
         return records, behind
@@ -163,7 +163,7 @@ def _named(part: PartitionSplit) -> str:
 
 
 def position_of(place: Place) -> Position:
-    """A place as checkpoints hold it: the topic's id is what it is valid for."""
+    """The place as a position for checkpoints, which is valid for the topic's id only."""
     return Position({"offset": place.offset, "epoch": place.epoch}, place.topic_id)
 
 

@@ -1,4 +1,4 @@
-"""What was fetched of one partition, as columns: messages are taken apart a few at a time, and let go at once.
+"""Holds fetched messages as columns: messages are converted a few at a time, and released at once.
 
 A message that is kept holds the memory that it was received in: keeping thousands of them costs twice the processor
 time of all the rest (bench/README.md).
@@ -22,8 +22,8 @@ Headers = Sequence[tuple[str, bytes | str | None]]
 
 @dataclass(slots=True)
 class Records:
-    """Messages in order. ``times``, pairs of kind and milliseconds, and ``keys`` are kept only ``with_metadata``,
-    ``headers`` only ``with_headers``: each costs a call a message."""
+    """Messages in order. ``times`` (pairs of kind and milliseconds) and ``keys`` are kept only ``with_metadata``,
+    ``headers`` only ``with_headers``: each costs a call per message."""
 
     spot: Spot
     with_metadata: bool = False
@@ -38,7 +38,7 @@ class Records:
         return len(self.values)
 
     def add(self, messages: Sequence[Message]) -> None:
-        """Take messages apart."""
+        """Append messages, converted to columns."""
         self.values += cast("list[bytes | None]", [message.value() for message in messages])
         first, last = offset_of(messages[0]), offset_of(messages[-1])
         whole = last - first + 1 == len(messages)  # no holes, as nearly always
@@ -56,7 +56,7 @@ class Records:
         return Records(self.spot, self.with_metadata, self.with_headers, *chosen)
 
     def metadata(self, parents: pa.Array | None) -> Mapping[str, pa.Array]:
-        """What the transform Metadata can make columns of, for the rows that came from these records."""
+        """Columns for the transform Metadata, for the rows that came from these records."""
         if not self.with_metadata:
             return {}
         import pyarrow as pa
@@ -75,7 +75,7 @@ class Records:
 
 
 def offset_of(message: Message) -> int:
-    """The offset of a message that was received: it has one."""
+    """Offset of a received message, which always has one."""
     offset = message.offset()
     assert offset is not None, "a message without an offset"
     return offset

@@ -1,9 +1,9 @@
-"""The Kafka source: tables out of options, a split for each partition, offsets told for people to see.
+"""Defines the Kafka source: tables from options, a split per partition, group offsets committed for monitoring.
 
-Rules. (1) A bounded split ends where the log ended when the splits were found, or before a moment that the job file
-names. (2) What a fresh start begins at is looked up once, then it stands in the split. (3) A partition that appears
-later is read from its beginning, for nothing of it was seen. (4) A topic that was deleted, or made anew, is an error:
-there is no place in it to go on from.
+Rules. (1) A bounded split ends at the log's end when the splits were found, or before a moment that the job file names.
+(2) The start of a fresh start is looked up once and stored in the split. (3) A partition that appears later is read
+from its beginning, because none of it was read yet. (4) A topic that was deleted, or created again, is an error: it has
+no position to resume from.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ AHEAD_KILOBYTES_MIN = 1024
 
 @dataclass(frozen=True, slots=True)
 class KafkaTable:
-    """One table of the source: what the job file says of it, and its identity."""
+    """One table of the source: its options and its identity."""
 
     options: TopicOptions
     path: TablePath
@@ -52,7 +52,7 @@ class KafkaTable:
 
 @dataclass(frozen=True)
 class KafkaSource(Source):
-    """Reads tables out of topics of one cluster."""
+    """Reads tables from topics of one cluster."""
 
     cluster: Cluster
     entries: tuple[KafkaTable, ...]
@@ -108,12 +108,12 @@ class KafkaEnumerator(Enumerator):
 
     def discover(self) -> Iterable[Split]:
         found = [(entry, self._topics(entry)) for entry in self.entries]
-        # Other tables of the source have enumerators of their own: they are taken for as large as these.
+        # Other tables of the source have their own enumerators: assume that they are as large as these.
         count = sum(len(topic.partitions) for _, known in found for topic in known)
         ahead = AHEAD_KILOBYTES * len(self.entries) // max(1, count * len(self.source.entries))
         ahead = max(AHEAD_KILOBYTES_MIN, ahead)
         splits: list[Split] = []
-        # What is known changes only when everything was found: what was not returned is found again.
+        # Update the known splits only when all were found: an error then finds the unreturned ones again.
         known = dict(self.known)
         for entry, there in found:
             splits += self._splits(entry, there, ahead, known)
@@ -121,7 +121,7 @@ class KafkaEnumerator(Enumerator):
         return splits
 
     def _topics(self, entry: KafkaTable) -> list[Topic]:
-        """The table's topics now, which are what they were before."""
+        """Topics of the table now, verified to be the ones of before."""
         found = topics.find_topics(self.cluster, entry.options)
         if not found and self.is_first:
             raise FatalError(
@@ -154,7 +154,7 @@ class KafkaEnumerator(Enumerator):
         return splits
 
     def _starts(self, options: TopicOptions, spots: Sequence[Spot]) -> dict[Spot, int]:
-        """Where a fresh start begins, partition by partition."""
+        """Start offset of each partition on a fresh start."""
         first = topics.earliest(self.cluster, spots)
         match options.start_mode:
             case StartMode.EARLIEST:
@@ -171,14 +171,14 @@ class KafkaEnumerator(Enumerator):
                 return {**self._without_offset(spots, first), **self._still_there(told, first)}
 
     def _ends(self, options: TopicOptions, spots: Sequence[Spot]) -> dict[Spot, int]:
-        """Where a bounded split ends: behind what is there now, or before the first record of a moment."""
+        """End offset of each bounded split: the present end of the log, or the first record of a moment."""
         now = topics.latest(self.cluster, spots)
         if options.end_timestamp is None:
             return now
         return {**now, **topics.since(self.cluster, spots, options.end_timestamp)}
 
     def _without_offset(self, spots: Sequence[Spot], first: Mapping[Spot, int]) -> Mapping[Spot, int]:
-        """Where partitions begin that the group has told no offset of."""
+        """Start offset of partitions for which the group has committed none."""
         return topics.latest(self.cluster, spots) if self.source.reset is StartMode.LATEST else first
 
     def _still_there(self, told: Mapping[Spot, int], first: Mapping[Spot, int]) -> dict[Spot, int]:
@@ -208,7 +208,7 @@ class KafkaEnumerator(Enumerator):
     # ---------------------------------------------------------------- lag
 
     def on_checkpoint_complete(self, positions: Mapping[str, Position]) -> None:
-        """Tell the groups where they stand, once for each new position."""
+        """Commit the groups' offsets, once for each new position."""
         if not self.source.commits:
             return
         for entry in self.entries:
