@@ -1,4 +1,4 @@
-"""What the LocalFile source and sink are called, what they take and what they promise."""
+"""Declares the LocalFile source and sink: names, options and guarantees."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from seatunnel_py.api import (
     TableSchema,
 )
 
-# By the names of formats, which those that are read and those that are written have in common.
+# keyed by format names, which are the same for reading and writing
 _ARROWS = {"parquet": "pyarrow.parquet", "orc": "pyarrow.orc"}
 _EXTRAS = {"excel": "excel", "xml": "xml"}
 _READING = {"excel": "python_calamine", "xml": "lxml"}
@@ -32,12 +32,12 @@ _WRITING = {"excel": "xlsxwriter"}
 
 
 def _arrows(file_format: str) -> tuple[str, ...]:
-    """Arrow's own module of a format: it takes a worker longer to import than to write a small file."""
+    """Arrow's module for a format: importing it takes a worker longer than writing a small file."""
     return (_ARROWS[file_format],) if file_format in _ARROWS else ()
 
 
 def need_library(file_format: str | None, codec: CompressCodec, libraries: Mapping[str, str]) -> None:
-    """Raise ImportError where a format's or codec's library is not installed, before anything starts."""
+    """Raise ImportError if a format's or codec's library is not installed, before anything starts."""
     name = libraries.get(file_format) if file_format else None
     if name and find_spec(name) is None:
         raise ImportError(f"the format {file_format} needs the library {name}", name=name)
@@ -52,7 +52,7 @@ def extras_of(file_format: str | None, codec: CompressCodec) -> tuple[str, ...]:
 
 
 class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
-    """Files of the local file system, and whatever is mounted into it."""
+    """Reads files of the local file system, and of file systems mounted into it."""
 
     name = "LocalFile"
     extra = "excel,xml,lzo"
@@ -103,7 +103,7 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
 
 
 class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
-    """Files are written aside and renamed when their checkpoint is complete."""
+    """Writes files under temporary names and renames them when their checkpoint is complete."""
 
     name = "LocalFile"
     extra = "excel,xml,lzo"
@@ -122,7 +122,7 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
         from seatunnel_connectors.files.formats.writers.base import writer_module
 
         kind = options.file_format_type
-        writers = () if kind is WriteFormat.BINARY else (writer_module(kind),)  # files are copied by the sink's own
+        writers = () if kind is WriteFormat.BINARY else (writer_module(kind),)  # the sink copies files itself
         return ("seatunnel_connectors.files.write.sink", *writers, *_arrows(kind))
 
     def test_connection(self, options: LocalFileSinkOptions) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The types that a format of files has no form for, and the columns that it writes in another one."""
+"""Finds the columns whose types a file format cannot hold, and those that it writes in another form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHEET_NAME_MAX, SHEET_COLUMNS_MAX = 31, 16_384
 
 
 def written(options: FileWriteOptions, table: TableSchema) -> tuple[Column, ...]:
-    """The columns that go into files."""
+    """Columns that go into files."""
     chosen = options.sink_columns or table.names
     return tuple(column for column in table.columns if column.name in chosen)
 
@@ -41,7 +41,7 @@ def check_forms(options: FileWriteOptions, table: TableSchema) -> None:
 
 
 def _check_sheet(name: str, columns: int) -> None:
-    """Once the placeholders are filled in."""
+    """Check the sheet's name once the placeholders are filled in."""
     if len(name.encode("utf-16-le")) > 2 * SHEET_NAME_MAX:
         raise ValueError(f"sheet_name: {name!r} is longer than the {SHEET_NAME_MAX} characters that Excel takes")
     odd = [letter for letter in name if letter in "[]:*?/\\" or not letter.isprintable()]
@@ -55,7 +55,7 @@ def _check_sheet(name: str, columns: int) -> None:
 
 
 def conversions(options: FileWriteOptions, table: TableSchema) -> tuple[Conversion, ...]:
-    """The columns whose values are not written as the rows hold them."""
+    """Columns whose values are written in another form than the rows hold them."""
     columns, form = written(options, table), options.file_format_type
     if form is WriteFormat.ORC:
         return (*orc_conversions(columns), *number_conversions(columns))

@@ -1,7 +1,7 @@
-"""The lzop container: blocks compressed with LZO1X, as the `lzop` program and Hadoop write and read them.
+"""Reads and writes the lzop container: blocks compressed with LZO1X, as the `lzop` program and Hadoop do.
 
-A file is a magic number, a header with its own checksum, blocks, and a zero. A block says how long it is unpacked
-and packed; one that did not shrink is stored as it is. Files written here carry an Adler-32 of every block.
+A file is a magic number, a header with its own checksum, blocks, and a zero. Each block has its unpacked and packed
+sizes; a block that did not shrink is stored as it is. Files written here carry an Adler-32 of every block.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 LZO_LIBRARY = "lzallright"
 MAGIC = b"\x89LZO\x00\r\n\x1a\n"
-BLOCK_BYTES = 256 * 1024  # what lzop and Hadoop write
+BLOCK_BYTES = 256 * 1024  # block size of lzop and Hadoop
 BLOCK_BYTES_MAX = 8 * 1024 * 1024  # a block is unpacked in memory: a longer one is refused
 
 _ADLER_PLAIN, _ADLER_PACKED = 0x1, 0x2
 _EXTRA_FIELD = 0x40
 _CRC_PLAIN, _CRC_PACKED = 0x100, 0x200
 _FILTER, _HEADER_CRC = 0x800, 0x1000
-_VERSION, _LIBRARY, _NEEDED = 0x1010, 0x2080, 0x0940  # any reader of the last 20 years knows these
-_METHODS = (1, 2, 3)  # all of them are LZO1X for who unpacks
+_VERSION, _LIBRARY, _NEEDED = 0x1010, 0x2080, 0x0940  # any reader of the last 20 years supports these versions
+_METHODS = (1, 2, 3)  # all of them are LZO1X for decompression
 
 
 class _Target(Protocol):
@@ -34,7 +34,7 @@ class _Target(Protocol):
 
 
 class LzopWriter:
-    """A stream that packs what is written to it. ``close`` ends the container, not the file."""
+    """Packs written data. ``close`` ends the container, not the file."""
 
     def __init__(self, file: _Target) -> None:
         self.file = file
@@ -65,7 +65,7 @@ class LzopWriter:
 
 
 class LzopReader:
-    """A stream of what a container holds. Containers may follow one another, as with gzip."""
+    """Unpacks a container. Containers may be concatenated, as with gzip."""
 
     def __init__(self, stream: ByteStream) -> None:
         self.stream = stream
@@ -76,7 +76,7 @@ class LzopReader:
         self._header(self._bytes(len(MAGIC)))
 
     def read(self, size: int = -1) -> bytes:
-        """``size`` bytes, or what is left."""
+        """Read ``size`` bytes, or the rest."""
         found = bytearray()
         while size < 0 or len(found) < size:
             if self.at == len(self.ready) and not self._next():
@@ -148,7 +148,7 @@ class LzopReader:
         self.flags = field(">I")
         if self.flags & _FILTER or method not in _METHODS:
             raise OSError(f"method {method} of lzop is not known")
-        for _ in range(3 if version >= _NEEDED else 2):  # mode, and time of change in one part or two
+        for _ in range(3 if version >= _NEEDED else 2):  # mode, and modification time in one part or two
             field(">I")
         read += self._bytes(field("B"))
         check = zlib.crc32 if self.flags & _HEADER_CRC else zlib.adler32
@@ -171,7 +171,7 @@ class LzopReader:
 
 
 def _library() -> Any:
-    """Files are told by their names as well: that one of them is packed like this may be known only now."""
+    """Load the library. It may be needed only now: the codec may follow from a file's name."""
     try:
         return import_module(LZO_LIBRARY)
     except ImportError:

@@ -1,4 +1,4 @@
-"""What an address on the command line means to LocalFile: a path, or ``file:///path``."""
+"""Parses a LocalFile address of the command line: a path, or ``file:///path``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SUFFIXES = {
 
 
 def reading(end: Shorthand) -> Mapping[str, Plain] | None:
-    """Options of a source. Raises ValueError where the format is not known, or needs a schema."""
+    """Options of a source. Raises ValueError if the format is unknown, or needs a schema."""
     path = _path(end)
     if path is None:
         return None

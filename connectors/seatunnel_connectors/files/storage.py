@@ -1,7 +1,7 @@
-"""Where files lie: the few things that sources and sinks ask of a file system, and the local one.
+"""Provides the file system operations that sources and sinks need, and the local file system.
 
-Everything that other file systems can do alike goes through ``pyarrow.fs``; what makes a rename durable is the
-local one's own. Instances are picklable and open nothing when they are made.
+Operations that are the same on other file systems go through ``pyarrow.fs``; the local one adds durable renames.
+Instances are picklable and open nothing when they are made.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ FINAL_ERRORS = (
     FileExistsError,
 )
 FINAL_NUMBERS = frozenset({errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG})
-"""What another try does not mend."""
+"""Errors that a retry cannot solve."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file as it was found. Size and time of change together are its identity. A link that leads nowhere is none:
-    it ``is_there`` no more."""
+    """A file when it was found. Size and time of change together are its identity. A dangling link has ``is_there``
+    False."""
 
     path: str
     size: int
@@ -52,7 +52,7 @@ class FileEntry:
 
 
 def path_of(text: str) -> str:
-    """A local path as a job file writes it (``file://`` allowed), absolute and without ``..``."""
+    """A local path from a job file (``file://`` allowed), absolute and without ``..``."""
     if "\0" in text:
         raise ValueError("the path holds a NUL character")
     for prefix in ("file://", "file:"):
@@ -63,7 +63,7 @@ def path_of(text: str) -> str:
 
 
 def room_for(path: str) -> dict[str, str]:
-    """What there is for a directory that is to be written to, itself or the one above it that exists; for people."""
+    """Free space for a directory to write to, or for its nearest existing parent; for display."""
     place = _existing(path)
     if not place.is_dir():
         raise FatalError(f"cannot write to {path}: {place} is no directory", "correct the option path")
@@ -96,7 +96,7 @@ def outside(action: str, path: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class LocalStorage:
-    """The local file system, and whatever is mounted into it."""
+    """The local file system, and file systems mounted into it."""
 
     def filesystem(self) -> pyarrow.fs.FileSystem:
         from pyarrow import fs
@@ -104,14 +104,14 @@ class LocalStorage:
         return fs.LocalFileSystem()
 
     def name_rules(self, path: str) -> NameRules:
-        """How the file system compares the names below ``path``: found out by what is there, nothing is made."""
+        """How the file system compares names below ``path``: found from existing files, nothing is created."""
         folds = sys.platform in ("darwin", "win32") or _folds_case(_existing(path))
         return NameRules(folds_case=folds, normalises=sys.platform == "darwin")
 
     # ------------------------------------------------------------ reading
 
     def stat(self, path: str) -> FileEntry | None:
-        """The file at ``path``; None when there is none, or no plain file."""
+        """The file at ``path``; None if there is none, or if it is not a plain file."""
         with outside("look at", path):
             info = self.filesystem().get_file_info(path)
         return FileEntry(path, info.size, info.mtime_ns) if info.is_file else None
@@ -123,12 +123,12 @@ class LocalStorage:
         return os.path.lexists(path)
 
     def walk(self, root: str) -> list[FileEntry]:
-        """Every plain file below ``root``, and every link that leads nowhere, by path; a directory that leads back to
-        one above it is left out."""
+        """Every plain file below ``root``, and every dangling link, by path. A directory link that leads back to a
+        parent is skipped."""
         return sorted(self._found(root), key=lambda entry: entry.path)
 
     def files(self, root: str) -> Iterator[FileEntry]:
-        """The plain files one by one, in no order; what vanishes meanwhile is left out."""
+        """Yield the plain files one by one, in no order; files that vanish meanwhile are skipped."""
         return (entry for entry in self._found(root) if entry.is_there)
 
     def _found(self, root: str) -> Iterator[FileEntry]:
@@ -140,7 +140,7 @@ class LocalStorage:
                         yield entry
 
     def open_input(self, path: str) -> pa.NativeFile:
-        """The file for reading at any place."""
+        """The file, for random access."""
         with outside("open", path):
             return self.filesystem().open_input_file(path)
 
@@ -151,7 +151,7 @@ class LocalStorage:
             Path(path).mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
 
     def create(self, path: str) -> IO[bytes]:
-        """A new file for writing; that it is there already is an error."""
+        """Create a file for writing; an existing one is an error."""
         with outside("create", path):
             return Path(path).open("xb")
 
@@ -178,7 +178,7 @@ class LocalStorage:
             Path(path).unlink(missing_ok=True)
 
     def delete_tree(self, path: str) -> None:
-        """Delete a directory with all in it, or a file; a link is deleted, not what it leads to."""
+        """Delete a directory with its content, or a file; a link is deleted, not its target."""
         with outside("delete", path):
             if Path(path).is_dir() and not Path(path).is_symlink():
                 shutil.rmtree(path)
@@ -186,24 +186,24 @@ class LocalStorage:
                 Path(path).unlink(missing_ok=True)
 
     def names(self, path: str) -> list[str]:
-        """What lies directly in a directory."""
+        """Names directly in a directory."""
         with outside("list", path):
             return sorted(entry.name for entry in Path(path).iterdir())
 
     def delete_empty(self, path: str) -> None:
-        """Delete a directory if nothing is in it any more."""
+        """Delete a directory if it is empty."""
         try:
             Path(path).rmdir()
         except OSError:
             return
 
     def same_device(self, first: str, second: str) -> bool:
-        """Whether a rename can go from one to the other; of paths not there yet the nearest parent counts."""
+        """True if a file can be renamed from one path to the other; a missing path is judged by its nearest parent."""
         return _existing(first).stat().st_dev == _existing(second).stat().st_dev
 
 
 def _folds_case(place: Path) -> bool:
-    """Whether a name is found under another letter case. Asked of what lies in the directory, and of the directory."""
+    """True if names are found in another letter case. Tested on the directory's entries, and on the directory."""
     named = [*islice(place.iterdir(), LOOKED_AT_MAX), *(one for one in (place, *place.parents) if one.name)]
     for one in named:
         other = one.with_name(one.name.swapcase())
@@ -218,7 +218,7 @@ def _raise(error: OSError) -> None:
 
 
 def _entry(path: Path) -> FileEntry | None:
-    """A plain file, or a link that leads nowhere; None: neither, or it has vanished."""
+    """A plain file, or a dangling link; None: neither, or it has vanished."""
     try:
         status = path.stat()
     except OSError as error:
@@ -229,7 +229,8 @@ def _entry(path: Path) -> FileEntry | None:
 
 
 def _leads_back(folder: Path) -> bool:
-    """A link to a directory that it lies in, or that other links have led through to it, would be walked for ever."""
+    """True for a link to a directory that contains it, or that links have led through already: the walk would never
+    end."""
     if not folder.is_symlink():
         return False
     target, place = folder.resolve(), folder.parent

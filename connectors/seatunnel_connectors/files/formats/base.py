@@ -1,4 +1,4 @@
-"""What every format's reader does: find columns, divide a document, read a part from a position on."""
+"""Defines the readers of file formats: find columns, divide a document, read a part from a position."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CONTENT = (Column("content", DataType(Kind.STRING)),)
-"""The one column of text that no schema describes."""
+"""The one text column of a document without a schema."""
 
-ROWS_MAX = 64 * 1024  # rows of a batch, for formats that could give any number
+ROWS_MAX = 64 * 1024  # rows of a batch, for formats without a natural batch size
 
 Place: TypeAlias = Mapping[str, Plain]
-"""A format's own place inside a part: plain data that goes into a position."""
+"""A format's position inside a part: plain data for checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """``columns`` are the document's, in its order; ``wanted`` are those to be read, in the order of the output.
-    ``declared`` says that the job file named them."""
+    """Columns to read. ``columns`` are the document's, in its order; ``wanted`` are the output's, in its order.
+    ``declared``: the job file names the columns."""
 
     columns: tuple[Column, ...]
     wanted: tuple[str, ...]
@@ -41,21 +41,21 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Undecoded:
-    """Records that are none of the format: their bytes, and what is wrong with each."""
+    """Records that do not match the format: their bytes, and the fault of each."""
 
     records: tuple[bytes, ...]
     reasons: tuple[str, ...]
 
     def as_rows(self) -> pa.RecordBatch:
-        """One column of bytes, as ``Rejected`` wants them."""
+        """One column of bytes, as ``Rejected`` needs it."""
         import pyarrow as pa
 
         return pa.RecordBatch.from_pydict({"raw": pa.array(self.records, pa.binary())})
 
 
 class FormatReader(ABC):
-    """Reads documents of one format. Made from options alone; opens a document only inside a call. One that is
-    ``tolerant`` gives what it cannot decode as Undecoded, where the format tells records apart."""
+    """Reads documents of one format. Made from options alone; opens a document only inside a call. If ``tolerant``,
+    yields records that it cannot decode as Undecoded, provided that the format separates records."""
 
     needs_schema = False
     tolerant = False
@@ -64,32 +64,32 @@ class FormatReader(ABC):
         self.options = options
 
     def fixed_columns(self) -> tuple[Column, ...]:
-        """The columns of a format whose rows always look alike; whatever is declared."""
+        """The columns of a format with fixed columns; any declared schema is ignored."""
         return ()
 
     def find_columns(self, document: Document) -> tuple[Column, ...]:
-        """The document's own columns, where the job file declares none."""
+        """Find the document's own columns, if the job file declares none."""
         return CONTENT
 
     def parts(self, document: Document) -> list[Place]:
-        """Parts that can be read by themselves, in order; together the whole document."""
+        """Independently readable parts, in order; together the whole document."""
         return [{}]
 
     @abstractmethod
     def read(
         self, document: Document, layout: Layout, part: Place, start: Place | None
     ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
-        """Batches of the wanted columns after ``start``, each with the place behind it (None: the part cannot be
+        """Yield batches of the wanted columns after ``start``, each with its end position (None: the part cannot be
         resumed inside)."""
 
 
 def number(place: Place | None, key: str, default: int = 0) -> int:
-    """A whole number out of a place."""
+    """A whole number from a position."""
     return cast(int, place[key]) if place and key in place else default
 
 
 def batch_of(layout: Layout, arrays: list[Any], rows: int) -> pa.RecordBatch:
-    """A batch of the wanted columns; ``rows`` counts where there are no columns at all."""
+    """A batch of the wanted columns; ``rows`` is the row count if there are no columns."""
     import pyarrow as pa
 
     from seatunnel_py.api import to_arrow
@@ -101,7 +101,8 @@ def batch_of(layout: Layout, arrays: list[Any], rows: int) -> pa.RecordBatch:
 
 
 def refuse_others(document: Document, layout: Layout, options: FileReadOptions, names: Sequence[str]) -> None:
-    """Nobody chose the columns, so they are the first file's: what only this file has would be lost without a word."""
+    """Refuse columns that only this file has. Without declared or projected columns, the first file defines them:
+    others would be dropped silently."""
     known = {column.name for column in layout.columns}
     others = [name for name in names if name not in known]
     if others and not layout.declared and not options.read_columns:

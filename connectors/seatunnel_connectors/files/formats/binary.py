@@ -1,4 +1,4 @@
-"""Format binary: files as they are, in rows of (data, relativePath, partIndex)."""
+"""Reads the format binary: files as they are, in rows of (data, relativePath, partIndex)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 class BinaryReader(FormatReader):
-    """Cuts a file into rows. A file is one unit, not resumable inside: it is written by one unit, too."""
+    """Cuts a file into rows. A file is one unit, not resumable inside, because one unit writes it, too."""
 
     def fixed_columns(self) -> tuple[Column, ...]:
         return COLUMNS
@@ -52,7 +52,7 @@ class BinaryReader(FormatReader):
             yield batch_of(layout, [found[column] for column in layout.wanted], count), None
 
     def _blocks(self, document: Document, chunk: int) -> Iterator[bytes]:
-        """Blocks of whole chunks."""
+        """Yield blocks of whole chunks."""
         with closing(document.stream()) as stream:
             if self.options.binary_complete_file_mode:
                 content = bytes(stream.read(WHOLE_BYTES_MAX))
@@ -65,7 +65,7 @@ class BinaryReader(FormatReader):
                 yield content
 
     def _relative(self, document: Document) -> str:
-        """Path below the source's path; a member lies below its archive's directory."""
+        """Path below the source's path; an archive's members are below the archive's directory."""
         root = PurePosixPath(path_of(self.options.path or ""))
         path = PurePosixPath(document.entry.path)
         if document.member:
@@ -74,7 +74,7 @@ class BinaryReader(FormatReader):
 
 
 def _full(read: object, size: int) -> bytes:
-    """As much as was asked for, unless the stream ends."""
+    """Read as much as requested, unless the stream ends."""
     assert callable(read)
     content = b""
     while len(content) < size and (chunk := bytes(read(size - len(content)))):

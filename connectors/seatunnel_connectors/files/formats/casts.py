@@ -1,4 +1,4 @@
-"""Columns of parquet and orc files in the types of a table: exactly, or refused."""
+"""Casts columns of parquet and orc files to a table's types: exactly, or refused."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _FROM_TEXT = {Kind.STRING, Kind.BYTES, Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.NULL
 """Types that Arrow casts text to by itself, or not at all; any other follows the rules of the text formats."""
 
 NS_MIN, NS_MAX = -9_223_372_036_854_775, 9_223_372_036_854_775
-"""Microseconds that can be counted in nanoseconds: the years 1677 to 2262."""
+"""Range of microseconds that nanoseconds can express: the years 1677 to 2262."""
 
 
 def cast(array: pa.Array, dtype: DataType) -> pa.Array:
-    """Raises MisfitError or an error of Arrow's where a value would change."""
+    """Cast the array. Raises MisfitError or an error of Arrow's if a value would change."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(array.type):
@@ -46,9 +46,9 @@ def _scalar(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     import pyarrow.compute as pc
 
     if pa.types.is_float16(array.type):
-        array = pc.cast(array, pa.float32())  # always exact, and Arrow compares no halves
+        array = pc.cast(array, pa.float32())  # always exact, and Arrow cannot compare half floats
     if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(wanted) and array.type.tz and not wanted.tz:
-        array = pc.cast(array, pa.timestamp(array.type.unit))  # the job file asks for the clock in UTC
+        array = pc.cast(array, pa.timestamp(array.type.unit))  # the job file asks for the clock time in UTC
     if pa.types.is_timestamp(array.type) and pa.types.is_time(wanted):
         raise pa.ArrowInvalid("the day of a timestamp has no place in a time")
     found = pc.cast(array, wanted)
@@ -67,7 +67,7 @@ def _scalar(array: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _as_text(array: pa.Array) -> pa.Array:
-    """A column that the job file declares as text."""
+    """Convert a column that the job file declares as text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -112,7 +112,7 @@ def _struct(array: pa.StructArray, dtype: DataType) -> pa.Array:
 
 
 def beyond_nanoseconds(array: pa.Array) -> str:
-    """The first timestamp that cannot be counted in nanoseconds, in words; nothing: all can be."""
+    """The first timestamp that nanoseconds cannot express, as text; empty: there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -129,8 +129,8 @@ def beyond_nanoseconds(array: pa.Array) -> str:
 
 
 def finer_than_micros(micros: pa.Array, nanos: pa.Array) -> bool:
-    """Whether timestamps that were read in both units have more digits than microseconds. Those in nanoseconds wrap
-    around outside of 1677 to 2262, and so does the difference: it is right for every year."""
+    """True if timestamps, read in both units, are finer than microseconds. Nanoseconds overflow outside of 1677 to
+    2262, and the difference overflows alike, so the result is right for every year."""
     import numpy as np
     import pyarrow as pa
 

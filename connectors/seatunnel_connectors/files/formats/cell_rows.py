@@ -1,6 +1,6 @@
-"""Rows of formats that are read cell by cell (excel, xml): those whose values do not fit are told apart.
+"""Builds batches from formats that are read cell by cell (excel, xml), and separates rows with misfits.
 
-Such a row has no bytes of its own that mean anything outside its document: what is kept of it is its cells as JSON.
+Such a row has no bytes that mean anything outside its document, so its cells are kept as JSON.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CellRows:
-    """``cells`` are a column's, one for each row; ``where`` says for people where a row stands, ``row`` is all of it:
-    a list of cells, or cells by name."""
+    """Rows as cells. ``cells`` are a column's, one per row; ``where`` locates a row in messages; ``row`` is the whole
+    row: a list of cells, or cells by name."""
 
     count: int
     cells: Callable[[str], list[Any]]
@@ -36,7 +36,7 @@ class CellRows:
 def read_cells(
     reader: FormatReader, document: Document, layout: Layout, rows: CellRows, end: Place
 ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
-    """What a reader gives of these rows, which end there."""
+    """Yield these rows as a batch, and the misfits; ``end`` is their end position."""
     batch, undecoded = _sorted(reader, document, layout, rows)
     if undecoded.records:
         yield undecoded, None

@@ -1,7 +1,7 @@
-"""Values of formats that are read cell by cell (excel, xml): text, numbers and dates into columns.
+"""Converts cells (excel, xml) to columns: text, numbers and dates.
 
-Scalars that come as text follow the text formats' rules. Containers are JSON text; a nested row may also be its
-fields between delimiters, as SeaTunnel writes it.
+Scalars that come as text follow the text formats' rules. Containers are JSON text; a nested row may also be its fields
+between delimiters, as SeaTunnel writes it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CellError:
 
 
 def cell_column(cells: list[Any], dtype: DataType, rules: TextRules, delimiter: str) -> pa.Array:
-    """One column from one cell per row. Raises MisfitError with the row of the first value that does not fit."""
+    """Build one column from one cell per row. Raises MisfitError with the row of the first misfit."""
     import pyarrow as pa
 
     if rules.null_format is not None:
@@ -66,8 +66,8 @@ def _each(cells: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
 
 
 def cell_text(cell: Any, whole: type[int] | type[Decimal] = Decimal) -> str | None:
-    """A cell as text: whole numbers without a fraction, which spreadsheets do not tell apart; of a double's digits
-    an integer column wants the exact value, any other the ones that are shown."""
+    """A cell as text. Whole numbers have no fraction, since spreadsheets do not distinguish them. For a double, an
+    integer column needs the exact value, other columns the digits as displayed."""
     if cell is None or isinstance(cell, str):
         return cell
     if isinstance(cell, bool):
@@ -113,7 +113,7 @@ def _row_fields(text: str, dtype: DataType, rules: TextRules, delimiter: str) ->
 
 
 def byte_text(value: bytes) -> str:
-    """Bytes as text that ``_bytes`` reads again: themselves where they are text, else a list of Java's bytes."""
+    """Bytes as text that ``_bytes`` reads back: the text itself if they are text, else a list of Java's bytes."""
     try:
         text = value.decode()
         if text and text.isprintable() and text == text.strip() and not _BYTE_LIST.fullmatch(text):
@@ -124,12 +124,12 @@ def byte_text(value: bytes) -> str:
 
 
 def byte_list(value: bytes) -> str:
-    """Bytes as Java has them, signed."""
+    """Bytes as signed numbers, as in Java."""
     return str([byte - 256 if byte > 127 else byte for byte in value])
 
 
 def _bytes(cell: Any) -> bytes:
-    """A list of numbers, as SeaTunnel writes bytes into cells; any other text stands for its own bytes."""
+    """Parse a list of numbers, as SeaTunnel writes bytes into cells; any other text is encoded."""
     text = cell_text(cell) or ""
     if _BYTE_LIST.fullmatch(text):
         numbers = json.loads(text)
@@ -139,7 +139,7 @@ def _bytes(cell: Any) -> bytes:
 
 
 def _moment(cell: Any, dtype: DataType, rules: TextRules) -> Any:
-    """A date or time of a spreadsheet. A part of it that the column does not hold must be nothing."""
+    """A spreadsheet's date or time. Parts that the column cannot hold must be zero."""
     if isinstance(cell, date) and (cell.year, cell.month) < (1900, 3):
         raise ValueError(f"{cell} is before March 1900, where spreadsheets count a day that there was not")
     if isinstance(cell, datetime):
@@ -170,5 +170,5 @@ def _by_pattern(text: str, dtype: DataType, pattern: str) -> int:
 
 
 def _ticks(value: date | time, dtype: DataType) -> Any:
-    """The value, or where the column counts nanoseconds their number."""
+    """The value, or its count of nanoseconds if the column holds nanoseconds."""
     return value if dtype.kind is Kind.DATE else ticks_of(value.isoformat(), dtype)

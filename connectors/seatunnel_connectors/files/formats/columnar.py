@@ -1,8 +1,8 @@
-"""Formats parquet and orc: files that know their own columns, read by row group or stripe.
+"""Reads the formats parquet and orc: files with their own columns, by row group or stripe.
 
-A declared schema, where there is one, is what the columns are cast to; a cast that would lose something is an
-error that names file and column. ORC and Parquet's INT96 count nanoseconds whatever was written: their columns are
-timestamps in microseconds, and finer values an error, unless the job file declares ``timestamp(9)``.
+If a schema is declared, columns are cast to it; a cast that would lose something is an error that names file and
+column. ORC and Parquet's INT96 always count nanoseconds: their columns are timestamps in microseconds, and finer values
+are an error, unless the job file declares ``timestamp(9)``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class ParquetReader(FormatReader):
-    """Reads Parquet by row group; inside one, rows that were read before are decoded again and left out."""
+    """Reads Parquet by row group. To resume inside one, rows that were read before are decoded again and skipped."""
 
     def find_columns(self, document: Document) -> tuple[Column, ...]:
         file = self._open(document)
@@ -94,15 +94,15 @@ class ParquetReader(FormatReader):
 
 
 def _int96(file: Any) -> frozenset[str]:
-    """The columns that are INT96, or have such values inside."""
+    """Columns of type INT96, or with such values inside."""
     schema = file.schema
     found = (schema.column(index) for index in range(len(schema)))
     return frozenset(column.path.split(".")[0] for column in found if column.physical_type == "INT96")
 
 
 class _Int96:
-    """INT96 holds more than 64 bits: Arrow reads it in nanoseconds, which wrap around outside of 1677 to 2262, or in
-    microseconds, which are cut. Columns of it are read both ways, and compared."""
+    """Reads INT96 columns exactly. INT96 holds more than 64 bits: Arrow reads it in nanoseconds, which overflow outside
+    of 1677 to 2262, or in microseconds, which are truncated. Its columns are read both ways and compared."""
 
     def __init__(self, reader: ParquetReader, document: Document, layout: Layout, names: frozenset[str]) -> None:
         self.document, self.layout = document, layout
@@ -127,7 +127,7 @@ class _Int96:
                 raise FatalError(
                     f"{self.document.name}, column {name!r}: a value is finer than microseconds", _wider(column)
                 )
-            cast(micros, column.dtype)  # refuses years that nanoseconds do not reach
+            cast(micros, column.dtype)  # refuses years that nanoseconds cannot express
             batch = batch.set_column(batch.schema.get_field_index(name), name, nanos)
         return batch
 
@@ -181,7 +181,8 @@ class OrcReader(FormatReader):
 def _columns(
     document: Document, schema: pa.Schema, options: FileReadOptions, coarse: frozenset[str]
 ) -> tuple[Column, ...]:
-    """The file's columns that are read; those of ``coarse`` in microseconds, although the file counts nanoseconds."""
+    """Columns of the file that are read; in microseconds if they are in ``coarse``, although the file has
+    nanoseconds."""
     import pyarrow as pa
 
     if options.read_columns:
@@ -202,7 +203,7 @@ def _in_micros(dtype: DataType) -> DataType:
 
 
 def _grouped(sizes: list[int], wanted: int) -> list[tuple[int, int]]:
-    """Ranges of neighbours of about ``wanted`` bytes together."""
+    """Ranges of adjacent entries with about ``wanted`` bytes together."""
     ranges: list[tuple[int, int]] = []
     begin, total = 0, 0
     for index, size in enumerate(sizes):
@@ -216,7 +217,7 @@ def _grouped(sizes: list[int], wanted: int) -> list[tuple[int, int]]:
 
 
 def _fitted(document: Document, layout: Layout, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The wanted columns in the types of the table; nulls for a column that this file does not have."""
+    """The wanted columns in the table's types; nulls for columns that this file lacks."""
     import pyarrow as pa
 
     arrays = []

@@ -1,4 +1,4 @@
-"""Blocks of csv and text by Arrow's parser, where their records are as long as they should be."""
+"""Parses blocks of csv and text with Arrow, if their records have the expected length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ArrowCsv:
-    """The parser's settings; ``drop_surplus`` leaves out fields beyond the columns where every row has them."""
+    """The parser's settings. ``drop_surplus``: ignore fields beyond the columns if every row has them."""
 
     delimiter: str
     quote: str
@@ -24,14 +24,14 @@ class ArrowCsv:
     def parse(
         self, text: bytes, names: list[str], wanted: tuple[str, ...], types: dict[str, Any]
     ) -> dict[str, Any] | None:
-        """The wanted columns, typed where ``types`` says so; None where rows differ in length, or a number may have
+        """Return the wanted columns, typed if ``types`` names them. None: rows differ in length, or a number may have
         become infinity or 0. Raises ArrowInvalid."""
         odd: list[int] = []
         table = self._parse_once(text, names, wanted, types, odd)
         if odd and max(odd) > len(names) and not self.drop_surplus:
             return None
         if odd and not table.num_rows and min(odd) == max(odd):
-            # Every row is longer (or shorter) than the declared columns: the same again with that width.
+            # Every row is longer (or shorter) than the declared columns: retry with that width.
             width = odd[0]
             padded = [*names, *(f"\0{index}" for index in range(len(names), width))][:width]
             odd.clear()
@@ -76,7 +76,7 @@ class ArrowCsv:
 
 
 def _is_doubtful(text: bytes, arrays: dict[str, Any]) -> bool:
-    """Whether a number may have become infinity or 0."""
+    """True if a number may have become infinity or 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -87,7 +87,7 @@ def _is_doubtful(text: bytes, arrays: dict[str, Any]) -> bool:
 
 
 def _whole(column: Any, dtype: Any, rows: int) -> Any:
-    """One array of a table's column; nulls for a column that the file does not have."""
+    """One array of a table's column; nulls for a column that the file lacks."""
     import pyarrow as pa
 
     if column is None:

@@ -1,4 +1,4 @@
-"""Fields of csv that Arrow's parser does not take: headers, single records, delimiters of several characters."""
+"""Parses csv that Arrow's parser rejects: headers, single records, delimiters of several characters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADER_LINES_MAX = 1000  # of one header, whose names may hold line breaks
 
 
 def csv_reader(lines: Any, delimiter: str, quote: str, escape: str) -> Any:
-    """Records of lines, field by field."""
+    """Iterate over records, field by field."""
     return csv.reader(
         lines,
         delimiter=delimiter,
@@ -33,17 +33,17 @@ def csv_reader(lines: Any, delimiter: str, quote: str, escape: str) -> Any:
 @dataclass(frozen=True, slots=True)
 class Lined:
     """Text for a parser whose records end at line breaks. Another row delimiter swaps places with the line feed, which
-    has a character of its own meanwhile: either may stand inside of quotes."""
+    gets a placeholder character: both may occur inside quotes."""
 
     text: str
     end: str
-    """The row delimiter; empty: a line break, which stays."""
+    """The row delimiter; empty: a line break, which needs no swap."""
 
     line_feed: str
 
     @classmethod
     def of(cls, text: str, row_delimiter: str, taken: str) -> Lined:
-        """``taken`` is what no line feed may become."""
+        """Prepare the text. ``taken``: characters that cannot be the placeholder."""
         if row_delimiter in ("\n", "\r\n"):
             return cls(text, "", "")
         mark = unused(text + taken, "row_delimiter", row_delimiter)
@@ -55,7 +55,7 @@ class Lined:
         return io.StringIO(self.text, newline="\n" if self.end else "")
 
     def undone(self, texts: list[str]) -> list[str]:
-        """The texts as they stand in the document."""
+        """The texts as they are in the document."""
         if not self.end:
             return texts
         return [text.replace("\n", self.end).replace(self.line_feed, "\n") for text in texts]
@@ -63,7 +63,7 @@ class Lined:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The lines of a document that stand before its records: those that are left out, and the header."""
+    """The lines of a document before its records: skipped lines and the header."""
 
     options: FileReadOptions
     row_end: bytes
@@ -73,7 +73,7 @@ class Head:
     has_names: bool
 
     def read(self, document: Document) -> tuple[int, str]:
-        """Where the records begin, and the header; it may break its lines between quotes."""
+        """Return the offset of the records, and the header, which may have line breaks between quotes."""
         lines = self.options.skip_header_row_number + int(self.has_names)
         for more in range(_HEADER_LINES_MAX):
             end, head = head_end(document, self.options.encoding, lines + more, self.row_end)
@@ -87,7 +87,7 @@ class Head:
         )
 
     def _header(self, head: str) -> str:
-        """The text behind the lines that are left out."""
+        """The text after the skipped lines."""
         end = self.options.row_delimiter
         if end in ("\n", "\r\n"):
             head, end = head.replace("\r\n", "\n"), "\n"
@@ -95,7 +95,7 @@ class Head:
         return rest[-1].removesuffix(end) if len(rest) > self.options.skip_header_row_number else ""
 
     def names(self, document: Document) -> list[str]:
-        """The names of the columns."""
+        """Names of the columns."""
         header = self.read(document)[1]
         outside = header.split(self.quote)[::2] if self.quote else [header]
         if self.options.row_delimiter == "\n" and any("\r" in part for part in outside):

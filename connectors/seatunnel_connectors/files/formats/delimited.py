@@ -1,9 +1,9 @@
-"""Formats text and csv: fields between delimiters, one record per line (csv: quotes may hold line breaks).
+"""Reads the formats text and csv: fields between delimiters, one record per line (csv: quotes may hold line breaks).
 
-Arrow's csv parser does the work for both. A block that it does not take as it is (rows of different lengths,
-odd delimiters) is taken apart here, field by field, by the same rules: missing fields are null, and a row with more
-fields than columns is set aside, unless the job file lets them be dropped. A delimiter of several characters is
-replaced by one that the block does not hold, and put back where it stood inside of a value.
+Arrow's csv parser does the work for both. If it rejects a block (rows of different lengths, unusual delimiters), the
+block is parsed here, field by field, by the same rules: missing fields are null, and a row with more fields than
+columns is quarantined, unless the job file allows dropping them. A delimiter of several characters is replaced by one
+that does not occur in the block, and restored inside values.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from seatunnel_py.formats.value_text.stand_ins import stand_in
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCAN_BYTES_MAX = 8 * 1024**3  # looking for quotes costs the driver about a second per GiB
+SCAN_BYTES_MAX = 8 * 1024**3  # scanning for quotes costs the driver about a second per GiB
 FIELD_BYTES_MAX = 64 * 1024 * 1024
 
 _DIRECT = {Kind.STRING, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE}
@@ -65,7 +65,7 @@ class DelimitedReader(FormatReader):
         self.is_csv = options.file_format_type is FileFormat.CSV
         self.rules = rules_of(options)
         self.delimiter = options.marks["field_delimiter"] or ""
-        self.mark = self.delimiter  # of the block that is parsed
+        self.mark = self.delimiter  # delimiter of the block that is parsed
         self.quote = options.marks["quote_char"] or ""
         self.escape = options.marks["escape_char"] or ""
         self.encoding = options.encoding if is_cuttable(options.encoding) else "utf-8"
@@ -78,7 +78,7 @@ class DelimitedReader(FormatReader):
 
     @property
     def is_simple(self) -> bool:
-        """Whether Arrow's parser knows delimiter and line ends."""
+        """True if Arrow's parser supports delimiter and line ends."""
         single = len(self.mark) == 1 and self.mark.isascii()
         return single and self.options.row_delimiter in ("\n", "\r\n") and self.mark not in "\r\n"
 
@@ -127,7 +127,7 @@ class DelimitedReader(FormatReader):
         return read_sorted(self, document, layout, framing, (begin, end), decode)
 
     def _in_file(self, document: Document, layout: Layout) -> list[str]:
-        """Names of the fields of a record, in the file's order."""
+        """Names of a record's fields, in the file's order."""
         if not self.has_names:
             return [column.name for column in layout.columns]
         names = self.head.names(document)
@@ -162,7 +162,7 @@ class DelimitedReader(FormatReader):
                     block.text, names, layout.wanted, direct
                 )
             except pa.ArrowInvalid:
-                found = None  # a value needs the rules of text_columns.py, or the error that they give
+                found = None  # a value needs the rules of value_text, or the error that they give
             if found is not None:
                 return self._converted(document, layout, block, found, set(direct), {})
         bad: dict[int, tuple[str, str]] = {}
@@ -183,7 +183,8 @@ class DelimitedReader(FormatReader):
         done: set[str],
         bad: dict[int, tuple[str, str]],
     ) -> Sorted:
-        """The batch. ``done`` are the columns that have their types; ``bad`` the rows that are set aside, and why."""
+        """Return the batch. ``done`` are the columns with their final types; ``bad`` the quarantined rows and their
+        causes."""
         arrays, rows = [], 0
         for column in layout.output():
             array = self._unmarked(found[column.name])
@@ -214,7 +215,7 @@ class DelimitedReader(FormatReader):
         return pc.replace_substring(array, self.mark, self.delimiter)
 
     def _misfits(self, document: Document, block: Block, bad: dict[int, tuple[str, str]]) -> list[tuple[str, BadRows]]:
-        """For rows, each with a column and why its value does not fit: the record as it is written, and the error."""
+        """For bad rows, each with a column and its fault: return the record as written, and the error."""
         written = self._written(document, block)
         places = [written[row] if row < len(written) else ("", block.line(row)) for row in sorted(bad)]
         return [
@@ -243,7 +244,7 @@ class DelimitedReader(FormatReader):
         wanted: tuple[str, ...],
         bad: dict[int, tuple[str, str]],
     ) -> dict[str, Any]:
-        """The wanted columns as text, from records of any length; ``bad`` takes those with too many fields."""
+        """The wanted columns as text, from records of any length; ``bad`` collects those with too many fields."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -285,7 +286,7 @@ class DelimitedReader(FormatReader):
         return pc.split_pattern(pa.array([text.decode()]), end).flatten()
 
     def _records(self, document: Document, block: Block, lines: list[int] | None = None) -> list[list[str]]:
-        """Records of the block; ``lines`` takes the line within the block that each one ends on."""
+        """Records of the block; ``lines`` collects the line within the block on which each one ends."""
         csv.field_size_limit(FIELD_BYTES_MAX)
         lined = Lined.of(block.text.decode(), self.options.row_delimiter, self.mark)
         reader = csv_reader(lined.lines(), self.mark, self.quote, self.escape)
@@ -304,7 +305,7 @@ class DelimitedReader(FormatReader):
         return records
 
     def _written(self, document: Document, block: Block) -> list[tuple[str, int]]:
-        """The records of the block as they are written, each with the number of the line that it ends on."""
+        """The block's records as written, each with the number of its last line."""
         if not self.is_csv:
             return [(text, block.line(index)) for index, text in enumerate(self._lines(block.text).to_pylist())]
         ends: list[int] = []

@@ -1,4 +1,4 @@
-"""Format excel: xls and xlsx, one sheet, read with calamine."""
+"""Reads the format excel: xls and xlsx, one sheet, with calamine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ExcelReader(FormatReader):
             yield from self._batch(document, layout, held, row)
 
     def _sheet(self, document: Document) -> tuple[Any, Errors]:
-        """The sheet, and its cells that hold errors, which calamine gives as empty."""
+        """The sheet, and its error cells, which calamine reads as empty."""
         import python_calamine
 
         with document.whole() as file:
@@ -63,7 +63,7 @@ class ExcelReader(FormatReader):
     def _batch(
         self, document: Document, layout: Layout, rows: list[list[Any]], first: int
     ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
-        """The rows that hold anything; ``first`` is the number of the first one in the sheet."""
+        """Yield the rows that are not empty; ``first`` is the number of the first one in the sheet."""
         places = {column.name: index for index, column in enumerate(layout.columns)}
         filled = [index for index, row in enumerate(rows) if any(cell not in (None, "") for cell in row)]
 
@@ -76,7 +76,7 @@ class ExcelReader(FormatReader):
 
 
 def _check_packed(document: Document, file: Any) -> None:
-    """An xlsx is a zip: what it unpacks to is bounded like any archive."""
+    """Bound the unpacked size of an xlsx, as of any archive: it is a zip."""
     if not zipfile.is_zipfile(file):
         return
     with zipfile.ZipFile(file) as archive:

@@ -1,4 +1,4 @@
-"""Cells of an xlsx whose formulas failed (``#DIV/0!``, ``#N/A``): the library that reads sheets gives them as empty."""
+"""Finds cells of an xlsx whose formulas failed (``#DIV/0!``, ``#N/A``): calamine reads them as empty."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLACE = re.compile(r"([A-Z]+)([0-9]+)")
 
 
 def with_errors(cells: list[Any], errors: Mapping[int, str] | None) -> list[Any]:
-    """A row, with the errors in their places."""
+    """Put the errors of a row in their places."""
     if errors:
         cells = [*cells, *[None] * (max(errors) + 1 - len(cells))]
         for place, text in errors.items():
@@ -29,7 +29,7 @@ def with_errors(cells: list[Any], errors: Mapping[int, str] | None) -> list[Any]
 
 
 def error_cells(file: IO[bytes], sheet: str, start: tuple[int, int] | None) -> Errors:
-    """The errors of a sheet; ``start`` is the first cell that is read. Other formats than xlsx tell none."""
+    """The errors of a sheet; ``start`` is the first cell that is read. Formats other than xlsx yield none."""
     if not zipfile.is_zipfile(file):
         return {}
     with zipfile.ZipFile(file) as archive:
@@ -41,13 +41,13 @@ def error_cells(file: IO[bytes], sheet: str, start: tuple[int, int] | None) -> E
 
 
 def _path_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
-    """Where the sheet lies in the archive."""
+    """Path of the sheet in the archive."""
     from lxml import etree
 
     try:
         book, links = (archive.read(name) for name in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels"))
     except KeyError:
-        return None  # no xlsx
+        return None  # not an xlsx
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     targets = {link.get("Id"): link.get("Target", "") for link in etree.fromstring(links, parser)}
     for element in etree.fromstring(book, parser).iter(f"{_MAIN}sheet", f"{_STRICT}sheet"):

@@ -1,7 +1,7 @@
-"""Format json: one document per line. An object is a row, an array of objects many rows.
+"""Reads the format json: one document per line. An object is a row, an array of objects many rows.
 
-Arrow's json parser reads what is written as its type says. A block that holds anything else (numbers in quotes,
-objects in text columns, maps, arrays at the top) is read document by document, by SeaTunnel's conversion rules.
+Arrow's json parser reads values that are written in the form of their types. A block with other values (numbers in
+quotes, objects in text columns, maps, arrays at the top) is read document by document, by SeaTunnel's conversion rules.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class JsonReader(FormatReader):
         self.rules = TextRules(None, options.date_format, options.datetime_format, options.time_format)
         self.encoding = options.encoding if is_cuttable(options.encoding) else "utf-8"
         self.row_end = options.row_delimiter.encode(self.encoding)
-        self.is_direct = True  # until a block of this document says otherwise
+        self.is_direct = True  # until a block of this document needs the slow path
 
     def parts(self, document: Document) -> list[Place]:
         size = self.options.file_split_size
@@ -63,7 +63,7 @@ class JsonReader(FormatReader):
             try:
                 return self._direct(layout, block), NONE
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, MisfitError):
-                # A file that is written otherwise once is so throughout: do not try each block twice.
+                # A file is usually written in one style throughout: do not try each block twice.
                 self.is_direct = False
         return self._one_by_one(document, layout, block)
 
@@ -103,7 +103,7 @@ class JsonReader(FormatReader):
     def _columns(
         self, document: Document, layout: Layout, block: Block, rows: list[Any], lines: list[int], bad: dict[int, str]
     ) -> list[Any]:
-        """The columns of these rows, which stand on these lines; ``bad`` takes the lines whose values do not fit."""
+        """The columns of these rows, which are on these lines; ``bad`` collects the lines with misfits."""
         by_name = all(type(row) is dict for row in rows)
         places = {column.name: index for index, column in enumerate(layout.columns)}
         arrays = []
@@ -145,7 +145,7 @@ class JsonReader(FormatReader):
 
 
 def _cell(row: Any, name: str, place: int) -> Any:
-    """A value by name, or by place where a row is a list."""
+    """A value by name, or by place if a row is a list."""
     if isinstance(row, dict):
         return row.get(name)
     return row[place] if isinstance(row, list) and place < len(row) else None

@@ -1,6 +1,6 @@
-"""A block of records among which some are none of the format: the others are read, and of these the bytes are kept.
+"""Reads a block with malformed records: reads the good ones, and keeps the bytes of the others.
 
-What is wrong with single values is found column by column; what makes no text at all, by halves of the block.
+Misfits of single values are found column by column; bytes that are not text, by halving the block.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 NONE = Undecoded((), ())
 FEW = 1024
-"""Values that are looked at together once some among them do not fit: those behind a misfit are converted again."""
+"""Size of a chunk of values after a misfit: the values of the chunk that follow it are converted again."""
 
 Sorted: TypeAlias = "tuple[pa.RecordBatch, Undecoded]"
 Convert: TypeAlias = "Callable[[Any], pa.Array]"
-"""A column out of a list or an array of values. Raises MisfitError with the index of the first that does not fit."""
+"""Converts a list or array of values to a column. Raises MisfitError with the index of the first misfit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """Where records end; ``row_end`` is what stands there."""
+    """Finds the ends of records; ``row_end`` is the delimiter."""
 
     cut: Cutter
     row_end: bytes
 
     def middle(self, some: bytes) -> int:
-        """Where a record ends, near the middle of some; 0: there is only one."""
+        """Find a record's end near the middle of ``some``; 0: it is a single record."""
         at = len(some) // 2
         middle = self.cut(some[:at])
-        while not middle:  # the first record is longer than half of them all
+        while not middle:  # the first record is longer than half of the block
             at = some.find(self.row_end, at) + len(self.row_end)
             if at < len(self.row_end) or at >= len(some):
                 return 0
@@ -47,8 +47,8 @@ class Framing:
 
 
 def fitting(values: Any, convert: Convert, dtype: pa.DataType, *, tolerant: bool) -> tuple[pa.Array, dict[int, str]]:
-    """The values as a column; where bad ones are looked for it is null in their places, and why they do not fit comes
-    along. Raises MisfitError where they are not."""
+    """Convert the values to a column. If ``tolerant``, misfits become null, and their causes are returned; else
+    MisfitError is raised."""
     import pyarrow as pa
 
     try:
@@ -102,8 +102,8 @@ def read_sorted(
     span: tuple[int, int | None],
     decode: Callable[[Block], Sorted],
 ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
-    """All from the first to the last byte of ``span``, block by block. ``decode`` raises BadRows, or gives what is bad,
-    where the reader is tolerant."""
+    """Read all bytes of ``span``, block by block. ``decode`` raises BadRows; if the reader is tolerant, it returns the
+    bad records."""
     encoding, cut, row_end = reader.options.encoding, framing.cut, framing.row_end
     numbers = LineNumbers(document, encoding, row_end)
 

@@ -1,4 +1,4 @@
-"""Which class reads which format; modules are imported when a format is used."""
+"""Maps formats to reader classes; modules are imported when a format is used."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _READERS = {
 
 
 def reader_module(file_format: FileFormat) -> str:
-    """The module of the class that reads a format."""
+    """Module of the class that reads a format."""
     return f"{_PACKAGE}.{_READERS[file_format][0]}"
 
 
 def reader_class(file_format: FileFormat) -> type[FormatReader]:
-    """The class that reads a format."""
+    """Class that reads a format."""
     return cast("type[FormatReader]", getattr(import_module(reader_module(file_format)), _READERS[file_format][1]))
 
 
 def reader_for(options: FileReadOptions) -> FormatReader:
-    """A reader of the format that the options name."""
+    """Reader of the format in the options."""
     assert options.file_format_type is not None
     return reader_class(options.file_format_type)(options)

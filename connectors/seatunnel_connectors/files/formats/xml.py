@@ -1,7 +1,7 @@
-"""Format xml: one element per row, values in attributes or in elements below it.
+"""Reads the format xml: one element per row, values in attributes or in elements below it.
 
-Nothing outside the document is ever fetched, and entities that a document declares itself are not expanded: a
-document that uses one is refused.
+Nothing outside the document is ever fetched, and entities that a document declares itself are not expanded: a document
+that uses one is refused.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class XmlReader(FormatReader):
             yield from self._batch(document, layout, held, row)
 
     def _rows(self, document: Document) -> Iterator[tuple[dict[str, str], int]]:
-        """Values by name, and the line of the row's element."""
+        """Yield values by name, and the line of the row's element."""
         from lxml import etree
 
         tag, in_attributes = self.options.xml_row_tag, bool(self.options.xml_use_attr_format)
-        stream, encoding = document.stream(), None  # None: as the document itself says
+        stream, encoding = document.stream(), None  # None: as declared in the document
         if self.options.encoding.upper() not in ("UTF-8", "UTF8"):
             stream, encoding = transcoded(stream, self.options.encoding, document), "UTF-8"
         try:
@@ -99,7 +99,7 @@ class XmlReader(FormatReader):
 
 
 class _Source:
-    """A stream as lxml reads it: bytes in pieces, and nothing else of the file."""
+    """A stream for lxml: bytes in pieces, and nothing else of the file."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream

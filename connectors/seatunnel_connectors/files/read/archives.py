@@ -1,7 +1,7 @@
-"""Archives: zip, tar, tar_gz and gz. A member is a document; its name is a name, never a path to write to.
+"""Reads archives: zip, tar, tar_gz and gz. A member is a document; its name is a name, never a path to write to.
 
-A member's description is plain data that goes into a split: the enumerator looks into the archive once, readers
-go straight to their member.
+A member's description is plain data that goes into a split: the enumerator looks into the archive once, readers go
+straight to their member.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ EXTENSIONS = {
     FileFormat.EXCEL: (".xlsx", ".xls"),
     FileFormat.XML: (".xml",),
 }
-"""What a member of that format is called; others are passed over, for archives also hold notes and manifests."""
+"""Name endings of members by format; other members are skipped, because archives also hold notes and manifests."""
 
 
 def members(
     storage: LocalStorage, entry: FileEntry, archive: ArchiveCodec, format_type: FileFormat, extension: str | None
 ) -> list[Document]:
-    """The documents in an archive, in the archive's order. An archive without any, but with files, is an error."""
+    """Documents in an archive, in its order. An archive with files but without any document is an error."""
     if archive is ArchiveCodec.GZ:
         return [Document(storage, entry, codec="gzip")]
     listed: list[dict[str, Plain]] = []
@@ -56,7 +56,7 @@ def members(
 
 
 def open_member(raw: Any, archive: str, member: Mapping[str, Plain] | None) -> ByteStream:
-    """The bytes of one member of an opened archive."""
+    """Bytes of one member of an opened archive."""
     assert member is not None
     if archive == ArchiveCodec.ZIP:
         with_archive = zipfile.ZipFile(raw)
@@ -101,7 +101,7 @@ def _tar_members(raw: Any, entry: FileEntry, archive: ArchiveCodec) -> Iterator[
                 continue
             if info.issparse():
                 raise FatalError(f"{entry.path}!{info.name} is a sparse member", "unpack it first")
-            if info.isreg():  # links and devices hold no rows
+            if info.isreg():  # links and devices have no rows
                 yield {"name": info.name, "offset": info.offset_data, "size": info.size, "packed": entry.size}
 
 
@@ -124,7 +124,7 @@ def _is_wanted(name: str, format_type: FileFormat, extension: str | None) -> boo
 
 
 class _Window:
-    """The next ``size`` bytes of a stream, as a stream."""
+    """Limits a stream to its next ``size`` bytes."""
 
     def __init__(self, stream: ByteStream, size: int) -> None:
         self.stream = stream

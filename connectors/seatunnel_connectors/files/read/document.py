@@ -1,7 +1,7 @@
-"""A document: one file, or one member of an archive, as formats see it: a name and bytes.
+"""Opens documents: one file, or one member of an archive, which formats see as a name and bytes.
 
-What is packed is unpacked on the way, and bounded: a stream that grows far beyond what it was packed into is
-refused, for such a file is made to fill memory (a "bomb"), not to be read.
+Packed content is unpacked while reading, with a limit: a stream that grows far beyond its packed size is refused,
+because such a file (a "bomb") is made to fill memory.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from seatunnel_py.api import FatalError, Plain
 if TYPE_CHECKING:
     import pyarrow as pa
 
-RATIO_MAX = 200  # text shrinks 5 to 50 times; 1,000 is what a stream of one repeated byte reaches
-FREE_BYTES = 64 * 1024 * 1024  # small enough to be harmless, however well it was packed
+RATIO_MAX = 200  # text shrinks 5 to 50 times; a stream of one repeated byte 1,000 times
+FREE_BYTES = 64 * 1024 * 1024  # harmless, whatever the ratio
 SKIP_BYTES = 1024 * 1024
-WHOLE_BYTES_MAX = 2 * 1024 * 1024 * 1024  # formats that need any place of a packed file hold it in memory
+WHOLE_BYTES_MAX = 2 * 1024 * 1024 * 1024  # formats with random access hold a packed file in memory
 
 
 class ByteStream(Protocol):
@@ -34,8 +34,8 @@ class ByteStream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """``member`` says where in an archive the bytes lie (archives.py); empty: the file itself.
-    ``codec`` is a stream compression by Arrow's name, ``lzo``, or empty."""
+    """A file or a member of an archive. ``member``: place in the archive (archives.py); empty: the file itself.
+    ``codec``: a stream compression by Arrow's name, ``lzo``, or empty."""
 
     storage: LocalStorage
     entry: FileEntry
@@ -45,16 +45,16 @@ class Document:
 
     @property
     def name(self) -> str:
-        """For messages: the path, with the member behind a ``!``."""
+        """Name for messages: the path, with the member after a ``!``."""
         return f"{self.entry.path}!{self.member['name']}" if self.member else self.entry.path
 
     @property
     def plain(self) -> bool:
-        """Whether a byte of the content is a byte of the file, so that parts can be read by themselves."""
+        """True if the content is the file's own bytes, so that parts can be read separately."""
         return not self.codec and not self.archive
 
     def check_unchanged(self) -> None:
-        """The file must be the one that was found when the job was planned (positions count in that one)."""
+        """Raise if the file is not the one found at planning, because positions refer to that one."""
         now = self.storage.stat(self.entry.path)
         if now is None or now.generation != self.entry.generation:
             state = "is gone" if now is None else f"changed ({self.entry.size} to {now.size} bytes)"
@@ -64,7 +64,7 @@ class Document:
             )
 
     def stream(self, offset: int = 0) -> ByteStream:
-        """The content from ``offset`` on. Packed content before it is unpacked and passed over."""
+        """The content from ``offset`` on. Packed content before it is unpacked and skipped."""
         raw = self.storage.open_input(self.entry.path)
         if self.plain:
             raw.seek(offset)
@@ -87,7 +87,7 @@ class Document:
         return bounded
 
     def whole(self) -> pa.NativeFile:
-        """The content for reading at any place."""
+        """The content, for random access."""
         import pyarrow as pa
 
         if self.plain:
@@ -104,7 +104,7 @@ class Document:
 
 
 class Bounded(io.RawIOBase):
-    """A stream of unpacked bytes that ends in an error when it grows beyond all measure."""
+    """A stream of unpacked bytes that raises an error when it grows beyond its limit."""
 
     def __init__(self, stream: ByteStream, name: str, packed: int) -> None:
         self.stream = stream
@@ -145,7 +145,7 @@ class Bounded(io.RawIOBase):
 
 
 class unpacking:
-    """Turn a decompressor's complaint into a typed error that names the file."""
+    """Turns a decompressor's error into a typed one that names the file."""
 
     def __init__(self, name: str) -> None:
         self.name = name

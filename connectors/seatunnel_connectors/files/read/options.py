@@ -1,4 +1,4 @@
-"""What a job file may say about files to be read."""
+"""Options of files to read in a job file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FileFormat(StrEnum):
 
 
 LINE_BREAKS = ("\n", "\r\n", "\r")
-"""Each of them ends a line where row_delimiter is one of the first two."""
+"""Line breaks: each of them ends a line if row_delimiter is one of the first two."""
 
 
 class ArchiveCodec(StrEnum):
@@ -67,7 +67,7 @@ class SyncMode(StrEnum):
 
 
 class UpdateStrategy(StrEnum):
-    """When a file of the target's is no longer that of the source."""
+    """How to decide that the target's file differs from the source's."""
 
     DISTCP = "distcp"
     STRICT = "strict"
@@ -79,7 +79,7 @@ class CompareMode(StrEnum):
 
 
 class PostSync(StrEnum):
-    """What the peer does to a file that a continuous job has read."""
+    """Action in SeaTunnel for a file that a continuous job has read."""
 
     NONE = "none"
     DELETE = "delete"
@@ -100,9 +100,9 @@ def _moment(text: str) -> str:
     return text
 
 
-@lru_cache(maxsize=16)  # a scan asks for each file
+@lru_cache(maxsize=16)  # a scan asks once per file
 def moment_ns(text: str) -> int:
-    """Nanoseconds since 1970 at ``yyyy-MM-dd HH:mm:ss`` of this machine's zone."""
+    """Nanoseconds since 1970 of ``yyyy-MM-dd HH:mm:ss`` in this machine's time zone."""
     try:
         moment = datetime.strptime(text.strip(), "%Y-%m-%d %H:%M:%S").astimezone()
     except ValueError:
@@ -124,7 +124,7 @@ def _regex(text: str) -> str:
 
 
 def _text(value: Any) -> Any:
-    """A delimiter as one writes it: ``\\t``, ``\\x01``, ``\\u0001`` and the like also as escapes in plain text."""
+    """Parse a delimiter: escapes such as ``\t``, ``\x01`` and ``\u0001`` are allowed in plain text."""
     if not isinstance(value, str):
         return value
     found = re.fullmatch(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([tnr0]))", value)
@@ -136,7 +136,7 @@ def _text(value: Any) -> Any:
 
 
 def _unescaped(value: Any) -> Any:
-    """The peer reads with delimiters as regular expressions, so that job files escape ``|`` and ``.``."""
+    """Unescape a delimiter: SeaTunnel reads delimiters as regular expressions, so job files escape ``|`` and ``.``."""
     text = _text(value)
     if isinstance(text, str) and len(text) > 1:
         return re.sub(r"\\([^\w\s])", r"\1", text)
@@ -144,7 +144,7 @@ def _unescaped(value: Any) -> Any:
 
 
 def check_delimiters(marks: Mapping[str, str | None], null: str | None) -> None:
-    """Raise ValueError for marks of text or csv that a reader cannot tell apart. Keys are the names of options."""
+    """Raise ValueError for text or csv marks that a reader cannot distinguish. Keys are option names."""
     given = {name: text for name, text in marks.items() if text}
     for (one, text), (other, second) in combinations(given.items(), 2):
         if (text in second or second in text) and {one, other} != {"quote_char", "escape_char"}:
@@ -169,69 +169,81 @@ _CONTINUOUS_ONLY = "accepted; means something with discovery_mode = continuous o
 
 
 class FileReadOptions(Options):
-    """Options of one table that is read from files; the same for every kind of storage."""
+    """Options of one table read from files; the same for every kind of storage."""
 
-    path: str | None = option(None, doc="a file, or a directory that is read with all below it")
+    path: str | None = option(None, doc="file to read, or a directory to read with everything below it")
     file_format_type: FileFormat | None = option(None, doc="format of the files")
-    declared: SchemaOptions | None = option(None, key="schema", doc="columns; needed for json, excel and xml")
-    read_columns: tuple[str, ...] = option((), doc="columns to be read, in this order; default: all")
+    declared: SchemaOptions | None = option(
+        None, key="schema", doc="columns of the files; required for json, excel and xml"
+    )
+    read_columns: tuple[str, ...] = option((), doc="columns to read, in this order; default: all")
     field_delimiter: ReadDelimiterText | None = option(
-        None, fallback=("delimiter",), min_length=1, doc="between fields; default: \\u0001 for text, `,` for csv"
+        None,
+        fallback=("delimiter",),
+        min_length=1,
+        doc="delimiter between fields; default: \\u0001 for text, `,` for csv",
     )
-    row_delimiter: ReadDelimiterText = option("\n", min_length=1, doc="between rows (text, csv, json)")
-    quote_char: DelimiterText | None = option('"', max_length=1, doc="quotes values (csv); empty: none does")
-    escape_char: DelimiterText | None = option(None, max_length=1, doc="escapes a character (csv)")
-    skip_header_row_number: int = option(0, ge=0, doc="lines at the beginning of each file that are left out")
-    csv_use_header_line: bool = option(False, doc="the first line names the columns (csv)")
-    parse_partition_from_path: bool = option(True, doc="`k=v` in a path makes a column k at the end")
-    read_partitions: tuple[str, ...] = option((), doc="read only paths that contain one of these")
-    date_format: PatternText | None = option(None, doc="Java pattern of dates; default yyyy-MM-dd and the like")
+    row_delimiter: ReadDelimiterText = option("\n", min_length=1, doc="delimiter between rows (text, csv, json)")
+    quote_char: DelimiterText | None = option(
+        '"', max_length=1, doc="character that quotes values (csv); empty: no quoting"
+    )
+    escape_char: DelimiterText | None = option(None, max_length=1, doc="character that escapes another one (csv)")
+    skip_header_row_number: int = option(0, ge=0, doc="number of lines to skip at the beginning of each file")
+    csv_use_header_line: bool = option(False, doc="the first line contains the columns' names (csv)")
+    parse_partition_from_path: bool = option(True, doc="add a column k at the end for each `k=v` in a path")
+    read_partitions: tuple[str, ...] = option((), doc="read only paths that contain one of these texts")
+    date_format: PatternText | None = option(None, doc="Java pattern of dates; default: yyyy-MM-dd and similar forms")
     datetime_format: PatternText | None = option(
-        None, doc="Java pattern of timestamps; default yyyy-MM-dd HH:mm:ss and the like"
+        None, doc="Java pattern of timestamps; default: yyyy-MM-dd HH:mm:ss and similar forms"
     )
-    time_format: PatternText | None = option(None, doc="Java pattern of times; default HH:mm:ss")
+    time_format: PatternText | None = option(None, doc="Java pattern of times; default: HH:mm:ss")
     file_filter_pattern: RegexText | None = option(
-        None, doc="Java regular expression for the whole file name, or the whole path when it has a slash"
+        None, doc="Java regular expression for the whole file name, or for the whole path if it has a slash"
     )
     file_filter_modified_start: MomentText | None = option(
-        None, doc="read only files changed at or after yyyy-MM-dd HH:mm:ss of this machine's clock"
+        None, doc="read only files changed at or after this time: yyyy-MM-dd HH:mm:ss in this machine's time zone"
     )
-    file_filter_modified_end: MomentText | None = option(None, doc="read only files changed before that time")
-    filename_extension: str | None = option(None, doc="read only files whose name ends so")
-    recursive_file_scan: bool = option(True, doc="also read what lies in directories below")
-    sort_files_by_modification_time: bool = option(False, doc="newest file first instead of by name")
+    file_filter_modified_end: MomentText | None = option(
+        None, doc="read only files changed before this time: yyyy-MM-dd HH:mm:ss in this machine's time zone"
+    )
+    filename_extension: str | None = option(None, doc="read only files whose name ends with this text")
+    recursive_file_scan: bool = option(True, doc="also read files in subdirectories")
+    sort_files_by_modification_time: bool = option(False, doc="read the newest file first; default: in order of names")
     compress_codec: CompressCodec = option(
-        CompressCodec.NONE, doc="compression; none: judged by .gz, .bz2, .zst, .lz4, .lzo"
+        CompressCodec.NONE, doc="compression of the files; none: detected from .gz, .bz2, .zst, .lz4, .lzo"
     )
-    archive_compress_codec: ArchiveCodec = option(ArchiveCodec.NONE, doc="archive that the files are packed in")
+    archive_compress_codec: ArchiveCodec = option(ArchiveCodec.NONE, doc="archive format of the files")
     encoding: EncodingName = option("UTF-8", doc="character encoding (text, csv, json, xml)")
-    null_format: str | None = option(None, doc="text that means null; without it an empty value does")
+    null_format: str | None = option(None, doc="text that means null; default: an empty value")
     surplus_fields: SurplusFields = option(
-        SurplusFields.REFUSE, doc="a row with more fields than columns: refuse, or drop what is too much (text, csv)"
+        SurplusFields.REFUSE,
+        doc="action for a row with more fields than columns: refuse, or drop the surplus (text, csv)",
     )
-    sheet_name: str | None = option(None, doc="sheet to be read; default: the first (excel)")
+    sheet_name: str | None = option(None, doc="sheet to read; default: the first (excel)")
     excel_engine: str = option("POI", doc="accepted for older job files; there is one engine")
-    xml_row_tag: str | None = option(None, doc="element that holds a row")
-    xml_use_attr_format: bool | None = option(None, doc="values are attributes of the row's element")
+    xml_row_tag: str | None = option(None, doc="element of a row (xml)")
+    xml_use_attr_format: bool | None = option(None, doc="values are attributes of the row's element (xml)")
     binary_chunk_size: int = option(1024, ge=1, doc="bytes per row (binary)")
     binary_complete_file_mode: bool = option(False, doc="one row per file (binary)")
     enable_file_split: bool | None = option(
-        None, doc="divide big files; default: text, json, and csv whose quotes allow it"
+        None, doc="divide big files into parts; default: for text, json, and csv if its quotes allow it"
     )
-    file_split_size: int = option(128 * 1024 * 1024, ge=1, doc="bytes of a part")
+    file_split_size: int = option(128 * 1024 * 1024, ge=1, doc="size of a part in bytes")
     sync_mode: SyncMode = option(
-        SyncMode.FULL, doc="update: read only files that target_path does not have as they are (binary)"
+        SyncMode.FULL, doc="update: skip files that target_path already has unchanged (binary)"
     )
-    target_path: str | None = option(None, doc="the sink's path, which sync_mode = update compares with")
+    target_path: str | None = option(None, doc="the sink's path, for comparison in sync_mode = update")
     update_strategy: UpdateStrategy = option(
-        UpdateStrategy.DISTCP, doc="distcp: a file of equal size that is not older is as it is; strict: of equal time"
+        UpdateStrategy.DISTCP,
+        doc="distcp: skip a file of equal size in the target that is not older; strict: only one of equal size "
+        "and time",
     )
     compare_mode: CompareMode = option(
-        CompareMode.LEN_MTIME, doc="checksum: strict looks at sizes and contents instead of times"
+        CompareMode.LEN_MTIME, doc="checksum: strict compares sizes and contents instead of times"
     )
-    update_compare_parallelism: int = option(8, ge=1, le=64, doc="accepted; files are compared as they are listed")
-    update_compare_bulk_threshold: int = option(0, ge=0, doc="accepted; files are compared as they are listed")
-    discovery_mode: DiscoveryMode = option(DiscoveryMode.ONCE, doc="once: what is there at the start is read")
+    update_compare_parallelism: int = option(8, ge=1, le=64, doc="accepted; files are compared while they are listed")
+    update_compare_bulk_threshold: int = option(0, ge=0, doc="accepted; files are compared while they are listed")
+    discovery_mode: DiscoveryMode = option(DiscoveryMode.ONCE, doc="once: read only files that exist at the start")
     scan_interval: str | None = option(None, doc=_CONTINUOUS_ONLY)
     start_mode: str | None = option(None, doc=_CONTINUOUS_ONLY)
     post_sync_action: PostSync = option(PostSync.NONE, doc=_CONTINUOUS_ONLY)
@@ -258,7 +270,7 @@ class FileReadOptions(Options):
 
     @property
     def marks(self) -> dict[str, str | None]:
-        """What separates and quotes the fields of text and csv, by the names of the options."""
+        """Marks that separate and quote the fields of text and csv, by option name."""
         is_csv = self.file_format_type is FileFormat.CSV
         return {
             "field_delimiter": self.field_delimiter or ("," if is_csv else "\x01"),
@@ -278,7 +290,7 @@ _TABLE_RULES = (
 class FileTableOptions(FileReadOptions):
     """One entry of ``tables_configs``."""
 
-    path: str = option(doc="a file, or a directory that is read with all below it")
+    path: str = option(doc="file to read, or a directory to read with everything below it")
     file_format_type: FileFormat = option(doc="format of the files")
 
     rules = _TABLE_RULES
@@ -287,7 +299,7 @@ class FileTableOptions(FileReadOptions):
 class LocalFileSourceOptions(SourceOptions, FileReadOptions):
     """Options of the LocalFile source: one table, or ``tables_configs``."""
 
-    tables_configs: tuple[FileTableOptions, ...] = option((), doc="tables, each with path, format and schema")
+    tables_configs: tuple[FileTableOptions, ...] = option((), doc="tables to read, each with path, format and schema")
 
     rules = (
         exactly_one("path", "tables_configs"),
@@ -296,5 +308,5 @@ class LocalFileSourceOptions(SourceOptions, FileReadOptions):
     )
 
     def table_options(self) -> tuple[FileReadOptions, ...]:
-        """What to read, table by table."""
+        """Options of each table."""
         return self.tables_configs or (self,)

@@ -1,8 +1,8 @@
-"""Text as blocks of whole records, with the byte that each block ends at: what makes text resumable.
+"""Splits text into blocks of whole records, each with its end offset, which makes text resumable.
 
-Bytes are cut at row delimiters before they are decoded. That is safe in every encoding whose multi-byte
-characters never contain the byte of a line feed; any other encoding (UTF-16 …) is turned into UTF-8 first, and
-offsets then count in that UTF-8 text.
+Bytes are cut at row delimiters before they are decoded. That is safe in every encoding whose multi-byte characters
+never contain the byte of a line feed; any other encoding (UTF-16 …) is converted to UTF-8 first, and offsets then count
+in that UTF-8 text.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from seatunnel_connectors.files.read.document import ByteStream, Document
 from seatunnel_py.api import BadRows, FatalError
 
 BLOCK_BYTES = 4 * 1024 * 1024  # about 50,000 rows: large enough for Arrow, small enough for memory and budgets
-RECORD_BYTES_MAX = 64 * 1024 * 1024  # a longer record is a missing delimiter or a quote that nobody closed
+RECORD_BYTES_MAX = 64 * 1024 * 1024  # a longer record means a missing delimiter or an unclosed quote
 
 Cutter: TypeAlias = Callable[[bytes], int]
-"""Where the last complete record of a block ends; 0: nowhere."""
+"""Returns the end of the last complete record of a block; 0: there is none."""
 
 _UNSAFE = ("utf-16", "utf_16", "utf-32", "utf_32", "utf-7", "utf_7", "iso2022", "hz", "idna", "punycode", "cp037")
 
 
 class LineNumbers:
-    """Those of a document that is read in order: what lies before is counted once, and only if somebody asks."""
+    """Line numbers of a document that is read in order: earlier lines are counted once, and only on demand."""
 
     def __init__(self, document: Document, encoding: str, delimiter: bytes) -> None:
         self._document, self._encoding, self._delimiter = document, encoding, delimiter
         self._raw, self._offset = b"", 0
-        self._line: int | None = None  # that the block begins with
+        self._line: int | None = None  # first line of the block
 
     def passes(self, raw: bytes, offset: int) -> None:
-        """The block whose lines may be asked for from now on."""
+        """Set the block whose line numbers may be requested next."""
         if self._line is not None and offset == self._offset + len(self._raw):
             self._line += self._raw.count(self._delimiter)
         else:
@@ -43,7 +43,7 @@ class LineNumbers:
         self._raw, self._offset = raw, offset
 
     def at(self, offset: int) -> int:
-        """Number of the line that begins there."""
+        """Number of the line that begins at ``offset``."""
         if self._line is None:
             self._line = line_number(self._document, self._encoding, self._offset, self._delimiter)
         return self._line + self._raw.count(self._delimiter, 0, offset - self._offset)
@@ -51,19 +51,19 @@ class LineNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole records as UTF-8 text; ``offset`` is where they begin in the document."""
+    """Whole records as UTF-8 text; ``offset`` is their start in the document."""
 
     text: bytes
     offset: int
     numbers: LineNumbers
 
     def line(self, index: int = 0) -> int:
-        """Number of its line ``index``, counted from 0."""
+        """Number of the block's line ``index``, counted from 0."""
         return self.numbers.at(self.offset) + index
 
 
 def is_cuttable(encoding: str) -> bool:
-    """Whether bytes of this encoding can be cut at a line feed."""
+    """True if bytes of this encoding can be cut at a line feed."""
     name = codecs.lookup(encoding).name
     return not name.startswith(_UNSAFE) and "\n".encode(name) == b"\n" and "a".encode(name) == b"a"
 
@@ -102,7 +102,7 @@ def cut_quoted(delimiter: str, quote: str, escape: str, row_end: bytes) -> Cutte
         quotes = block.count(mark, 0, at)
         if not quotes or (quotes % 2 == 0 and not escape and stray not in block.translate(shape)):
             return at
-        # A quote is open at the last line end, or stands inside a value: only the grammar can tell.
+        # A quote is open at the last line end, or is inside a value: only the grammar can decide.
         end = 0
         while (match := record.match(block, end)) is not None:
             end = match.end()
@@ -120,15 +120,15 @@ def raw_blocks(
     end: int | None = None,
     block_bytes: int | None = None,
 ) -> Iterator[tuple[bytes, int]]:
-    """Blocks of the bytes from ``begin`` to ``end``, as they stand in the document, each with its offset; the last one
-    may lack its delimiter. Nothing says yet that they are text."""
+    """Yield blocks of the bytes from ``begin`` to ``end``, unchanged, each with its offset; the last one may lack its
+    delimiter. The bytes are not yet checked to be text."""
     stream = document.stream(begin if is_cuttable(encoding) else 0)
     with closing(stream):
         if not is_cuttable(encoding):
             stream = transcoded(stream, encoding, document, begin)
         offset, rest = begin, b""
         while True:
-            # A block is full bytes from where it begins, so that whoever resumes there cuts the same blocks.
+            # Each block is full size from its start, so that a resumed reader cuts the same blocks.
             room = wanted = block_bytes or BLOCK_BYTES
             at = 0
             while not at:
@@ -141,7 +141,7 @@ def raw_blocks(
                         "check row_delimiter and quote_char",
                     )
                 if len(rest) < wanted:
-                    break  # the end of the document, or of the part
+                    break  # end of the document, or of the part
                 wanted += room
             if not rest:
                 break
@@ -152,7 +152,7 @@ def raw_blocks(
 
 
 def _read_full(stream: ByteStream, size: int) -> bytes:
-    """As many bytes as that, unless the stream ends."""
+    """Read as many bytes as requested, unless the stream ends."""
     chunks = []
     while size > 0 and (chunk := bytes(stream.read(size))):
         chunks.append(chunk)
@@ -161,12 +161,12 @@ def _read_full(stream: ByteStream, size: int) -> bytes:
 
 
 def block_of(document: Document, raw: bytes, offset: int, encoding: str, numbers: LineNumbers) -> Block:
-    """Raises BadRows where the bytes are no text of that encoding."""
+    """Decode a block. Raises BadRows if the bytes are not text in that encoding."""
     return Block(decoded(document, raw, offset, encoding, numbers), offset, numbers)
 
 
 def decoded(document: Document, raw: bytes, offset: int, encoding: str, numbers: LineNumbers | None = None) -> bytes:
-    """UTF-8 of bytes in the document's encoding, proved to be valid; without a byte order mark."""
+    """UTF-8 of bytes in the document's encoding, verified; without a byte order mark."""
     if offset == 0 and raw.startswith(codecs.BOM_UTF8):
         raw = raw[len(codecs.BOM_UTF8) :]
     if raw.isascii():
@@ -186,7 +186,7 @@ def decoded(document: Document, raw: bytes, offset: int, encoding: str, numbers:
 
 
 def line_number(document: Document, encoding: str, offset: int, delimiter: bytes = b"\n") -> int:
-    """Number of the line that begins at ``offset``. Reads all before it: for error messages only."""
+    """Number of the line that begins at ``offset``. Reads everything before it: for error messages only."""
     if offset == 0:
         return 1
     count = 1
@@ -199,7 +199,7 @@ def line_number(document: Document, encoding: str, offset: int, delimiter: bytes
 
 
 def head_end(document: Document, encoding: str, lines: int, delimiter: bytes) -> tuple[int, bytes]:
-    """Offset behind the first ``lines`` lines, and these lines as UTF-8."""
+    """Offset after the first ``lines`` lines, and these lines as UTF-8."""
     if not lines:
         return 0, b""
     with closing(document.stream()) as opened:
@@ -253,7 +253,7 @@ def transcoded(stream: ByteStream, encoding: str, document: Document, begin: int
 
 
 class _Transcoded:
-    """A stream of UTF-8 from a stream in an encoding that cannot be cut."""
+    """Converts a stream in an encoding that cannot be cut to UTF-8."""
 
     def __init__(self, stream: ByteStream, encoding: str, document: Document) -> None:
         self.stream = stream

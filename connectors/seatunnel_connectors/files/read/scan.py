@@ -1,4 +1,4 @@
-"""Which files a table is made of: what lies under its path, less what its filters leave out."""
+"""Finds the files of a table: everything under its path that passes its filters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def find_documents(storage: LocalStorage, options: FileReadOptions) -> list[Docu
 
 
 def find_files(storage: LocalStorage, options: FileReadOptions) -> list[FileEntry]:
-    """The files under the path that the filters let through."""
+    """Files under the path that pass the filters."""
     root = path_of(options.path or "")
     single = storage.stat(root)
     if single is not None:
@@ -47,13 +47,14 @@ def find_files(storage: LocalStorage, options: FileReadOptions) -> list[FileEntr
         raise MissingPathError(f"there is no file or directory {root}", "correct the option path")
     if options.sync_mode is SyncMode.UPDATE:
         found = [entry for entry in found if not is_there(storage, options, root, entry)]
-    if options.sort_files_by_modification_time:  # newest first: where no schema is given, its columns are the table's
+    # newest first: without a schema, the newest file's columns are the table's
+    if options.sort_files_by_modification_time:
         found.sort(key=lambda entry: (-entry.mtime_ns, entry.path))
     return found
 
 
 def _readable(entry: FileEntry) -> FileEntry:
-    """The file. What has a name that cannot be read by is refused, for it would be left out without a word."""
+    """Return the file. Refuse one with an unreadable name, which would otherwise be skipped silently."""
     if not entry.is_there:
         raise FatalError(
             f"the link {entry.path} leads nowhere", "remove it, or restore the file; file_filter_pattern leaves it out"
@@ -89,7 +90,7 @@ def _is_wanted(root: str, entry: FileEntry, options: FileReadOptions) -> bool:
 
 
 def documents_of(storage: LocalStorage, options: FileReadOptions, entry: FileEntry) -> list[Document]:
-    """The file itself, or the members of the archive that it is."""
+    """The file itself, or the members of an archive."""
     assert options.file_format_type is not None
     if options.archive_compress_codec is not ArchiveCodec.NONE:
         return members(
@@ -103,7 +104,7 @@ def documents_of(storage: LocalStorage, options: FileReadOptions, entry: FileEnt
 
 
 def codec_of(options: FileReadOptions, path: str) -> str:
-    """Arrow's name of the stream compression of a file, or ``lzo``; empty: none."""
+    """Arrow's name of a file's stream compression, or ``lzo``; empty: none."""
     if options.file_format_type not in _PACKED_FORMATS:
         return ""  # the format has its own compression, or takes bytes as they are
     codec = options.compress_codec
@@ -113,7 +114,7 @@ def codec_of(options: FileReadOptions, path: str) -> str:
 
 
 def partitions_of(path: str) -> dict[str, str | None]:
-    """``k=v`` parts of a path, outermost first; ``%2F`` and the like are undone."""
+    """``k=v`` parts of a path, outermost first; ``%2F`` and the like are decoded."""
     found: dict[str, str | None] = {}
     for part in PurePosixPath(path).parent.parts:
         key, separator, value = part.partition("=")
@@ -133,7 +134,7 @@ def _unescaped(text: str, path: str) -> str:
 
 
 def partition_names(documents: Iterable[Document]) -> tuple[str, ...]:
-    """Names of all partition columns, in the order in which they are met."""
+    """Names of all partition columns, in the order of appearance."""
     names: dict[str, None] = {}
     for document in documents:
         names.update(dict.fromkeys(partitions_of(document.entry.path)))

@@ -1,7 +1,7 @@
-"""The file source: tables out of options, splits out of files, batches out of splits.
+"""Defines the file source: tables from options, splits from files, batches from splits.
 
-A split is a document or a part of one, with the identity (size and time of change) of the file that was found.
-A file that changes afterwards is an error: positions in it would point anywhere.
+A split is a document or a part of one, with the identity (size and time of change) of the file that was found. If a
+file changes afterwards, that is an error: positions in it would be meaningless.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """One table of the source: what the job file says of it, and its identity."""
+    """One table of the source: its options and its identity."""
 
     options: FileReadOptions
     path: TablePath
@@ -72,7 +72,7 @@ class FileSource(Source):
         return [self._table(entry) for entry in self.entries]
 
     def _table(self, entry: FileTable) -> SourceTable | TableFailure:
-        """Files that cannot be listed or read fail alone; options that are wrong are raised."""
+        """Find one table. A table whose files cannot be listed or read fails alone; wrong options are raised."""
         try:
             return self._described(entry)
         except _UnreadableError as error:
@@ -125,7 +125,7 @@ def _reading() -> Iterator[None]:
 
 
 def own_columns(options: FileReadOptions, documents: list[Document]) -> tuple[Column, ...]:
-    """The columns that the documents hold: declared, or found in the first one."""
+    """Columns of the documents: declared, or found in the first document."""
     reader = reader_for(options)
     fixed = reader.fixed_columns()
     if fixed:
@@ -148,8 +148,8 @@ def projected(
 ) -> tuple[list[str], list[str]]:
     """Names of the output's columns in order, and those of them that come from the path.
 
-    Partition columns stand at the end, in a projection too, unless it names them itself; a column that the file
-    holds under the same name stays the file's.
+    Partition columns come last, in a projection too, unless it names them itself; if the file has a column of the same
+    name, that one is used.
     """
     names = [column.name for column in own]
     trailing = [name for name in partitions if name not in names]
@@ -183,7 +183,7 @@ class FileEnumerator(Enumerator):
         self.is_done = True
 
     def snapshot(self) -> Plain:
-        """The files are looked for once: a restart goes on with the splits that were found then."""
+        """Files are looked for once: a restart continues with the splits that were found then."""
         return {"found": self.is_done}
 
 
@@ -203,7 +203,7 @@ def _splits(entry: FileTable, reader: FormatReader, document: Document) -> Itera
 
 
 def document_of(storage: LocalStorage, options: FileReadOptions, split: Split) -> Document:
-    """The document that a split was made of."""
+    """The document of a split."""
     payload = cast("Mapping[str, Any]", split.payload)
     entry = FileEntry(payload["path"], payload["size"], payload["mtime_ns"])
     if payload["member"]:
@@ -227,7 +227,7 @@ class FileReader(Reader):
         self.layout = self._layout(table)
 
     def _layout(self, table: SourceTable) -> Layout:
-        """Without a declared schema the wanted columns are all that a reader needs to know."""
+        """Without a declared schema, a reader needs to know only the wanted columns."""
         declared = self.options.declared.declared_columns if self.options.declared else ()
         own = declared or tuple(c for c in table.schema.columns if c.name not in self.partitions)
         names = {column.name for column in own} - set(self.partitions)
@@ -268,12 +268,12 @@ class FileReader(Reader):
 
 
 def metadata_of(document: Document, rows: int) -> dict[str, pa.Array]:
-    """What the transform Metadata can make columns of: the same for all rows of a document, so a text stands once."""
+    """Columns for the transform Metadata: the same values for all rows of a document, so each text is stored once."""
     import pyarrow as pa
 
     entry = document.entry
     path = str(document.member["name"]) if document.member else entry.path
-    # No Python before 3.12 tells when a file was made; the peer falls back to its last change as well.
+    # Python before 3.12 cannot read a file's creation time; SeaTunnel falls back to its last change as well.
     changed = pa.scalar(entry.mtime_ns // 1_000_000, pa.int64())
     texts = {"FilePath": path, "FileType": PurePath(path).suffix.removeprefix(".")}
     numbers = {"FileCreateTime": changed, "FileUpdateTime": changed, "FileSize": pa.scalar(entry.size, pa.int64())}

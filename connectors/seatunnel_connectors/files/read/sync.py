@@ -1,4 +1,4 @@
-"""``sync_mode = update``: files that the target has as they are need not be copied again."""
+"""Compares files for ``sync_mode = update``: files that the target has unchanged are not copied again."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from seatunnel_connectors.files.read.options import CompareMode, FileReadOptions
 from seatunnel_connectors.files.storage import FileEntry, LocalStorage, outside, path_of
 
 BLOCK = 1 << 20
-MILLISECOND_NS = 1_000_000  # what file systems agree on when a copy keeps the time
+MILLISECOND_NS = 1_000_000  # resolution that file systems share when a copy keeps the time
 
 
 def is_there(storage: LocalStorage, options: FileReadOptions, root: str, entry: FileEntry) -> bool:
-    """Whether the target's file of the same name below it is this one, as far as the options want to know."""
+    """True if the target has the same file under this name, by the comparison that the options ask for."""
     path = PurePosixPath(entry.path)
     below = path.name if entry.path == root else str(path.relative_to(root))
     copy = storage.stat(str(PurePosixPath(path_of(options.target_path or ""), below)))

@@ -1,4 +1,4 @@
-"""Writes files out of rows of (data, relativePath, partIndex), as the binary source cuts them."""
+"""Writes files from rows of (data, relativePath, partIndex), as the binary source cuts them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from seatunnel_py.api import Batch, FatalError, Piece, Plain, TableSchema, Write
 
 
 def check_columns_of(table: TableSchema) -> None:
-    """Raise ValueError unless the table is what the binary source gives."""
+    """Raise ValueError unless the table has the binary source's columns."""
     wanted = {"data": "bytes", "relativePath": "string", "partIndex": "bigint"}
     for name, kind in wanted.items():
         column = table.column(name)
@@ -25,7 +25,7 @@ def check_columns_of(table: TableSchema) -> None:
 
 @dataclass(slots=True)
 class _Growing:
-    """One file that grows, and the part that comes next."""
+    """An unfinished file and its next part number."""
 
     temp: str
     file: IO[bytes]

@@ -1,8 +1,8 @@
-"""A job begins anew: what its earlier runs have staged in its directory goes.
+"""Removes staged files of a job's earlier runs when the job restarts from scratch.
 
-A run is known by its mark, which the last commit removes. The mark does not say the lineage, and the directories of
-lineages do not say the job. So where another job has a mark for the same step and table, nothing is removed: the
-directories may be that one's.
+A run is known by its mark, which the last commit removes. The mark does not name the lineage, and the directories of
+lineages do not name the job. So if another job has a mark for the same step and table, nothing is removed: the
+directories may belong to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from seatunnel_py.api import CommitContext, counted
 
 
 def sweep(plan: WritePlan, mark: DirectoryMark, context: CommitContext) -> list[str]:
-    """Sentences for people: what was removed, and what stays visible. ``mark`` is that of the run that begins."""
+    """Return sentences for the receipt: what was removed, and what stays visible. ``mark`` belongs to the run that
+    begins."""
     me = Owner(context.job_id, context.step, str(plan.table.path))
     there = [(one, one.owner) for one in mark.others()]
     mine = [one for one, owner in there if owner == me]
@@ -43,7 +44,7 @@ def sweep(plan: WritePlan, mark: DirectoryMark, context: CommitContext) -> list[
 
 
 def _scopes(plan: WritePlan, context: CommitContext) -> list[tuple[str, str]]:
-    """Lineages that have staged something for this step and table, with the names of their directories."""
+    """Lineages with staged files of this step and table, and the names of their directories."""
     storage, found = plan.storage, []
     for lineage in storage.names(plan.staging) if storage.is_directory(plan.staging) else []:
         scope = UnitNames(context.job_id, lineage, context.step, plan.table.path, "").scope

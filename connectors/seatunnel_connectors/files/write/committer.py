@@ -1,8 +1,8 @@
-"""Makes staged files visible, by renames that may be done again.
+"""Makes staged files visible, by renames that can be repeated.
 
-A file has the size that was staged when it is renamed. It is *done* when its unfinished name is gone and its final name
-has the size and checksum that were staged; when both names are gone it is *lost*, and that is an error: absence is
-never taken for success. The directory has to be the one that the run began with (``directory_mark``).
+A file has its staged size when it is renamed. It is *done* when its temporary name no longer exists and its final name
+has the staged size and checksum; when neither name exists it is *lost*, and that is an error: absence is never taken
+for success. The directory must be the one that the run began with (``directory_mark``).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FileCommitter(Committer):
             self._sweep(context)
             self._unmark(context)
         elif any(incarnation_of(Path(str(piece.data["directory"])).name) == context.incarnation for piece in pieces):
-            # This driver's own units are in a checkpoint: all that older ones had in theirs is committed by now.
+            # This driver's own units are in a checkpoint: everything in older drivers' checkpoints is committed by now.
             self._sweep_attempts(context, context.incarnation - 1)
         failpoints.AFTER.hit()
 
@@ -64,7 +64,7 @@ class FileCommitter(Committer):
         return cleanup.sweep(plan, mark, context) if mark is not None else ()
 
     def _mark(self, context: CommitContext) -> DirectoryMark | None:
-        """None: an older version has set the run up."""
+        """The mark of this run; None: an older version did the set-up."""
         token = context.setup.get("mark")
         return DirectoryMark(self.plan.storage, self.plan.root, token) if isinstance(token, str) else None
 
@@ -73,8 +73,8 @@ class FileCommitter(Committer):
             mark.remove()
 
     def _expect_directory(self, files: Sequence[Mapping[str, Any]], context: CommitContext) -> None:
-        """LOST where another directory stands at the name of the one that has this run's files. A commit that is
-        repeated after the last one finds no mark, but its files."""
+        """Raise LOST if another directory has taken the name of the one with this run's files. If the last commit is
+        repeated, it finds its files but no mark."""
         mark = self._mark(context)
         if mark is None or mark.is_there():
             return
@@ -87,14 +87,14 @@ class FileCommitter(Committer):
         return self.plan.storage.files(self.plan.root) if self.plan.storage.is_directory(self.plan.root) else ()
 
     def _sweep(self, context: CommitContext) -> None:
-        """Nothing of this sink and table is left behind: neither of attempts that died, nor of empty directories."""
+        """Delete leftovers of this sink and table: files of dead attempts, and empty directories."""
         directory = self._scope(context)
         self.plan.storage.delete_tree(str(directory))
         self._sweep_empty(directory)
 
     def _sweep_attempts(self, context: CommitContext, newest: int) -> None:
-        """Attempts whose worker died told nobody what they left. What an incarnation newer than ``newest`` has begun is
-        its own, and what commits have kept is not theirs to drop."""
+        """Delete the files of attempts whose worker died without reporting them. Keep those of incarnations newer than
+        ``newest``, which are still in use, and those that commits have kept."""
         storage, directory = self.plan.storage, self._scope(context)
         for name in storage.names(str(directory)) if storage.is_directory(str(directory)) else []:
             incarnation = incarnation_of(name)
@@ -107,7 +107,8 @@ class FileCommitter(Committer):
             self.plan.storage.delete_empty(str(place))
 
     def _scope(self, context: CommitContext) -> Path:
-        """Where all that is staged for this sink and table lies; where the set-up says so, not where it would now."""
+        """Directory with all staged files of this sink and table; as the set-up stored it, not as it would be chosen
+        now."""
         staging = context.setup.get("staging")
         plan = replace(self.plan, staging=staging) if isinstance(staging, str) else self.plan
         return Path(plan.scope_directory(context.lineage, self._names(context).scope))
@@ -116,7 +117,7 @@ class FileCommitter(Committer):
         return UnitNames(context.job_id, context.lineage, context.step, self.plan.table.path, "empty")
 
     def _write_empty(self, context: CommitContext) -> None:
-        """A file without rows, unless an earlier commit of this lineage wrote one with rows."""
+        """Write a file without rows, unless an earlier commit of this lineage wrote one with rows."""
         storage, names = self.plan.storage, self._names(context)
         storage.make_directory(self.plan.root)
         if any(names.scope[:6] in Path(entry.path).name for entry in self._published()):
@@ -134,7 +135,7 @@ def staged_files(piece: Piece) -> list[dict[str, Any]]:
 
 
 def publish(storage: LocalStorage, root: str, files: Iterable[Mapping[str, Any]]) -> None:
-    """Rename every file to its final name, and make the names durable. Repeated, it has the effect of once."""
+    """Rename every file to its final name, and make the names durable. Idempotent."""
     directories: set[Path] = set()
     for file in files:
         directory = Path(file["final"]).parent
@@ -162,7 +163,7 @@ def publish(storage: LocalStorage, root: str, files: Iterable[Mapping[str, Any]]
 
 
 def check_done(storage: LocalStorage, file: Mapping[str, Any]) -> None:
-    """The unfinished file is gone: an earlier commit must have renamed it."""
+    """Check a file whose temporary name no longer exists: an earlier commit must have renamed it."""
     found = storage.stat(file["final"])
     if found is None:
         raise NoWayOn(

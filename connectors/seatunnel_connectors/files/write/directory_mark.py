@@ -1,8 +1,8 @@
-"""The mark that a run leaves in its target directory: a small hidden file by which its commits know the directory.
+"""Keeps a run's mark in its target directory: a small hidden file by which its commits recognise the directory.
 
-A directory that was removed and made anew under the same name may get the very numbers of the old one, so these say
-nothing. The mark is made by the set-up and goes with the last commit. It also lists what a file that is put together
-at the end (``single_file``) is to hold: nothing else would tell that a collected file is gone.
+A directory that was deleted and created again under the same name may get the very same inode numbers, so these prove
+nothing. The set-up writes the mark, and the last commit removes it. It also lists the content of a file that is
+assembled at the end (``single_file``): nothing else would show that a collected file is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BEGIN_ANEW = "delete the files of this run that are there, and run the job again
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose run it is."""
+    """Run that owns a mark."""
 
     job: str
     step: str
@@ -32,7 +32,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryMark:
-    """The mark of one run in ``root``; ``token`` was drawn when it was planned."""
+    """The mark of one run in ``root``; ``token`` was drawn at planning."""
 
     storage: LocalStorage
     root: str
@@ -43,7 +43,7 @@ class DirectoryMark:
         return str(Path(self.root, STAGING, f"run-{self.token}.json"))
 
     def make(self, owner: Owner) -> None:
-        """Once: a set-up that is done again leaves what is there."""
+        """Write the mark once: a repeated set-up keeps the existing one."""
         if not self.is_there():
             self.storage.make_directory(self.root)
             self.storage.make_directory(str(Path(self.path).parent), private=True)
@@ -59,7 +59,7 @@ class DirectoryMark:
         return Owner(found["job"], found["step"], found["table"])
 
     def collected(self) -> dict[str, dict[str, Any]]:
-        """The files that were collected, by name. LOST where the mark is gone."""
+        """Collected files by name. Raises LOST if the mark is missing."""
         if not self.is_there():
             raise self.lost()
         return {str(one["name"]): one for one in self._read()["collected"]}
@@ -92,7 +92,7 @@ class DirectoryMark:
 
 
 def write_json(storage: LocalStorage, path: str, value: Any) -> None:
-    """A file that is there whole, and stays."""
+    """Write a complete and durable file."""
     draft = f"{path}.draft"
     storage.delete(draft)
     with storage.create(draft) as file:

@@ -1,7 +1,7 @@
-"""Names of files and directories: what ``file_name_expression`` and ``partition_dir_expression`` come to.
+"""Makes names of files and directories from ``file_name_expression`` and ``partition_dir_expression``.
 
-A name holds the scope (lineage, sink step, table) and the rows that it was made of, as hashes: the same rows get
-the same name whoever writes them, and no two writers ever share one.
+A name holds the scope (lineage, sink step, table) and the rows that the file was made of, as hashes: the same rows get
+the same name in every attempt, and two writers never share one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seatunnel_py.api import BadRows, FatalError, TablePath
 from seatunnel_py.formats.value_text import compile_pattern, format_one
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""Directory value of a null, as Hive and Spark have it."""
+"""Directory value of a null, as in Hive and Spark."""
 
 STAGING = ".seatunnel"
 NAME_BYTES_MAX = 255
@@ -31,7 +31,7 @@ def digest(*parts: str, length: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UnitNames:
-    """Names of what one unit writes for one table."""
+    """Names for the files of one unit and table."""
 
     job: str
     lineage: str
@@ -41,7 +41,7 @@ class UnitNames:
 
     @property
     def scope(self) -> str:
-        """One name for everything that this sink step writes for this table in this lineage."""
+        """Name shared by everything that this sink step writes for this table in this lineage."""
         return digest(self.lineage, self.step, str(self.table), length=10)
 
     @property
@@ -74,19 +74,19 @@ class UnitNames:
 
 
 def incarnation_of(directory: str) -> int | None:
-    """The incarnation that made a directory in a scope, as its name says: ``<what>.<incarnation>[.…]``."""
+    """The incarnation that made a directory in a scope, from its name: ``<what>.<incarnation>[.…]``."""
     part = directory.split(".")[1:2]
     return int(part[0]) if part and part[0].isdecimal() else None
 
 
 ANY_PARTITIONS = "${k0}=${v0}/${k1}=${v1}/.../${kn}=${vn}/"
-"""How the peer's documentation spells its default."""
+"""Spelling of the default in SeaTunnel's documentation."""
 
 _PLACEHOLDER = re.compile(r"\$\{([kv])(\d+)\}")
 
 
 def partition_expression(options: FileWriteOptions) -> str:
-    """The expression given, or the default one for as many columns as there are."""
+    """The given expression, or the default one for the number of columns."""
     given = options.partition_dir_expression or ANY_PARTITIONS
     if given != ANY_PARTITIONS:
         return given
@@ -94,7 +94,7 @@ def partition_expression(options: FileWriteOptions) -> str:
 
 
 def check_partition_expression(options: FileWriteOptions) -> None:
-    """Raise ValueError for a placeholder without a column: it would become a directory as it is written."""
+    """Raise ValueError for a placeholder without a column: it would become a literal directory name."""
     count = len(options.partitions)
     for match in _PLACEHOLDER.finditer(partition_expression(options)) if count else ():
         if int(match[2]) >= count:
@@ -103,7 +103,7 @@ def check_partition_expression(options: FileWriteOptions) -> None:
 
 
 def partition_directory(options: FileWriteOptions, values: tuple[str | None, ...]) -> str:
-    """Directory of a partition below the path; characters that mean something in a path are escaped."""
+    """Directory of a partition below the path; characters with a meaning in paths are escaped."""
     names = options.partitions
     expression = partition_expression(options)
     known = {f"k{index}": _escaped(name) for index, name in enumerate(names)}
@@ -118,7 +118,7 @@ def partition_directory(options: FileWriteOptions, values: tuple[str | None, ...
 
 
 def _value_part(options: FileWriteOptions, name: str, value: str | None) -> str:
-    """A value as part of a directory. Null has a name of its own there, which is no text's; an empty text has none."""
+    """A value as part of a directory. Null has a name that no text gets; an empty text has no name of its own."""
     if value is None:
         return NULL_PARTITION
     if not value and not options.is_partition_field_write_in_file:
@@ -135,6 +135,6 @@ _SPECIAL = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|%=#]")
 
 
 def _escaped(text: str) -> str:
-    """A text as part of a path: what would mean something there, and a leading dot, become ``%XX``."""
+    """Escape a text for a path: characters with a meaning there, and a leading dot, become ``%XX``."""
     safe = _SPECIAL.sub(lambda match: quote(match[0], safe=""), text)
     return f"%2E{safe[1:]}" if safe.startswith(".") else safe

@@ -1,4 +1,4 @@
-"""What a job file may say about files to be written."""
+"""Options of files to write in a job file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRANSACTION = "${transactionId}"
 
 
 class WriteFormat(StrEnum):
-    """Those that are read, and change logs, which keep the kinds of rows."""
+    """Formats that can be read, and change logs, which keep the kinds of rows."""
 
     TEXT = "text"
     CSV = "csv"
@@ -53,7 +53,7 @@ STREAM_CODECS = {
     CompressCodec.BROTLI: ".br",
     CompressCodec.LZO: ".lzo",
 }
-"""Compression of whole files of text, with the end that it gives to their names."""
+"""Compression of whole text files, with their name endings."""
 
 CODECS: dict[WriteFormat, frozenset[CompressCodec]] = {
     WriteFormat.PARQUET: frozenset(
@@ -69,14 +69,14 @@ CODECS: dict[WriteFormat, frozenset[CompressCodec]] = {
     WriteFormat.EXCEL: frozenset(),
     WriteFormat.BINARY: frozenset(),
 }
-"""What each format can compress with; the text formats take STREAM_CODECS."""
+"""Compression of each format; the text formats take STREAM_CODECS."""
 
 
-EXTENSION_MAX = 20  # characters; names have room for no more
+EXTENSION_MAX = 20  # characters; longer ones would not fit into names
 
 
 def _extension(text: str) -> str:
-    """``.dat``, also where a job file writes ``dat``."""
+    """Extension with its dot, even if a job file omits it."""
     bare = text.strip().removeprefix(".")
     if not bare or "/" in bare or "\0" in bare or len(bare.encode()) > EXTENSION_MAX:
         raise ValueError(f"{text!r} cannot end a file's name: give up to {EXTENSION_MAX} characters, such as .dat")
@@ -87,13 +87,13 @@ ExtensionText = Annotated[str, AfterValidator(_extension)]
 
 
 class FileWriteOptions(Options):
-    """Options of a table that is written to files; the same for every kind of storage."""
+    """Options of one table written to files; the same for every kind of storage."""
 
-    path: str = option(naming=Naming.DIRECTORY, doc="directory that the files go to")
+    path: str = option(naming=Naming.DIRECTORY, doc="directory for the files")
     tmp_path: str | None = option(
         None,
         naming=Naming.FILE,
-        doc="directory for unfinished files; used when it lies in the same file system as path",
+        doc="directory for unfinished files; used if it is on the same file system as path",
     )
     file_format_type: WriteFormat = option(WriteFormat.CSV, doc="format of the files")
     custom_filename: bool = option(False, doc="accepted for older job files; file_name_expression is enough")
@@ -105,52 +105,52 @@ class FileWriteOptions(Options):
     )
     filename_time_format: PatternText = option("yyyy.MM.dd", doc="Java pattern of ${now}")
     filename_extension: ExtensionText | None = option(
-        None, doc="end of the files' names instead of the format's own; a codec's end (.gz) still follows"
+        None, doc="extension of the files; default: that of the format. A codec's ending (.gz) is added"
     )
-    is_enable_transaction: bool = option(True, doc="the name must contain ${transactionId}")
-    batch_size: int = option(1_000_000, ge=1, doc="rows per file")
+    is_enable_transaction: bool = option(True, doc="require ${transactionId} in the file name")
+    batch_size: int = option(1_000_000, ge=1, doc="maximum number of rows per file")
     field_delimiter: DelimiterText | None = option(
-        None, min_length=1, doc="between fields; default: \\u0001 for text, `,` for csv"
+        None, min_length=1, doc="delimiter between fields; default: \\u0001 for text, `,` for csv"
     )
-    row_delimiter: DelimiterText = option("\n", min_length=1, doc="after rows")
-    quote_char: DelimiterText | None = option('"', max_length=1, doc="quotes values that need it (csv)")
+    row_delimiter: DelimiterText = option("\n", min_length=1, doc="delimiter after each row")
+    quote_char: DelimiterText | None = option('"', max_length=1, doc="character that quotes values (csv)")
     csv_string_quote_mode: QuoteMode = option(
-        QuoteMode.MINIMAL, doc="quote values that need it, all texts, or nothing (csv)"
+        QuoteMode.MINIMAL, doc="which values to quote: those that need it, all texts, or none (csv)"
     )
     enable_header_write: bool | None = option(None, doc="write the columns' names first; default: only in excel")
-    null_format: str | None = option(None, doc="text for null; default: nothing")
+    null_format: str | None = option(None, doc="text for null; default: an empty value")
     encoding: EncodingName = option("UTF-8", doc="character encoding (text, csv, json, xml)")
     have_partition: bool | None = option(
-        None, doc="write into directories per partition; default: if partition_by is given"
+        None, doc="write into one directory per partition; default: if partition_by is given"
     )
-    partition_by: tuple[str, ...] = option((), doc="columns whose values make the directory")
+    partition_by: tuple[str, ...] = option((), doc="columns whose values name the directory")
     partition_dir_expression: str | None = option(
-        None, doc="directory of a partition; default ${k0}=${v0}/${k1}=${v1}/…"
+        None, doc="directory of a partition; default: ${k0}=${v0}/${k1}=${v1}/…"
     )
-    is_partition_field_write_in_file: bool = option(False, doc="partition columns are also written in the file")
-    sink_columns: tuple[str, ...] = option((), doc="columns to be written, in this order; default: all")
-    compress_codec: CompressCodec = option(CompressCodec.NONE, doc="compression")
-    date_format: PatternText | None = option(None, doc="Java pattern of dates; default yyyy-MM-dd")
+    is_partition_field_write_in_file: bool = option(False, doc="write partition columns into the files as well")
+    sink_columns: tuple[str, ...] = option((), doc="columns to write, in this order; default: all")
+    compress_codec: CompressCodec = option(CompressCodec.NONE, doc="compression of the files")
+    date_format: PatternText | None = option(None, doc="Java pattern of dates; default: yyyy-MM-dd")
     datetime_format: PatternText | None = option(
-        None, doc="Java pattern of timestamps; default yyyy-MM-dd HH:mm:ss, in json yyyy-MM-dd'T'HH:mm:ss"
+        None, doc="Java pattern of timestamps; default: yyyy-MM-dd HH:mm:ss, in json yyyy-MM-dd'T'HH:mm:ss"
     )
-    time_format: PatternText | None = option(None, doc="Java pattern of times; default HH:mm:ss")
+    time_format: PatternText | None = option(None, doc="Java pattern of times; default: HH:mm:ss")
     sheet_name: str | None = option(None, min_length=1, max_length=31, doc="name of the sheet (excel)")
     max_rows_in_memory: int | None = option(None, ge=1, doc="accepted; rows are never held in memory (excel)")
-    sheet_max_rows: int = option(1_048_576, ge=2, le=1_048_576, doc="rows per sheet and file (excel)")
-    xml_root_tag: str = option("RECORDS", doc="outermost element")
-    xml_row_tag: str = option("RECORD", doc="element of a row")
-    xml_use_attr_format: bool | None = option(None, doc="values become attributes of the row's element")
+    sheet_max_rows: int = option(1_048_576, ge=2, le=1_048_576, doc="maximum number of rows per sheet and file (excel)")
+    xml_root_tag: str = option("RECORDS", doc="outermost element (xml)")
+    xml_row_tag: str = option("RECORD", doc="element of a row (xml)")
+    xml_use_attr_format: bool | None = option(None, doc="write values as attributes of the row's element (xml)")
     parquet_avro_write_timestamp_as_int96: bool = option(False, doc="write timestamps as INT96 (parquet)")
-    parquet_avro_write_fixed_as_int96: tuple[str, ...] = option((), doc="bytes columns to be written as INT96")
-    single_file_mode: bool = option(False, doc="one file with exactly that name, when the job is finished")
+    parquet_avro_write_fixed_as_int96: tuple[str, ...] = option((), doc="bytes columns to write as INT96 (parquet)")
+    single_file_mode: bool = option(False, doc="write one file with exactly that name, when the job is finished")
     create_empty_file_when_no_data: bool | None = option(
         None,
-        doc="write a file even if there were no rows; default: where a file names the columns (parquet, orc, excel, "
+        doc="write a file even without rows; default: if the format stores the columns (parquet, orc, excel, "
         "others with a header line) and there are no partitions",
     )
     schema_save_mode: SchemaSaveMode = option(
-        SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST, doc="what happens to the directory at the start"
+        SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST, doc="action for the directory at the start"
     )
     data_save_mode: DataSaveMode = option(
         DataSaveMode.APPEND_DATA,
@@ -158,9 +158,9 @@ class FileWriteOptions(Options):
     )
     merge_update_event: bool = option(
         False,
-        doc="change logs: one message for an update, with the row before it; other formats leave out that row",
+        doc="change logs: write one message per update, with the row before it; other formats omit that row",
     )
-    schema_evolution_enabled: bool = option(False, doc="accepted as false; a table's columns are those of its start")
+    schema_evolution_enabled: bool = option(False, doc="accepted as false; a table keeps the columns of its start")
 
     @field_validator("data_save_mode")
     @classmethod
@@ -191,7 +191,7 @@ class FileWriteOptions(Options):
 
     @property
     def marks(self) -> dict[str, str | None]:
-        """What separates and quotes the fields of text and csv, by the names of the options."""
+        """Marks that separate and quote the fields of text and csv, by option name."""
         is_csv = self.file_format_type is WriteFormat.CSV
         return {
             "field_delimiter": self.field_delimiter or ("," if is_csv else "\x01"),
@@ -201,7 +201,7 @@ class FileWriteOptions(Options):
 
     @property
     def leaves_empty_file(self) -> bool:
-        """Whether a table without rows leaves a file, so that readers find its columns."""
+        """True if a table without rows still writes a file, so that readers find its columns."""
         if self.create_empty_file_when_no_data is not None:
             return self.create_empty_file_when_no_data
         columnar = self.file_format_type in (WriteFormat.PARQUET, WriteFormat.ORC)
@@ -211,7 +211,7 @@ class FileWriteOptions(Options):
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """Columns that make directories."""
+        """Columns whose values name directories."""
         return () if self.have_partition is False else self.partition_by
 
 

@@ -1,8 +1,8 @@
-"""``single_file_mode``: one file per table (and partition), put together when the job is finished.
+"""Writes one file per table (and partition) for ``single_file_mode``, when the job is finished.
 
-Units stage their rows as Arrow files, which commits only collect. The last commit of a bounded job, or every
-commit of a streaming one, writes the file out of them. A small record of what was put together is written before
-the file becomes visible, so that a repeated commit finishes or recognises it; it stays, hidden, as the proof.
+Units stage their rows as Arrow files, and commits only collect them. The last commit of a bounded job, or every commit
+of a streaming one, assembles the file. Before the file becomes visible, a small record of its parts is written, so that
+a repeated commit finishes or recognises it; it stays, hidden, as the proof.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HELD = "held"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A file that was collected, and how many rows it has to hold; None: an older version did not say."""
+    """A collected file and its expected row count; None: an older version did not record it."""
 
     path: str
     rows: int | None = None
@@ -35,7 +35,7 @@ class Held:
 
 @dataclass(slots=True)
 class HoldingWriter(Writer):
-    """Stages the rows of one unit as they are."""
+    """Stages the rows of one unit unchanged."""
 
     plan: WritePlan
     context: WriteContext
@@ -89,7 +89,7 @@ class HoldingWriter(Writer):
 
 @dataclass(frozen=True, slots=True)
 class SingleFileCommitter(FileCommitter):
-    """``each``: every commit makes a file of its own, as a job without an end must."""
+    """Collects and assembles files. ``each``: every commit makes a file of its own, as in a job without an end."""
 
     each: bool = False
 
@@ -98,7 +98,7 @@ class SingleFileCommitter(FileCommitter):
         storage, scope = self.plan.storage, self._scope(context)
         record = scope / f"composed-{context.checkpoint}.json"
         if self._newest_composed(scope) > context.checkpoint:
-            return  # commits are in order: what this one collected is in that file
+            return  # commits are in order: this one's collected rows are in that file
         if not storage.exists(str(record)):
             held = self._collect(pieces, context)
             if not (self.each or context.final):
@@ -121,8 +121,8 @@ class SingleFileCommitter(FileCommitter):
         return max((int(number) for number in found if number.isdigit()), default=0)
 
     def _collect(self, pieces: Sequence[Piece], context: CommitContext) -> list[Held]:
-        """Move what was staged to where this checkpoint's rows are kept; all that is kept so far, in order. LOST where
-        something of it is gone."""
+        """Move staged files to the place for this checkpoint's rows; return everything kept so far, in order. Raises
+        LOST if a file of it is missing."""
         storage, directory = self.plan.storage, self._scope(context) / HELD
         storage.make_directory(str(directory), private=True)
         files = []
@@ -145,7 +145,7 @@ class SingleFileCommitter(FileCommitter):
         return [self._held(str(directory / name), collected[name]) for name in sorted(collected)]
 
     def _collected(self, mark: DirectoryMark, context: CommitContext) -> dict[str, Any]:
-        """What earlier commits have collected, and no file holds yet."""
+        """Files that earlier commits have collected and that are not assembled yet."""
         newest = self._newest_composed(self._scope(context))
         return {name: one for name, one in mark.collected().items() if int(name.partition("-")[0]) > newest}
 

@@ -1,4 +1,4 @@
-"""The file sink: what happens to the directory at the start, and who writes and commits."""
+"""Defines the file sink: prepares the directory at the start, and makes writers and committers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OptionsT = TypeVar("OptionsT", bound=FileWriteOptions)
 
 @dataclass(frozen=True)
 class FileSink(Sink):
-    """Writes one table into a directory of one storage; ``endless`` in a streaming job."""
+    """Writes one table into a directory of one storage; ``endless``: the job is streaming."""
 
     storage: LocalStorage
     options: FileWriteOptions
@@ -71,14 +71,14 @@ class FileSink(Sink):
         return self.storage.name_rules(self.target)
 
     def _fixed_name(self) -> str:
-        """The name of the one file that is always written anew, where there is one."""
+        """Name of the one file that is always replaced; empty: none."""
         options = self.options
         if not options.single_file_mode or "${" in options.file_name_expression or self.endless:
             return ""
         return options.file_name_expression + name_ending(options)
 
     def plan(self, setup: Mapping[str, Plain] | None = None) -> WritePlan:
-        """Paths and columns; ``setup`` is what was decided at the start, where there was one."""
+        """Paths and columns; ``setup`` is the stored decision of the start, if any."""
         staging = (setup or {}).get("staging")
         if not isinstance(staging, str):
             tmp_path = path_of(self.options.tmp_path) if self.options.tmp_path else ""
@@ -127,7 +127,7 @@ class FileSink(Sink):
         )
 
     def _becomes(self, action: str, count: int) -> Present:
-        """What becomes of the files that are there."""
+        """Describe existing files and what happens to them."""
         bound = "more than" if count > COUNTED_MAX else ""
         count = min(count, COUNTED_MAX)
         if action == "drop":
@@ -143,7 +143,7 @@ class FileSink(Sink):
         )
 
     def _replaced(self) -> list[Effect]:
-        """A file of a fixed name that is there already will be another one."""
+        """Report that an existing file with a fixed name will be replaced."""
         name = self._fixed_name()
         if not name:
             return []
@@ -151,7 +151,7 @@ class FileSink(Sink):
         return [Effect("replace file", path, destructive=True)] if self.storage.exists(path) else []
 
     def _present_files(self) -> tuple[str, int]:
-        """A file that is there, and how many there are, up to one more than are counted."""
+        """An existing file, and the number of files, at most one more than are counted."""
         if not self.storage.is_directory(self.target):
             return "", 0
         hidden = Path(self.target, STAGING)
@@ -160,7 +160,7 @@ class FileSink(Sink):
         return min(some, default=""), len(some)
 
     def _check_may_delete(self, root: str) -> None:
-        """A slip in a path must not cost a home directory."""
+        """Refuse to delete important directories: a typing error in a path must not cost a home directory."""
         place = Path(root).resolve()
         for kept in (Path.home(), Path.cwd()):
             if place == kept.resolve() or place in kept.resolve().parents:
@@ -174,7 +174,7 @@ class FileSink(Sink):
         if action == "drop":
             self._check_may_delete(self.target)
             for name in self.storage.names(self.target):
-                if name != STAGING:  # what other steps of this job have staged there is not data yet
+                if name != STAGING:  # files that other steps of this job have staged there are not data yet
                     self.storage.delete_tree(str(Path(self.target, name)))
         if action in ("drop", "create"):
             self.storage.make_directory(self.target)
@@ -197,18 +197,18 @@ class FileSink(Sink):
 
 
 def spelt_as_in(table: TableSchema, options: OptionsT) -> OptionsT:
-    """The options with columns named as the table names them: as in the peer, their case does not matter."""
+    """The options with columns spelt as in the table: as in SeaTunnel, their case does not matter."""
 
     def known(name: str) -> str:
         alike = [column for column in table.names if column.casefold() == name.casefold()]
-        return alike[0] if len(alike) == 1 else name  # two columns alike are told apart by their case
+        return alike[0] if len(alike) == 1 else name  # if two columns differ in case only, the case decides
 
     named = {"sink_columns": options.sink_columns, "partition_by": options.partition_by}
     return options.model_copy(update={option: tuple(map(known, names)) for option, names in named.items()})
 
 
 def check_table(options: FileWriteOptions, table: TableSchema) -> None:
-    """Raise ValueError where the options do not fit the table."""
+    """Raise ValueError if the options do not fit the table."""
     for part in Path(path_of(options.path)).parts:
         if len(part.encode()) > NAME_BYTES_MAX:
             raise ValueError(

@@ -1,7 +1,7 @@
-"""The writer of one unit: batches into unfinished files, closed and synced when the unit is staged.
+"""Writes the batches of one unit into unfinished files, closed and synced when the unit is staged.
 
-Files grow in a directory of this attempt alone, inside a hidden one next to where they will end up, so that
-making them visible is a rename. Nothing that a writer does can be seen by a reader of the target.
+Files grow in a directory of this attempt alone, inside a hidden one next to their final place, so that a rename makes
+them visible. Readers of the target cannot see them before.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from seatunnel_py.formats.value_text import TextRules, text_values
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OPEN_FILES_MAX = 64  # partitions written at once; the one unused for longest is closed, and later gets another part
+OPEN_FILES_MAX = 64  # partitions written at once; the least recently used one is closed, and gets another part later
 
 KIND = "\0kind"
 
 
 @dataclass(frozen=True, slots=True)
 class WritePlan:
-    """What a writer and a committer must know: where to, in what form, which columns."""
+    """Decisions that writers and committers share: place, format, columns."""
 
     storage: LocalStorage
     options: FileWriteOptions
@@ -41,7 +41,7 @@ class WritePlan:
 
     @property
     def selected(self) -> tuple[Column, ...]:
-        """The columns that rows are written with, partition columns included."""
+        """Columns of written rows, partition columns included."""
         names = self.options.sink_columns or self.table.names
         return tuple(column for name in names if (column := self.table.column(name)) is not None)
 
@@ -60,16 +60,16 @@ def names_of(plan: WritePlan, context: WriteContext) -> UnitNames:
 
 
 def unit_directory(plan: WritePlan, context: WriteContext) -> str:
-    """Directory of this attempt alone: another attempt at the same rows never meets it."""
+    """Directory of this attempt alone: other attempts at the same rows never use it."""
     names = names_of(plan, context)
     attempt = f"{names.rows}.{context.incarnation}.{context.epoch}.{context.attempt}"
     return str(Path(plan.scope_directory(context.lineage, names.scope), attempt))
 
 
 def kept_rows(options: FileWriteOptions, batch: Batch) -> pa.RecordBatch:
-    """Rows of every kind are written, as in the peer; those before an update only where they are not merged. Formats
-    that say the kind have it behind the columns, and merge the two rows of a change into one message; rows that were
-    held back have it already."""
+    """Rows that are written: of every kind, as in SeaTunnel. Rows before an update are written only if they are not
+    merged. Formats with kinds get the kind after the columns, and merge the two rows of a change into one message; rows
+    that were held back have it already."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -85,7 +85,7 @@ def kept_rows(options: FileWriteOptions, batch: Batch) -> pa.RecordBatch:
 
 
 def _same_file(options: FileWriteOptions, data: pa.RecordBatch) -> Any:
-    """Which rows go to the same partition as the next one; a change that moves a row stays two messages."""
+    """Mark rows that go to the same partition as the next one; a change that moves a row stays two messages."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -98,7 +98,7 @@ def _same_file(options: FileWriteOptions, data: pa.RecordBatch) -> Any:
 
 
 def _combined(columns: list[pa.DictionaryArray]) -> Any:
-    """One number for the values of a row in all of these columns."""
+    """One number for the row's values in all of these columns."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -110,7 +110,7 @@ def _combined(columns: list[pa.DictionaryArray]) -> Any:
 
 @dataclass(slots=True)
 class _Part:
-    """One file that grows."""
+    """An unfinished file."""
 
     temp: str
     final: str
@@ -147,7 +147,7 @@ class FileWriter(Writer):
             self._write_rows(directory, rows)
 
     def _partitioned(self, data: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Rows by the directory that they go to, each in their order."""
+        """Yield rows by target directory, in their order."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -170,7 +170,7 @@ class FileWriter(Writer):
             start += count
 
     def _values(self, data: pa.RecordBatch, name: str) -> pa.DictionaryArray:
-        """The texts of a partition column; a null is one of them."""
+        """Texts of a partition column; null is one of them."""
         column = self.plan.table.column(name)
         assert column is not None
         options = self.plan.options
@@ -187,7 +187,7 @@ class FileWriter(Writer):
     # ------------------------------------------------------------ files
 
     def touch(self) -> None:
-        """Begin a file even if no row ever comes."""
+        """Create a file even if no row ever comes."""
         self._part("")
 
     def _write_rows(self, directory: str, rows: pa.RecordBatch) -> None:
@@ -208,7 +208,7 @@ class FileWriter(Writer):
             if len(self.parts) >= OPEN_FILES_MAX:
                 self._finish(next(iter(self.parts)))
             part = self._begin(directory)
-        self.parts[directory] = part  # at the end: the first is the one unused for longest
+        self.parts[directory] = part  # at the end: the first is the least recently used
         return part
 
     def _begin(self, directory: str) -> _Part:
@@ -231,7 +231,7 @@ class FileWriter(Writer):
         return part
 
     def _finish(self, directory: str) -> None:
-        part = self.parts[directory]  # abort has to find it where this fails
+        part = self.parts[directory]  # abort must find it if this fails
         with outside("write", part.temp), part.file:
             part.writer.end()
             self.plan.storage.sync(part.file)
@@ -258,7 +258,7 @@ class FileWriter(Writer):
 
     def abort(self) -> None:
         for part in self.parts.values():
-            # Libraries close what they hold when they are collected; they do it here, into nothing.
+            # Libraries close their files when they are garbage collected; let them do it now, into nothing.
             part.counted.drop()
             with contextlib.suppress(Exception):
                 part.writer.end()
@@ -269,7 +269,8 @@ class FileWriter(Writer):
 
 
 def staging_of(storage: LocalStorage, root: str, tmp_path: str) -> str:
-    """Where unfinished files lie: below ``tmp_path`` if a rename can go from there to ``root``, else below it."""
+    """Directory of unfinished files: below ``tmp_path`` if files can be renamed from there to ``root``, else below
+    that."""
     if tmp_path and storage.same_device(tmp_path, root):
         return str(Path(tmp_path, "seatunnel"))
     return str(Path(root, STAGING))

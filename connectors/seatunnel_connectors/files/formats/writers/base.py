@@ -1,4 +1,4 @@
-"""What every format's writer does: rows of batches into the bytes of one file."""
+"""Defines the writers of file formats: rows of batches to the bytes of one file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_MAX = 2**62  # no limit
-CHUNK_ROWS = 64 * 1024  # rows rendered at once: text of them all stays far below what one string may hold
+CHUNK_ROWS = 64 * 1024  # rows rendered at once: their text stays far below the limit of one string
 
 
 class Counted:
-    """A file that is written from front to back, with the size and checksum of what was written."""
+    """A file written from front to back; counts size and checksum."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -31,7 +31,7 @@ class Counted:
         self.is_dropped = False
 
     def drop(self) -> None:
-        """Whatever is still written (a footer, a dictionary) is of no use to anyone."""
+        """Discard the file: pending output (a footer, a dictionary) is useless."""
         self.is_dropped = True
 
     def write(self, data: Any) -> int:
@@ -59,7 +59,7 @@ class Counted:
         return False
 
     def close(self) -> None:
-        """The file itself is closed by whoever opened it, after it was synced."""
+        """Does nothing: the opener of the file closes it after a sync."""
         self.closed = True
 
 
@@ -87,7 +87,7 @@ class FormatWriter(ABC):
 
 
 class TextWriter(FormatWriter):
-    """A format of encoded text, compressed as a stream if the job file says so."""
+    """Base of formats of encoded text, compressed as a stream if the job file asks for it."""
 
     def begin(self, file: Counted) -> None:
         import codecs
@@ -138,7 +138,7 @@ class TextWriter(FormatWriter):
         self.stream.write(self.encoder.encode(text))
 
     def _unwritable(self, batch: pa.RecordBatch, letter: str) -> BadRows:
-        """The error of rows that hold a character which the encoding lacks."""
+        """The error for rows with a character that the encoding lacks."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -157,14 +157,14 @@ class TextWriter(FormatWriter):
 
     @abstractmethod
     def body(self, batch: pa.RecordBatch) -> bytes:
-        """Text of the rows, each with what ends it."""
+        """Text of the rows, each with its terminator."""
 
     def tail(self) -> str:
         return ""
 
 
 def joined_rows(rows: Any, end: str) -> bytes:
-    """One text of many, each followed by ``end``."""
+    """Join texts, each followed by ``end``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -189,12 +189,12 @@ _WRITERS = {
 
 
 def writer_module(file_format: WriteFormat) -> str:
-    """The module of the class that writes a format."""
+    """Module of the class that writes a format."""
     return f"{_PACKAGE}.{_WRITERS[file_format][0]}"
 
 
 def writer_for(options: FileWriteOptions, columns: tuple[Column, ...]) -> FormatWriter:
-    """A writer of one file in the format that the options name."""
+    """Writer of one file in the format of the options."""
     found = getattr(import_module(writer_module(options.file_format_type)), _WRITERS[options.file_format_type][1])
     return cast(FormatWriter, found(options, columns))
 
@@ -203,7 +203,7 @@ _EXTENSIONS = {WriteFormat.TEXT: "txt", WriteFormat.EXCEL: "xlsx", WriteFormat.B
 
 
 def name_ending(options: FileWriteOptions) -> str:
-    """What follows the file name: codec and extension, in the order that other tools go by."""
+    """Suffix of the file name: codec and extension, in the order that other tools expect."""
     extension = _EXTENSIONS.get(options.file_format_type, options.file_format_type.value)
     given = options.filename_extension
     if options.compress_codec is CompressCodec.NONE:

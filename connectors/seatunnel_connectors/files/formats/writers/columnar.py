@@ -1,4 +1,4 @@
-"""Writers of parquet and orc."""
+"""Writes the formats parquet and orc."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ParquetWriter(FormatWriter):
 
 
 class OrcWriter(FormatWriter):
-    """ORC. It has no time of day and no type without values: both are written as text."""
+    """Writes ORC, which has no time of day and no type without values: both become text."""
 
     def begin(self, file: Counted) -> None:
         import pyarrow as pa
@@ -91,7 +91,7 @@ class OrcWriter(FormatWriter):
 
     def end(self) -> None:
         if self.is_empty:
-            self.writer.write(self.schema.empty_table())  # without it the file has no schema
+            self.writer.write(self.schema.empty_table())  # otherwise the file has no schema
         self.writer.close()
 
 
@@ -120,7 +120,7 @@ def _orc_array(array: Any, dtype: DataType) -> Any:
     if dtype.kind is Kind.TIME:
         return iso_text(array)
     if dtype.kind is Kind.ROW:
-        # Fields of a row that is null have to be null themselves: Arrow's writer puts down what they hold.
+        # Fields of a null row must be null as well: Arrow's writer stores the values below it.
         children = [_orc_array(child, inner) for child, (_, inner) in zip(array.flatten(), dtype.fields, strict=True)]
         return pa.StructArray.from_arrays(children, fields=list(stored), mask=null_mask(array))
     if dtype.element:
@@ -135,7 +135,8 @@ def _orc_array(array: Any, dtype: DataType) -> Any:
 
 
 def _refuse_far_years(batch: pa.RecordBatch, columns: tuple[Column, ...], form: str) -> None:
-    """ORC and INT96 count nanoseconds: readers find other years, or none."""
+    """Refuse years that ORC and INT96 cannot express: they count nanoseconds, and readers would find other years or
+    none."""
     for array, column in zip(batch.columns, columns, strict=True):
         if far := beyond_nanoseconds(array):
             raise BadRows(

@@ -1,4 +1,4 @@
-"""Writers of text (no quotes) and csv (quotes where they are needed)."""
+"""Writes the formats text (no quotes) and csv (quotes where needed)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ UNQUOTED = "set csv_string_quote_mode = MINIMAL, or an empty quote_char here and
 
 
 class DelimitedWriter(TextWriter):
-    """Fields between delimiters, as they are: a value that holds a delimiter would tear its row, so it is refused."""
+    """Writes fields between delimiters, unquoted: a value that contains a delimiter would split its row, so it is
+    refused."""
 
     @property
     def delimiter(self) -> str:
@@ -37,7 +38,7 @@ class DelimitedWriter(TextWriter):
         return self.delimiter.join(names) + self.options.row_delimiter
 
     def _marks(self) -> list[str]:
-        """Texts that no value may hold as it is; readers end lines with every kind of line break."""
+        """Texts that no unquoted value may contain; readers end lines at every kind of line break."""
         end = self.options.row_delimiter
         return sorted({self.delimiter, end, *("\r\n" if end in ("\n", "\r\n") else "")} - {""})
 
@@ -56,7 +57,7 @@ class DelimitedWriter(TextWriter):
         return column_text(array, self.columns[index], self.rules)
 
     def check(self, text: bytes, fields: list[Any], rows: int) -> None:
-        """Counting delimiters is enough to know that none stands inside a value; one of several characters may also
+        """Refuse text with delimiters inside values. Counting delimiters is enough; one of several characters may also
         begin with the end of a value."""
         end = self.options.row_delimiter
         wanted = {self.delimiter: rows * (len(self.columns) - 1), end: rows}
@@ -104,7 +105,7 @@ class CsvWriter(DelimitedWriter):
         return self.columns[index].dtype.kind is Kind.STRING
 
     def _marks(self) -> list[str]:
-        """Characters that a value may only hold between quotes."""
+        """Characters that a value may contain only between quotes."""
         return sorted({*self.delimiter, self.quote, *self.options.row_delimiter, "\n", "\r"} - {""})
 
     def _special(self) -> str:
@@ -123,7 +124,7 @@ class CsvWriter(DelimitedWriter):
             inside = pc.binary_join_element_wise(self.quote, doubled, self.quote, "")
             texts = pc.if_else(special, inside, texts)
         if len(self.columns) == 1:
-            # A line with nothing on it is no record to many readers: an only value that is empty is quoted.
+            # Many readers skip empty lines: an empty value of a single column is quoted.
             texts = texts if self.options.null_format else pc.fill_null(texts, "")
             texts = pc.if_else(pc.equal(texts, ""), self.quote * 2, texts)
         return texts
@@ -141,7 +142,7 @@ class CsvWriter(DelimitedWriter):
             )
 
     def _refuse_misread(self, fields: list[Any]) -> None:
-        """Without quotes: what the same options read as something else."""
+        """Refuse unquoted values that a reader with the same options would misread."""
         import pyarrow.compute as pc
 
         quote = self.options.quote_char

@@ -1,7 +1,7 @@
-"""Writer of excel: one sheet per file, rows streamed to disk as they come.
+"""Writes the format excel: one sheet per file, rows streamed to disk as they come.
 
-Cells hold numbers whose digits a workbook keeps, truth values and text. Anything else (dates too, as in SeaTunnel) is
-text, and is read back by the same rules.
+Cells hold numbers whose digits a workbook keeps, booleans and text. Anything else (dates too, as in SeaTunnel) is text,
+and is read back by the same rules.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from seatunnel_py.formats.value_text import text_values
 if TYPE_CHECKING:
     import pyarrow as pa
 
-EXACT_MAX = 2**53  # beyond it a spreadsheet's numbers lose digits
-TEXT_MAX = 32_767  # what a cell holds at most
+EXACT_MAX = 2**53  # a spreadsheet's numbers lose digits beyond it
+TEXT_MAX = 32_767  # longest text of a cell
 
 _SMALL = {Kind.TINYINT, Kind.SMALLINT, Kind.INT}
 _CONTAINERS = {Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.FLOAT_VECTOR, Kind.FLOAT16_VECTOR, Kind.SPARSE_FLOAT_VECTOR}
@@ -40,7 +40,7 @@ class ExcelWriter(FormatWriter):
     def begin(self, file: Counted) -> None:
         import xlsxwriter
 
-        # The library leaves its unfinished files where they are when it fails.
+        # The library does not delete its unfinished files when it fails.
         self.aside = tempfile.TemporaryDirectory(prefix="seatunnel-excel-")
         settings = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
         self.book = xlsxwriter.Workbook(file, settings | {"tmpdir": self.aside.name})
@@ -54,7 +54,8 @@ class ExcelWriter(FormatWriter):
     def write(self, batch: pa.RecordBatch) -> None:
         columns = [self._cells(array, column.dtype) for array, column in zip(batch.columns, self.columns, strict=True)]
         texts = "".join(cell for cells in columns for cell in cells if isinstance(cell, str))
-        if any(letter in texts for letter in NO_CHARACTERS):  # the library writes _xFFFE_, which no reader turns back
+        # the library writes _xFFFE_, which no reader converts back
+        if any(letter in texts for letter in NO_CHARACTERS):
             raise BadRows("a value holds U+FFFE or U+FFFF, which no workbook keeps", REMEDY)
         put = {bool: self.sheet.write_boolean, int: self.sheet.write_number, float: self.sheet.write_number}
         for cells in zip(*columns, strict=True):
@@ -106,7 +107,7 @@ def _exact(value: int | None) -> int | str | None:
 
 
 def _number(text: str | None) -> float | str | None:
-    """The number, if a cell keeps all of it: the library writes 16 digits, and no sign of a zero."""
+    """The number, if a cell can keep all of it: the library writes 16 digits, and no sign of a zero."""
     if text is None or text in ("NaN", "Infinity", "-Infinity"):
         return text
     number = float(text)

@@ -1,4 +1,4 @@
-"""Writers of json, one object per line, every field written; and of the change logs that have such objects in them."""
+"""Writes the format json, one object per line with every field, and the change logs that contain such objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JsonWriter(TextWriter):
 
         end = self.options.row_delimiter
         documents = self.documents(batch)
-        # JSON escapes line breaks; any other delimiter may stand in a document, whose reader would end it there.
+        # JSON escapes line breaks; any other delimiter may occur in a document, and would end it for a reader.
         if end not in ("\n", "\r\n", "\r") and pc.any(pc.match_substring(documents, end)).as_py():
             raise BadRows(
                 f"the document of a row holds the delimiter {end!r}, which would tear it",
@@ -30,14 +30,14 @@ class JsonWriter(TextWriter):
         return joined_rows(documents, end)
 
     def documents(self, batch: pa.RecordBatch) -> Any:
-        """One text for each row."""
+        """JSON text of each row."""
         names = [column.name for column in self.columns]
         types = [column.dtype for column in self.columns]
         return json_documents(names, types, batch.columns[: len(names)], self.rules)
 
 
 class ChangeWriter(JsonWriter):
-    """JSON documents with what became of their rows, whose kinds are the last column of what is written."""
+    """Writes change logs: JSON documents with row kinds, which are the last written column."""
 
     def documents(self, batch: pa.RecordBatch) -> Any:
         return enveloped(self.options.file_format_type, super().documents(batch), batch.columns[-1])

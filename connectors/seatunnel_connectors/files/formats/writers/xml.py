@@ -1,4 +1,4 @@
-"""Writer of xml: a row is an element, its values are attributes or elements; a null is left out."""
+"""Writes the format xml: a row is an element, its values are attributes or elements; nulls are omitted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[A-Za-z_\u00C0-\uFFFD][A-Za-z0-9_.\u00B7-\uFFFD-]*")
 FORBIDDEN = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
-"""Characters that no XML document may hold, in whatever spelling."""
+"""Characters that no XML document may contain, in any spelling."""
 
 NO_CHARACTERS = ("\ufffe", "\uffff")
 REMEDY = "remove it with a transform, or write another format"
@@ -28,7 +28,7 @@ _CONTAINERS = {Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.FLOAT_VECTOR, Kind.FLOAT16_V
 
 
 def check_names(options: FileWriteOptions, columns: tuple[Column, ...]) -> None:
-    """Raise ValueError for a name that no element or attribute can have."""
+    """Raise ValueError for a name that is not allowed for an element or attribute."""
     for name in (options.xml_root_tag, options.xml_row_tag, *(column.name for column in columns)):
         if not NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be the name of an XML element or attribute")
