@@ -1,5 +1,5 @@
-"""Columns whose text in a file or message says less than the value, by name: `plan` and the receipt show them. And the
-types that a format has no form for."""
+"""Lists columns whose text in a file or message loses information, for `plan` and the receipt. Also checks for types
+that a format cannot hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EMPTY_IS_NULL = "null and an empty text are written alike; null_format tells the
 
 
 def text_conversions(columns: Iterable[Column], rules: TextRules, *, empty_is_null: bool) -> tuple[Conversion, ...]:
-    """Of formats that write text: patterns that drop a part of values, and texts that cannot be told from null."""
+    """Losses in text formats: patterns that drop a part of values, and texts that are indistinguishable from null."""
     found = []
     for column in columns:
         notes = sorted({note for dtype in inner_types(column.dtype) for note in _dropped(dtype, rules)})
@@ -37,7 +37,7 @@ def _dropped(dtype: DataType, rules: TextRules) -> Iterable[str]:
 
 
 def orc_conversions(columns: Iterable[Column]) -> tuple[Conversion, ...]:
-    """ORC has no time of day."""
+    """Times of day become text, since ORC has no such type."""
     return tuple(
         Conversion(column.name, str(column.dtype), "string", "times as ISO 8601 text")
         for column in columns
@@ -46,7 +46,7 @@ def orc_conversions(columns: Iterable[Column]) -> tuple[Conversion, ...]:
 
 
 def number_conversions(columns: Iterable[Column]) -> tuple[Conversion, ...]:
-    """Parquet and ORC have no number without bounds."""
+    """Unbounded numbers become text, since Parquet and ORC have no such type."""
     return tuple(
         Conversion(column.name, column.converted_from or str(column.dtype), "string", "its digits as text")
         for column in columns

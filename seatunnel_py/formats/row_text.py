@@ -1,4 +1,4 @@
-"""Values as the peer writes them for people: what Java's ``String.valueOf`` makes of them."""
+"""Formats values as SeaTunnel shows them to users: the result of Java's ``String.valueOf``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ PLAIN_FROM, PLAIN_BELOW = 1e-3, 1e7  # outside of these Java writes a power of t
 
 
 def text_of(value: Any, dtype: DataType) -> str:
-    """One value of a column as text; ``null`` for none, ``[…]`` for arrays, bytes and nested rows, JSON for maps.
-    Dates, times and moments may come as ``shown_values`` writes them, which knows more of them than Python."""
+    """Text of one value: ``null`` for null, ``[…]`` for arrays, bytes and nested rows, JSON for maps. Dates, times and
+    timestamps may be texts of ``shown_values``, which supports more of them than Python."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -51,12 +51,12 @@ def text_of(value: Any, dtype: DataType) -> str:
 
 
 def row_text(values: list[Any], types: list[DataType]) -> str:
-    """The values of a row, as the peer's console joins them."""
+    """The values of a row, joined as on SeaTunnel's console."""
     return ", ".join(text_of(value, dtype) for value, dtype in zip(values, types, strict=True))
 
 
 def type_text(dtype: DataType) -> str:
-    """A type in the peer's spelling: upper case, field names as they are."""
+    """A type in SeaTunnel's spelling: upper case, field names unchanged."""
     match dtype.kind:
         case Kind.ARRAY:
             assert dtype.element is not None
@@ -81,7 +81,7 @@ def _map(value: Any, dtype: DataType) -> str:
 
 
 def _json(value: Any, dtype: DataType) -> str:
-    """A value inside of a map, in JSON. Its type says what it is: a map's pairs are a list of Python's like others."""
+    """A value inside of a map, in JSON. The type decides: a map's pairs are a Python list like any other."""
     if value is None:
         return "null"
     match dtype.kind:
@@ -117,7 +117,7 @@ def _quoted(text: str) -> str:
 
 
 def _clock(value: time) -> str:
-    """``12:34`` when there are no seconds; a fraction in groups of three digits."""
+    """``12:34`` without seconds; a fraction in groups of three digits."""
     text = f"{value.hour:02}:{value.minute:02}"
     if value.second or value.microsecond:
         text += f":{value.second:02}"
@@ -128,7 +128,7 @@ def _clock(value: time) -> str:
 
 
 def _floating(value: float, *, single: bool) -> str:
-    """Java's spelling of the shortest digits that give the number back."""
+    """Java's spelling of the shortest digits that restore the number."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

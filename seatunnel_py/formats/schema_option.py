@@ -1,7 +1,7 @@
-"""The ``schema { … }`` option, as every connector with declared columns takes it, and the table it means.
+"""Defines the ``schema { … }`` option of connectors with declared columns, and the table that it declares.
 
-A column's type is text (``decimal(10, 2)``) or, for a nested row, an object. Only option models stand here;
-what a connector does without a declared schema is its own affair.
+A column's type is text (``decimal(10, 2)``) or, for a nested row, an object. This module holds only option models; each
+connector decides about tables without a declared schema.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from seatunnel_py.api import (
 )
 
 DEFAULT_PATH = TablePath("default", "default", "default")
-"""Identity of a table that neither ``schema.table`` nor ``plugin_output`` names."""
+"""Identity of a table if neither ``schema.table`` nor ``plugin_output`` gives one."""
 
 NESTING_MAX = 64  # deeper than any real row, and far from the interpreter's own limit
 
 
 def read_type(declared: object, depth: int = 0) -> DataType:
-    """The type that a job file declares: text, an object of nested fields, or a type read before."""
+    """Parse the type that a job file declares: text, an object of nested fields, or a type parsed before."""
     if isinstance(declared, DataType):
         return declared
     if depth > NESTING_MAX:
@@ -53,11 +53,11 @@ def read_type(declared: object, depth: int = 0) -> DataType:
 
 
 TypeOption = Annotated[Any, AfterValidator(read_type)]
-"""A :class:`DataType`, however the job file spells it."""
+"""A :class:`DataType` in any spelling of job files."""
 
 
 def _kind(given: object) -> object:
-    """The peer's pages write ``KEY`` for what its job files call ``INDEX_KEY``."""
+    """Accept ``KEY`` for ``INDEX_KEY``: SeaTunnel's documentation uses one, its job files the other."""
     return ConstraintType.INDEX_KEY if isinstance(given, str) and given.strip().upper() == "KEY" else given
 
 
@@ -73,18 +73,20 @@ class ColumnOptions(Options):
     """One entry of ``columns``."""
 
     name: str = option(min_length=1, doc="name of the column")
-    type: TypeOption = option(doc="type, as text or as an object of nested fields")
+    type: TypeOption = option(doc="type of the column, as text or as an object of nested fields")
     nullable: bool = option(True, doc="whether the column may hold null")
-    column_length: int = option(0, key="columnLength", ge=0, doc="characters or bytes at most; 0: no limit")
-    column_scale: int | None = option(None, key="columnScale", ge=0, doc="digits after the point; elements of a vector")
-    default_value: Any = option(None, key="defaultValue", doc="value where the source gives none")
+    column_length: int = option(0, key="columnLength", ge=0, doc="maximum length in characters or bytes; 0: no limit")
+    column_scale: int | None = option(
+        None, key="columnScale", ge=0, doc="digits after the point; for a vector, its number of elements"
+    )
+    default_value: Any = option(None, key="defaultValue", doc="value to use if the source gives none")
     comment: str = option("", doc="comment of the column")
 
 
 class PrimaryKeyOptions(Options):
     name: str = option(doc="name of the key")
     column_names: tuple[str, ...] = option(
-        key="columnNames", fallback=("columns",), min_length=1, doc="its columns, in order"
+        key="columnNames", fallback=("columns",), min_length=1, doc="columns of the key, in order"
     )
 
 
@@ -92,7 +94,7 @@ _NO_VECTOR_INDEX = "accepted; of a VECTOR_INDEX_KEY, which no sink makes"
 
 
 class ConstraintColumnOptions(Options):
-    column_name: str = option(key="columnName", doc="a column of the constraint")
+    column_name: str = option(key="columnName", doc="column of the constraint")
     sort_type: SortType = option(SortType.ASC, key="sortType", doc="sort order of the column")
     index_name: str | None = option(None, key="indexName", doc=_NO_VECTOR_INDEX)
     index_type: str | None = option(None, key="indexType", doc=_NO_VECTOR_INDEX)
@@ -105,25 +107,25 @@ class ConstraintOptions(Options):
         ConstraintType.INDEX_KEY, key="constraintType", doc="kind of the constraint; KEY is an INDEX_KEY"
     )
     constraint_columns: tuple[ConstraintColumnOptions, ...] = option(
-        key="constraintColumns", min_length=1, doc="its columns, in order"
+        key="constraintColumns", min_length=1, doc="columns of the constraint, in order"
     )
 
 
 class SchemaOptions(Options):
-    """The ``schema`` option: identity, columns and keys of one table. Everything may be absent."""
+    """The ``schema`` option: identity, columns and keys of one table. Every part is optional."""
 
-    table: str | None = option(None, doc="identity: table, database.table or database.schema.table")
-    schema_first: bool = option(False, doc="read `a.b` as schema and table, not as database and table")
+    table: str | None = option(None, doc="name of the table: table, database.table or database.schema.table")
+    schema_first: bool = option(False, doc="read `a.b` as schema and table, instead of database and table")
     comment: str = option("", doc="comment of the table")
     declared_fields: dict[str, TypeOption] | None = option(
         None, key="fields", doc="columns as name = type, all nullable"
     )
     columns: tuple[ColumnOptions, ...] | None = option(None, doc="columns with length, default and comment")
-    primary_key: PrimaryKeyOptions | None = option(None, key="primaryKey", doc="the primary key")
+    primary_key: PrimaryKeyOptions | None = option(None, key="primaryKey", doc="primary key of the table")
     constraint_keys: tuple[ConstraintOptions, ...] = option(
         (), key="constraintKeys", doc="unique keys, indexes and other constraints"
     )
-    partition_keys: tuple[str, ...] = option((), doc="columns that the table is partitioned by")
+    partition_keys: tuple[str, ...] = option((), doc="columns by which the table is partitioned")
 
     rules = (at_most_one("declared_fields", "columns"),)
 
@@ -150,7 +152,7 @@ class SchemaOptions(Options):
 
     @property
     def declared_columns(self) -> tuple[Column, ...]:
-        """The columns of ``fields`` or ``columns``; empty when neither was given."""
+        """The columns of ``fields`` or ``columns``; empty if neither is given."""
         if self.declared_fields is not None:
             return tuple(Column(name, dtype) for name, dtype in self.declared_fields.items())
         return tuple(
@@ -174,7 +176,7 @@ def _not_empty(schema: SchemaOptions) -> SchemaOptions:
 
 
 DeclaredSchema = Annotated[SchemaOptions, AfterValidator(_not_empty)]
-"""A schema that must name columns, for connectors that cannot find them out."""
+"""A schema that must name columns, for connectors that cannot discover them."""
 
 
 def table_path(schema: SchemaOptions | None, plugin_output: str | None = None) -> TablePath:
@@ -185,16 +187,16 @@ def table_path(schema: SchemaOptions | None, plugin_output: str | None = None) -
         return DEFAULT_PATH
     try:
         return TablePath.parse(plugin_output)
-    except ValueError:  # a step's name may hold dots that mean nothing
+    except ValueError:  # a step's name may contain dots that are not separators
         return TablePath("", "", plugin_output)
 
 
 def table_schema(
     schema: SchemaOptions | None, plugin_output: str | None = None, columns: tuple[Column, ...] | None = None
 ) -> TableSchema:
-    """The table that ``schema`` declares; ``columns`` stand in where it names none.
+    """The table that ``schema`` declares; ``columns`` are used if it names none.
 
-    Raises ValueError when there are no columns at all.
+    Raises ValueError if there are no columns at all.
     """
     path = table_path(schema, plugin_output)
     found = (schema.declared_columns if schema else ()) or columns or ()
@@ -224,7 +226,7 @@ def table_schema(
 
 
 def check_columns(used: Iterable[str], known: Iterable[str], where: str) -> None:
-    """Raise ValueError for the first column that is not there, naming the nearest one that is."""
+    """Raise ValueError for the first unknown column, with the nearest known name."""
     names = list(known)
     for name in used:
         if name not in names:
@@ -234,7 +236,7 @@ def check_columns(used: Iterable[str], known: Iterable[str], where: str) -> None
 
 
 def check_unique(paths: Iterable[TablePath]) -> None:
-    """Raise ValueError when two entries of one source describe the same table."""
+    """Raise ValueError if two entries of one source describe the same table."""
     seen: set[TablePath] = set()
     for path in paths:
         if path in seen:

@@ -1,4 +1,4 @@
-"""Fields of a row of text or csv beyond its columns."""
+"""Defines the option for surplus fields in rows of text or csv."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from enum import StrEnum
 
 
 class SurplusFields(StrEnum):
-    """What becomes of them."""
+    """Action for surplus fields."""
 
     REFUSE = "refuse"
     DROP = "drop"
 
     def notes(self, form: str | None) -> tuple[str, ...]:
-        """What `plan` and the receipt say of a table in this format."""
+        """Notes in `plan` and the receipt for a table in this format."""
         drops = self is SurplusFields.DROP and form in ("text", "csv")
         return ("fields beyond the columns of a row are dropped, and not counted (surplus_fields = drop)",) * drops

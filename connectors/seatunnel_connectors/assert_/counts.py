@@ -1,7 +1,7 @@
-"""How many rows of each table earlier commits have brought: kept beside the job, for its driver may die between two.
+"""Stores the row counts of earlier commits per table beside the job, because the driver may die between two commits.
 
-Each commit keeps the sums up to itself under its own number, so one that is repeated comes to the same. The place goes
-with the job's other staged files.
+Each commit stores the sums up to itself under its own number, so a repeated commit gives the same result. The location
+is removed with the job's other staged files.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 from seatunnel_py.api import CommitContext, RetriableError, private_directory, private_output
 
-KEPT = 8  # a driver that takes over repeats the last commits, whose sums are those before them
+KEPT = 8  # a new driver repeats the last commits, and needs the sums before them
 
 
 class Counts:
-    """The sums of one step. Without a staging location a commit stands alone."""
+    """The sums of one step. Without a staging location each commit counts alone."""
 
     def __init__(self, context: CommitContext) -> None:
         from pyarrow import fs

@@ -1,4 +1,4 @@
-"""Assert's factory."""
+"""Declares Assert: its name and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assert: rows are checked where they arrive, their number where everything comes together."""
+"""Checks rows with Assert: values in the workers, counts on the driver."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _failure(table: TableSchema, batch: Batch, at: int, check: FieldCheck) -> Fa
 
 
 class AssertCommitter(Committer):
-    """Decides over all tables together, and all commits: rules about numbers of rows, and which tables there were."""
+    """Checks rules over all tables and all commits: row counts, and which tables had rows."""
 
     def __init__(self, rule_set: RuleSet) -> None:
         self.rule_set = rule_set

@@ -1,4 +1,4 @@
-"""Rules about values, compiled for one table: each takes a whole column and says which rows break it."""
+"""Compiles rules about values for one table: each takes a whole column and returns the rows that break it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ NESTED = frozenset({Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.FLOAT_VECTOR, Kind.FLOA
 
 @dataclass(frozen=True, slots=True)
 class FieldCheck(ABC):
-    """One rule about one column; ``text`` is the rule in words."""
+    """One rule about one column; ``text`` describes it."""
 
     column: Column
     text: str
 
     @abstractmethod
     def broken(self, values: pa.Array) -> pa.BooleanArray | None:
-        """A mask of the rows that break the rule, without nulls; None when no row can."""
+        """Mask of the rows that break the rule, without nulls; None if no row can."""
 
 
 def field_checks(rules: Iterable[FieldRule], table: TableSchema) -> tuple[FieldCheck, ...]:
-    """The rules for the columns of ``table``; ValueError names a field that is not there or a value that cannot be."""
+    """Rules for the columns of ``table``. Raises ValueError that names a missing field or an impossible value."""
     found: list[FieldCheck] = []
     for rule in rules:
         check_columns([rule.field_name], table.names, "rules.field_rules")
@@ -80,7 +80,7 @@ class NullCheck(FieldCheck):
 
 @dataclass(frozen=True, slots=True)
 class BoundCheck(FieldCheck):
-    """Numbers compare as they are; null, and a value that is no number, break the rule."""
+    """Compares numbers; null, and a value that is not a number, break the rule."""
 
     bound: float
     least: bool
@@ -99,7 +99,7 @@ class BoundCheck(FieldCheck):
         return pc.invert(within.fill_null(False))
 
     def _exactly(self, values: pa.Array, compare: Any) -> pa.BooleanArray:
-        """Whole numbers and decimals, not by way of doubles: the bound is moved to the next one of their scale."""
+        """Compare whole numbers and decimals exactly, without doubles: the bound is rounded to their scale."""
         import pyarrow as pa
 
         if not math.isfinite(self.bound):
@@ -120,7 +120,7 @@ class BoundCheck(FieldCheck):
 
 @dataclass(frozen=True, slots=True)
 class LengthCheck(FieldCheck):
-    """Characters of the value as text; null has none."""
+    """Counts the characters of the value's text; null has none."""
 
     bound: float
     least: bool
@@ -140,7 +140,7 @@ class LengthCheck(FieldCheck):
 
 @dataclass(frozen=True, slots=True)
 class EqualCheck(FieldCheck):
-    """Null passes, as with the peer: NOT_NULL is a rule of its own."""
+    """Compares with a value. Null passes, as in SeaTunnel: NOT_NULL is a separate rule."""
 
     wanted: Any
 
@@ -157,7 +157,7 @@ class EqualCheck(FieldCheck):
 
 
 def _comparable(value: Any) -> Any:
-    """Maps (lists of pairs) compare whatever the order of their entries."""
+    """Convert a value so that maps (lists of pairs) compare regardless of order."""
     if isinstance(value, dict):
         return {name: _comparable(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -173,7 +173,7 @@ def _frozen(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TypeCheck(FieldCheck):
-    """The column's type must be the declared one; only values that are there can have a wrong type."""
+    """Compares the column's type with the declared one; only non-null values can have a wrong type."""
 
     wanted: DataType
 
@@ -193,7 +193,8 @@ class TypeCheck(FieldCheck):
 
 
 def same_type(actual: DataType, wanted: DataType) -> bool:
-    """Equal types, where the names of nested fields do not matter and a decimal's digits are left to the values."""
+    """True if the types are equal, regardless of nested field names and of a decimal's digits, which the values
+    show."""
     if actual.kind is Kind.NULL:
         return True
     if actual.kind is not wanted.kind:

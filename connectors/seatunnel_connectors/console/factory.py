@@ -1,4 +1,4 @@
-"""Console's factory and options."""
+"""Declares Console and its options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Console: workers render rows, the driver prints them.
+"""Prints rows on the console: workers render them, the driver prints.
 
 A worker's output does not reach the terminal, so the lines travel in the pieces: bounded in number and size, in the
 order of the rows. The commit prints them, one unit after another.
@@ -122,7 +122,7 @@ class ConsoleCommitter(Committer):
 
 
 def _print(lines: list[str]) -> None:
-    """Into a file or a pipe goes what the rows hold; a terminal would do what they say."""
+    """Print lines: unchanged into a file or a pipe; for a terminal, control characters are made harmless."""
     text = "\n".join(lines) + "\n"
     sys.stdout.write(terminal_text(text) if sys.stdout.isatty() else text)
     sys.stdout.flush()

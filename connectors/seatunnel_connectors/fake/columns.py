@@ -1,7 +1,7 @@
-"""Random columns, whole columns at a time: numpy draws, Arrow takes the buffers.
+"""Generates random columns: numpy draws whole columns, and Arrow takes the buffers.
 
-Values depend on the random stream and on the options only. The one thing that comes from outside, the time at
-which the job started, is passed in, so that a split read again gives the same rows.
+Values depend on the random stream and the options only. The single external input, the start time of the job, is passed
+in, so that a split read again gives the same rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NUMPY = {
 
 
 class ColumnMaker:
-    """Draws columns from one random stream. The order of calls is part of what makes values repeatable."""
+    """Draws columns from one random stream. Values are repeatable only with the same order of calls."""
 
     def __init__(self, random: np.random.Generator, options: FakeGeneration, now: datetime) -> None:
         self.random = random
@@ -42,7 +42,7 @@ class ColumnMaker:
         self.now = now
 
     def make(self, column: Column, rows: int) -> pa.Array:
-        """``rows`` values for the column: its default where it has one, else random ones."""
+        """``rows`` values for the column: its default if it has one, else random ones."""
         kind = column.dtype.kind
         if column.default is not None and not _spreads(column):
             return constant(default_value(column, self.now), column.dtype, rows)
@@ -88,12 +88,12 @@ class ColumnMaker:
         return pa.array(values.astype(dtype))
 
     def _between(self, low: float, high: float, count: int) -> Any:
-        # Weighted, not low + share x (high - low): the whole range of doubles is wider than a double.
+        # Weighted, not low + share x (high - low): the range of all doubles does not fit into a double.
         share = self.random.random(count)
         return low * (1.0 - share) + high * share
 
     def _decimal(self, column: Column, rows: int) -> pa.Array:
-        """Any value of the precision: 16 bytes each, the lower half first."""
+        """Random values over the whole precision: 16 bytes each, the lower half first."""
         limit = 10**column.dtype.precision
         words = np.zeros((rows, 2), dtype=np.uint64)
         if limit <= 2**64:
@@ -112,7 +112,7 @@ class ColumnMaker:
     # ---------------------------------------------------------------- dates and times
 
     def _days(self, rows: int) -> Any:
-        """Days since 1970; a day that its month does not have becomes the month's last."""
+        """Days since 1970; a day that its month lacks becomes the month's last."""
         months = (self._picked(self.options.year_template, self.now.year, self.now.year, rows) - 1970) * 12
         months += self._picked(self.options.month_template, 1, 12, rows) - 1
         first = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
@@ -171,7 +171,8 @@ class ColumnMaker:
         return pa.ListArray.from_arrays(_even_offsets(rows, size), pa.array(elements))
 
     def _bfloat16_vector(self, column: Column, rows: int) -> pa.Array:
-        """A bfloat16 is the upper half of a float32; stored little-endian, as native libraries read it."""
+        """Random bfloat16 vectors. A bfloat16 is the upper half of a float32, stored little-endian as in native
+        libraries."""
         size = dimension(column, self.options)
         halves = (self._elements(rows * size).view(np.uint32) >> 16).astype("<u2")
         offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(2 * size)
@@ -219,7 +220,7 @@ class ColumnMaker:
 
 
 def dimension(column: Column, options: FakeGeneration) -> int:
-    """Elements of a vector (bits of a binary one): the column's scale, where it has one."""
+    """Elements of a vector (bits of a binary one): the column's scale, if it has one."""
     is_binary = column.dtype.kind is Kind.BINARY_VECTOR
     return column.scale or (options.binary_vector_dimension if is_binary else options.vector_dimension)
 
@@ -228,7 +229,7 @@ def dimension(column: Column, options: FakeGeneration) -> int:
 
 
 def _spreads(column: Column) -> bool:
-    """Whether a container's default is meant for what it holds: one text for every element of an array."""
+    """True if a container's default applies to its elements: one text for every element of an array."""
     default = column.default
     match column.dtype.kind:
         case Kind.ARRAY:
@@ -242,14 +243,14 @@ def _spreads(column: Column) -> bool:
 
 
 def default_value(column: Column, now: datetime) -> Any:
-    """The column's default as a value of its type; ValueError names the column."""
-    if column.dtype.kind is Kind.BYTES:  # the one type whose default is the text itself, not base64
+    """The column's default as a value of its type. Raises ValueError that names the column."""
+    if column.dtype.kind is Kind.BYTES:  # the one type whose default is plain text, not base64
         return str(column.default).encode()
     return from_json(resolved(column.default, column.dtype, now), column.dtype, f"schema: default of {column.name!r}")
 
 
 def resolved(value: Any, dtype: DataType, now: datetime) -> Any:
-    """CURRENT_DATE, CURRENT_TIME and CURRENT_TIMESTAMP stand for the time at which the job started."""
+    """Replace CURRENT_DATE, CURRENT_TIME and CURRENT_TIMESTAMP by the job's start time."""
     word = value.strip().upper() if isinstance(value, str) else ""
     match (dtype.kind, word):
         case (Kind.DATE, "CURRENT_DATE"):
@@ -263,7 +264,7 @@ def resolved(value: Any, dtype: DataType, now: datetime) -> Any:
 
 
 def constant(value: Any, dtype: DataType, rows: int) -> pa.Array:
-    """The same value in every row."""
+    """A column with the same value in every row."""
     return pa.array([value], to_arrow(dtype)).take(pa.array(np.zeros(rows, dtype=np.int32)))
 
 
@@ -275,7 +276,7 @@ def _even_offsets(rows: int, size: int) -> pa.Array:
 
 
 def _map_of_distinct(keys: pa.Array, values: pa.Array, rows: int, size: int) -> pa.Array:
-    """Maps of ``size`` entries each, less those whose key the same map has already."""
+    """Maps of ``size`` entries each, without duplicate keys."""
     codes = keys.dictionary_encode().indices.to_numpy(zero_copy_only=False).reshape(rows, size)
     order = np.argsort(codes, axis=1, kind="stable")
     ordered = np.take_along_axis(codes, order, axis=1)

@@ -1,4 +1,4 @@
-"""FakeSource's factory."""
+"""Declares FakeSource: its name, options and guarantees."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FakeSourceFactory(SourceFactory[FakeOptions]):
 
 
 def generation_of(options: FakeGeneration) -> FakeGeneration:
-    """Only how rows are made, without schema and wiring."""
+    """Only the options of row generation, without schema and wiring."""
     return FakeGeneration.model_construct(
         options.model_fields_set & FakeGeneration.model_fields.keys(),
         **{name: getattr(options, name) for name in FakeGeneration.model_fields},

@@ -1,4 +1,4 @@
-"""What FakeSource may be told."""
+"""Options of FakeSource in a job file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ class FakeMode(StrEnum):
 
 
 class FakeRow(Options):
-    """One row as the job file writes it."""
+    """One row given in the job file."""
 
-    kind: Literal["INSERT", "UPDATE_BEFORE", "UPDATE_AFTER", "DELETE"] = option("INSERT", doc="kind of the row")
+    kind: Literal["INSERT", "UPDATE_BEFORE", "UPDATE_AFTER", "DELETE"] = option(
+        "INSERT", doc="kind of the row, such as INSERT"
+    )
     values: list[Any] | dict[str, Any] = option(
         key="fields", doc="values in the order of the columns, or by column name"
     )
@@ -37,23 +39,23 @@ def _mode(kind: str) -> str:
 
 
 class FakeGeneration(Options):
-    """How rows of one table are made."""
+    """Options of row generation for one table."""
 
-    row_num: int = option(5, key="row.num", ge=0, doc="rows per reader: the total is row.num x parallelism")
-    rows: tuple[FakeRow, ...] | None = option(None, doc="these rows, once per split, instead of generated ones")
-    split_num: int = option(1, key="split.num", ge=1, le=100_000, doc="splits per reader")
+    row_num: int = option(5, key="row.num", ge=0, doc="rows per reader; the total is row.num x parallelism")
+    rows: tuple[FakeRow, ...] | None = option(None, doc="rows to emit once per split, instead of generated ones")
+    split_num: int = option(1, key="split.num", ge=1, le=100_000, doc="number of splits per reader")
     split_read_interval: int = option(
         1, key="split.read-interval", ge=0, doc="milliseconds between two splits of a reader (streaming only)"
     )
-    seed: int = option(0, ge=0, le=INT64_MAX, doc="another seed gives other values; the same gives the same")
+    seed: int = option(0, ge=0, le=INT64_MAX, doc="seed of the random values; the same seed gives the same rows")
 
-    map_size: int = option(5, key="map.size", ge=0, le=100_000, doc="entries of a map, before equal keys merge")
-    array_size: int = option(5, key="array.size", ge=0, le=100_000, doc="elements of an array")
+    map_size: int = option(5, key="map.size", ge=0, le=100_000, doc="entries of each map, before equal keys merge")
+    array_size: int = option(5, key="array.size", ge=0, le=100_000, doc="elements of each array")
     bytes_length: int = option(
-        5, key="bytes.length", ge=0, le=2**20, doc="length of bytes; a column's columnLength wins"
+        5, key="bytes.length", ge=0, le=2**20, doc="length of bytes values; a column's columnLength overrides it"
     )
     string_length: int = option(
-        5, key="string.length", ge=0, le=2**20, doc="length of strings; a column's columnLength wins"
+        5, key="string.length", ge=0, le=2**20, doc="length of strings; a column's columnLength overrides it"
     )
 
     string_mode: FakeMode = option(FakeMode.RANGE, key="string.fake.mode", doc=_mode("string"))
@@ -86,17 +88,21 @@ class FakeGeneration(Options):
     double_max: float = option(DOUBLE_MAX, key="double.max", doc="largest double")
 
     year_template: tuple[int, ...] = option(
-        (), key="date.year.template", doc="years of dates; default: the year in which the job starts"
+        (), key="date.year.template", doc="years of dates to choose from; default: the year in which the job starts"
     )
-    month_template: tuple[int, ...] = option((), key="date.month.template", doc="months of dates, 1 to 12")
-    day_template: tuple[int, ...] = option((), key="date.day.template", doc="days of dates; default 1 to 28")
-    hour_template: tuple[int, ...] = option((), key="time.hour.template", doc="hours of times")
-    minute_template: tuple[int, ...] = option((), key="time.minute.template", doc="minutes of times")
-    second_template: tuple[int, ...] = option((), key="time.second.template", doc="seconds of times")
+    month_template: tuple[int, ...] = option(
+        (), key="date.month.template", doc="months of dates to choose from, 1 to 12"
+    )
+    day_template: tuple[int, ...] = option(
+        (), key="date.day.template", doc="days of dates to choose from; default: 1 to 28"
+    )
+    hour_template: tuple[int, ...] = option((), key="time.hour.template", doc="hours of times to choose from")
+    minute_template: tuple[int, ...] = option((), key="time.minute.template", doc="minutes of times to choose from")
+    second_template: tuple[int, ...] = option((), key="time.second.template", doc="seconds of times to choose from")
 
-    vector_dimension: int = option(4, key="vector.dimension", ge=1, le=65536, doc="elements of a vector")
+    vector_dimension: int = option(4, key="vector.dimension", ge=1, le=65536, doc="elements of each vector")
     binary_vector_dimension: int = option(
-        8, key="binary.vector.dimension", ge=8, le=2**19, multiple_of=8, doc="bits of a binary vector"
+        8, key="binary.vector.dimension", ge=8, le=2**19, multiple_of=8, doc="bits of each binary vector"
     )
     vector_min: float = option(
         0.0, key="vector.float.min", ge=-FLOAT_MAX, le=FLOAT_MAX, doc="smallest element of a vector"
@@ -108,9 +114,9 @@ class FakeGeneration(Options):
     auto_increment: bool = option(
         False,
         key="auto.increment.enabled",
-        doc="count in the integer columns of the primary key; without one, in the first int or bigint column",
+        doc="count up in the integer columns of the primary key; default: in the first int or bigint column",
     )
-    auto_increment_start: int = option(1, key="auto.increment.start", doc="the first counted value")
+    auto_increment_start: int = option(1, key="auto.increment.start", doc="first counted value")
 
     rules = tuple(
         required_when(f"{kind}_template", other=f"{kind}_mode", equals=(FakeMode.TEMPLATE,))
@@ -119,23 +125,23 @@ class FakeGeneration(Options):
 
 
 class FakeTable(FakeGeneration):
-    """One entry of ``tables_configs``; what it does not say, the outer options say."""
+    """One entry of ``tables_configs``; the outer options are its defaults."""
 
     declared: DeclaredSchema = option(key="schema", doc="the table's columns, keys and name")
 
-    # A mode may rely on the template that the outer options give.
+    # A mode may need the template of the outer options.
     rules = ()
 
 
 class FakeOptions(FakeGeneration, SourceOptions):
-    """Everything that FakeSource may be told."""
+    """All options of FakeSource."""
 
     declared: DeclaredSchema | None = option(None, key="schema", doc="the table's columns, keys and name")
     tables_configs: tuple[FakeTable, ...] | None = option(
-        None, min_length=1, doc="several tables, each with options of its own; the outer options are defaults"
+        None, min_length=1, doc="several tables, each with its own options; the outer options are defaults"
     )
     table_names: tuple[str, ...] = option(
-        (), key="table-names", doc="several tables of the one schema: a table of row.num rows per name"
+        (), key="table-names", doc="names of several tables with the same schema, each with row.num rows"
     )
 
     rules = (

@@ -1,7 +1,7 @@
-"""FakeSource: splits of rows that are a function of (seed, step, table, split, row) and of nothing else.
+"""Defines FakeSource: its rows are a function of (seed, step, table, split, row) and of nothing else.
 
-A split is made in blocks. The random stream of a block is keyed by all of that, so a reader that goes on in the
-middle of a split makes the block again and drops the rows before its position.
+A split is made in blocks. The random stream of a block is keyed by all of these, so a reader that resumes in the middle
+of a split makes the block again and drops the rows before its position.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from seatunnel_py.formats.schema_option import check_columns
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK_ROWS_MAX = 32_768  # enough that the cost per batch disappears
+BLOCK_ROWS_MAX = 32_768  # enough to make the cost per batch negligible
 BLOCK_BYTES_MAX = 16 * 2**20  # wide rows make smaller blocks
-PAUSE_STEP_MS = 100  # a paused reader says so this often, so that a barrier need not wait for it
+PAUSE_STEP_MS = 100  # a paused reader yields its position this often, so that a barrier need not wait for it
 
 _RANGES = ("tinyint", "smallint", "int", "bigint", "float", "double", "vector")
 _TEMPLATES = ("string", "tinyint", "smallint", "int", "bigint", "float", "double")
@@ -50,7 +50,7 @@ _PARTS = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59), 
 
 @dataclass(frozen=True, slots=True)
 class FakeTableSpec:
-    """One table and how its rows are made."""
+    """One table and its generation options."""
 
     schema: TableSchema
     options: FakeGeneration
@@ -58,7 +58,7 @@ class FakeTableSpec:
 
 
 def fake_table(schema: TableSchema, options: FakeGeneration) -> FakeTableSpec:
-    """Check everything that can be checked before a row is made; ValueError names option and column."""
+    """Check everything that can be checked before the first row. Raises ValueError that names option and column."""
     from seatunnel_connectors.fake.columns import default_value
 
     for name in _RANGES:
@@ -86,7 +86,7 @@ def fake_table(schema: TableSchema, options: FakeGeneration) -> FakeTableSpec:
 
 
 def _counted(schema: TableSchema) -> tuple[str, ...]:
-    """The columns that count up: integers of the primary key, else the first wide integer column."""
+    """Columns that count up: integers of the primary key, else the first wide integer column."""
     integers = {column.name for column in schema.columns if column.dtype.kind in (Kind.INT, Kind.BIGINT)}
     of_key = tuple(name for name in schema.key if name in integers)
     if of_key or schema.key:
@@ -95,7 +95,7 @@ def _counted(schema: TableSchema) -> tuple[str, ...]:
 
 
 def local_now() -> datetime:
-    """The wall clock of this machine's zone, without the zone, as columns without a zone hold it."""
+    """Wall clock of this machine's zone, as columns without a zone hold it."""
     return datetime.now(UTC).astimezone().replace(tzinfo=None)
 
 
@@ -107,7 +107,7 @@ class FakeSource(Source):
     fakes: tuple[FakeTableSpec, ...]
 
     def tables(self) -> Sequence[SourceTable]:
-        # Splits carry the start time into the record: a driver that goes on makes the same rows.
+        # Splits carry the start time into the record: a resumed job makes the same rows.
         hints: dict[str, Plain] = {"now": local_now().isoformat()}
         return [SourceTable(fake.schema, rows=self._total(fake), hints=hints) for fake in self.fakes]
 
@@ -129,7 +129,8 @@ class FakeSource(Source):
         return sum(split.rows or 0 for split in self._splits(fake))
 
     def _splits(self, fake: FakeTableSpec) -> Iterator[Split]:
-        """As many rows per reader as asked for, in at most ``split.num`` equal splits; given rows once per split."""
+        """Yield at most ``split.num`` equal splits per reader, with as many rows as requested; given rows once per
+        split."""
         options = fake.options
         size = -(-options.row_num // options.split_num)
         starts = range(0, options.row_num, size) if size else range(0)
@@ -148,7 +149,7 @@ class FakeSource(Source):
 
 
 class FakeEnumerator(Enumerator):
-    """Everything is known from the start: one answer, then nothing more (a streaming job stays idle)."""
+    """Returns all splits at once, then nothing more (a streaming job stays idle)."""
 
     def __init__(self, splits: Iterable[Split]) -> None:
         self._splits = list(splits)
@@ -247,7 +248,7 @@ def _place(index: int) -> str:
 
 
 def _row_values(row: FakeRow, schema: TableSchema, now: datetime, where: str) -> list[Any]:
-    """The row's values in the order of the columns, converted; ValueError names row and column."""
+    """The row's values in the order of the columns, converted. Raises ValueError that names row and column."""
     from seatunnel_connectors.fake.columns import resolved
 
     given = row.values
@@ -273,14 +274,14 @@ def _checked(value: Any, column: Column, where: str) -> Any:
 
 
 def block_rows(fake: FakeTableSpec) -> int:
-    """How many rows are made at a time. Positions do not depend on it, but values do: it may only ever follow
-    from the table and its options."""
+    """Rows per block. Positions do not depend on it, but values do: it must depend only on the table and its
+    options."""
     width = sum(_width(column, fake.options) for column in fake.schema.columns)
     return max(1, min(BLOCK_ROWS_MAX, BLOCK_BYTES_MAX // max(width, 1)))
 
 
 def _width(column: Column, options: FakeGeneration) -> int:
-    """About how many bytes a value takes."""
+    """Approximate bytes per value."""
     from seatunnel_connectors.fake.columns import dimension
 
     def inner(dtype: DataType | None) -> int:

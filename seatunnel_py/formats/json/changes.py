@@ -1,5 +1,5 @@
-"""Rows as messages of change logs: a JSON document inside of what says whether it came or went. A change is two
-messages, as with the peer: the row as it was went, the row as it is came; or one, where its two rows are paired."""
+"""Wraps rows in messages of change logs: a JSON document in an envelope with its operation. A change is two messages,
+as in SeaTunnel: a delete of the old row and an insert of the new one; or one message if its two rows are paired."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _ENVELOPES = {
     "maxwell_json": _WITH_DATA,
     "ogg_json": _WITH_DATA,
 }
-"""What stands in front of a document and behind it: of one that went, and of one that came."""
+"""Text before and after a document: for a delete, and for an insert."""
 
 _OF_CHANGES = {
     "debezium_json": ('{"before":', ',"after":', ',"op":"u"}'),
     "canal_json": ('{"old":', ',"data":', ',"type":"UPDATE"}'),
     "maxwell_json": ('{"old":', ',"data":', ',"type":"UPDATE"}'),
 }
-"""What stands around the two documents of one change."""
+"""Text around the two documents of one change."""
 
 _PAIRED_BEFORE, _PAIRED_AFTER = 4, 5
-"""Beyond the kinds of rows: the two rows of one change. Where they were parted later, they went and came."""
+"""Extra kinds: the two rows of one change. If they are separated later, they become a delete and an insert."""
 
 _WENT = (int(RowKind.UPDATE_BEFORE), int(RowKind.DELETE), _PAIRED_BEFORE)
 
 
 def enveloped(name: str, documents: Any, kinds: Any) -> Any:
-    """The documents as messages of that format, by their rows' kinds; None: all of them came."""
+    """The documents as messages of that format, by their rows' kinds; None: all are inserts."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -53,8 +53,8 @@ def enveloped(name: str, documents: Any, kinds: Any) -> Any:
 
 
 def paired(kinds: Any, belong: Any = None) -> Any:
-    """The kinds, where a row before an update and the row behind it are one change. ``belong``: which rows may be
-    paired with the next one; None: all."""
+    """Mark a row before an update and the next row after it as one change. ``belong``: rows that may be paired with
+    their next row; None: all."""
     import numpy as np
     import pyarrow as pa
 
@@ -68,7 +68,7 @@ def paired(kinds: Any, belong: Any = None) -> Any:
 
 
 def _followed(numbers: Any, one: int, other: int) -> Any:
-    """Which rows are of the one kind, with one of the other kind behind them: never the last."""
+    """Mask of rows of the kind ``one`` that are followed by one of the kind ``other``; never the last."""
     import numpy as np
 
     return np.append((numbers[:-1] == one) & (numbers[1:] == other), False)[: len(numbers)]

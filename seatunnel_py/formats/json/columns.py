@@ -1,6 +1,6 @@
-"""Parsed JSON values to columns: a column at a time where its values are what its type says, else one by one.
+"""Converts parsed JSON values to columns: whole columns if all values match the type, else value by value.
 
-The second way is SeaTunnel's rules (json_values.py): numbers in quotes, containers in text columns, rows as lists.
+The second way follows SeaTunnel's rules (json_values.py): numbers in quotes, containers in text columns, rows as lists.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from seatunnel_py.formats.value_text.numbers import parse_floats
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DIGITS_MAX = 100  # more than any column holds, so that arithmetic on decimals loses nothing
+DIGITS_MAX = 100  # more than any column holds, so that arithmetic on decimals is exact
 
 ODD_NUMBERS = ("NaN", "Infinity", "-Infinity")
-"""Numbers that JSON has no digits for, as Java's writers quote them."""
+"""Numbers without JSON digits, as Java's writers quote them."""
 
 
 class _OtherwiseError(Exception):
-    """A value is not written as its type says."""
+    """A value is not in the form of its type."""
 
 
 def json_column(cells: list[Any], dtype: DataType, rules: TextRules) -> pa.Array:
-    """One column. Raises MisfitError with the row of the first value that does not fit."""
+    """Convert one column. Raises MisfitError with the row of the first misfit."""
     import pyarrow as pa
 
     try:
@@ -62,7 +62,7 @@ def _one(cell: Any, dtype: DataType, rules: TextRules) -> Any:
 
 
 def _whole(cells: list[Any], dtype: DataType, rules: TextRules) -> pa.Array:
-    """All values at once, if they are all as written by a writer that knew the type."""
+    """Convert all values at once, if all are in the form of the type."""
     import pyarrow as pa
 
     kinds = set(map(type, cells)) - {type(None)}
@@ -81,7 +81,7 @@ def _only(kinds: set[type], *allowed: type) -> None:
 
 
 def _texts(cells: list[Any], kinds: set[type]) -> pa.Array:
-    """Texts and numbers as the document writes them."""
+    """Texts and numbers in the document's spelling."""
     import pyarrow as pa
 
     return pa.array([None if cell is None else str(cell) for cell in cells] if int in kinds else cells, pa.string())
@@ -132,7 +132,7 @@ def _bytes(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules
 
 
 def _offsets(cells: list[Any]) -> tuple[pa.Array, pa.Array | None]:
-    """Where each container ends, one behind another, and which of them are null."""
+    """End offset of each container in sequence, and the mask of nulls."""
     import pyarrow as pa
 
     ends, end = [0], 0

@@ -1,6 +1,6 @@
-"""JSON documents to columns by Arrow's own parser, where they are written as their types say.
+"""Parses JSON documents to columns with Arrow, if values are in the form of their types.
 
-Anything else (numbers in quotes, objects in text columns, maps) makes it fail, and wants json_columns.py.
+Any other document (numbers in quotes, objects in text columns, maps) makes it fail, and needs json_columns.py.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _AS_TEXT = {*TEMPORAL, Kind.BYTES}
 """Types that JSON holds as strings: read as such, converted a column at a time."""
 
 UNEXPECTED = "unexpected field"
-"""Stands in the error of Arrow's parser for a field that its schema does not name."""
+"""Text in Arrow's error for a field that is not in the schema."""
 
 
 def is_direct(columns: Sequence[Column]) -> bool:
-    """Tells whether Arrow's parser may be tried on documents of these columns."""
+    """True if Arrow's parser can be tried for these columns."""
     return all(_is_direct(column.dtype) and column.default is None for column in columns)
 
 
 class DirectJson:
-    """Reads documents of these columns, one behind another, with Arrow's parser. Remembers whether a document had
-    fields that are none of the columns: only then a field can have a column's name in another case."""
+    """Reads concatenated documents with Arrow's parser. Remembers whether a document had other fields than the columns:
+    only then can a field have a column's name in another case."""
 
     def __init__(self, columns: Sequence[Column], rules: TextRules) -> None:
         self.columns = columns
@@ -45,8 +45,8 @@ class DirectJson:
         self.has_surplus = False
 
     def read(self, text: Any) -> list[pa.Array]:
-        """The columns of the documents in ``text``, bytes or a buffer of Arrow. Raises ArrowInvalid,
-        ArrowNotImplementedError or MisfitError where one of them is written otherwise."""
+        """Return the columns of the documents in ``text``, bytes or a buffer of Arrow. Raises ArrowInvalid,
+        ArrowNotImplementedError or MisfitError if a value has another form."""
         import pyarrow as pa
 
         schema = pa.schema([pa.field(column.name, _as_read(column.dtype)) for column in self.columns])
@@ -64,7 +64,7 @@ class DirectJson:
         return arrays
 
     def _without_surplus(self, text: Any, schema: pa.Schema) -> pa.Table | None:
-        """None where a document has a field that is no column."""
+        """Parse without surplus fields; None if a document has a field that is not a column."""
         import pyarrow as pa
 
         try:
@@ -88,7 +88,7 @@ def _parsed(text: Any, schema: pa.Schema, surplus: str) -> pa.Table:
 
 
 def _check_numbers(text: Any, arrays: Sequence[Any], columns: Sequence[Column]) -> None:
-    """Raise MisfitError where Arrow's parser may have taken a number for infinity or 0."""
+    """Raise MisfitError if Arrow's parser may have turned a number into infinity or 0."""
     import pyarrow.compute as pc
 
     pairs = [pair for array, column in zip(arrays, columns, strict=True) for pair in _leaves(array, column.dtype)]
@@ -100,7 +100,7 @@ def _check_numbers(text: Any, arrays: Sequence[Any], columns: Sequence[Column]) 
 
 
 def _check_case(text: Any, arrays: Sequence[Any], columns: Sequence[Column]) -> None:
-    """Raise MisfitError where Arrow's parser may have left out a field whose name differs in case."""
+    """Raise MisfitError if Arrow's parser may have ignored a field whose name differs in case."""
     lacking = {name for array, column in zip(arrays, columns, strict=True) for name in _lacking(array, column)}
     quoted = [json.dumps(name, ensure_ascii=False) for name in sorted(lacking)]
     if not quoted:
@@ -124,7 +124,7 @@ def _zero(kind: Any) -> Any:
 
 
 def _leaves(array: Any, dtype: DataType) -> list[tuple[Any, DataType]]:
-    """The columns of floating numbers and decimals, at any depth."""
+    """Columns of floating-point numbers and decimals, at any depth."""
     if dtype.kind in _FLOATING:
         return [(array, dtype)]
     if dtype.kind is Kind.ROW:
@@ -135,7 +135,7 @@ def _leaves(array: Any, dtype: DataType) -> list[tuple[Any, DataType]]:
 
 
 def _lacking(array: Any, column: Column) -> list[str]:
-    """The names that some document does not have, or has with null."""
+    """Names that are missing or null in a document."""
     return [column.name, *_field_names(column.dtype)] if array.null_count else _null_fields(array, column.dtype)
 
 
@@ -154,7 +154,7 @@ def _field_names(dtype: DataType) -> list[str]:
 
 
 def _finished(array: Any, dtype: DataType, rules: TextRules) -> Any:
-    """The column as its type says, from the strings that JSON holds some types as."""
+    """Convert the strings that JSON uses for some types to the column's type."""
     import pyarrow as pa
 
     if dtype.kind in TEMPORAL:
@@ -185,7 +185,7 @@ def _is_direct(dtype: DataType) -> bool:
 
 
 def _as_read(dtype: DataType) -> Any:
-    """The type to ask Arrow's parser for."""
+    """The type to request from Arrow's parser."""
     import pyarrow as pa
 
     if dtype.kind in _AS_TEXT:

@@ -1,4 +1,4 @@
-"""Columns of values to JSON text, whole columns at a time; and rows of a batch to JSON documents."""
+"""Converts columns of values to JSON text, a column at a time, and rows of a batch to JSON documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ESCAPED = r'["\\\x00-\x1f]'
-"""Characters that a JSON string may not hold as they are."""
+"""Characters that a JSON string must escape."""
 
 ESCAPED_BYTES = bytes(range(32)) + b'"\\'
 
@@ -74,13 +74,13 @@ def _values(array: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
         return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), text)
     text = scalar_text(array, dtype)
     if pa.types.is_floating(array.type) and pc.all(pc.is_finite(array)).as_py() is False:
-        # JSON has no such numbers; in quotes they are read back as numbers.
+        # JSON has no such numbers; quoted ones are read back as numbers.
         return pc.if_else(pc.is_finite(array), text, _in_quotes(text))
     return text
 
 
 def _temporal(array: pa.Array, kind: Kind, rules: TextRules) -> pa.Array:
-    """ISO text, with the digits of a second's fraction that there are, unless the job file gives a pattern."""
+    """ISO text with as few digits of a second's fraction as needed, unless the job file gives a pattern."""
     pattern = rules.pattern(kind)
     return iso_text(array, "T") if pattern is None else format_column(array, pattern)
 
@@ -92,7 +92,7 @@ def _base64(array: pa.Array) -> pa.Array:
 
 
 def _numbers(texts: pa.Array) -> pa.Array:
-    """Numbers that are kept as text stand bare, the words for those that JSON has not in quotes."""
+    """Leave numbers that are kept as text unquoted; quote the words that JSON lacks."""
     import pyarrow.compute as pc
 
     words = pc.match_substring(texts, "N")

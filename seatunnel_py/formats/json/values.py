@@ -1,8 +1,8 @@
-"""Plain (JSON-like) values from a job file or a document, turned into the values of a column type.
+"""Converts plain (JSON-like) values from a job file or a document to the values of a column type.
 
-The rules are SeaTunnel's JSON rules: numbers and booleans also come as text, bytes as base64, a nested row as an
-object or as its values in order, a container that lands in a string keeps its JSON text. Unlike there, a value that
-does not fit exactly is an error that names its place, never a silent false, a wrapped or a rounded number.
+The rules are SeaTunnel's JSON rules: numbers and booleans also come as text, bytes as base64, a nested row as an object
+or as its values in order, a container that lands in a string keeps its JSON text. Unlike in SeaTunnel, a value that
+does not fit exactly is an error that names its place, never a silent false, an overflow or a rounded number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ LIMITS = {
 
 
 def from_json(value: Any, dtype: DataType, where: str) -> Any:
-    """``value`` as Python data that Arrow takes for ``dtype``; ValueError names ``where``, value and type."""
+    """``value`` as Python data that Arrow takes for ``dtype``. Raises ValueError that names ``where``, value and
+    type."""
     if value is None:
         return None
     try:
@@ -45,7 +46,7 @@ def from_json(value: Any, dtype: DataType, where: str) -> Any:
 
 
 class _Misfit(Exception):
-    """The value is not of the type; the one place that knows value and type makes the message."""
+    """The value is not of the type. One caller knows value and type, and makes the message."""
 
 
 def _shown(value: Any) -> str:
@@ -54,7 +55,7 @@ def _shown(value: Any) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Compact JSON, as containers look in a string column: numbers in the document's own digits."""
+    """Compact JSON for containers in a string column, with numbers in the document's own digits."""
     match value:
         case NumberText():
             return value if value.lstrip("-")[:1].isdigit() else f'"{value}"'
@@ -78,11 +79,12 @@ _WORDS_OF_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def _whole(text: str) -> int | NumberText:
-    return NumberText(text) if text == "-0" else int(text)  # which has a sign in columns of floating numbers and texts
+    # keeps its sign in columns of floating-point numbers and texts
+    return NumberText(text) if text == "-0" else int(text)
 
 
 def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a document. Raises ValueError for a key that stands there twice: one of its values would be lost."""
+    """An object of a document. Raises ValueError for a duplicate key: one of its values would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -101,7 +103,8 @@ CASE_REMEDY = "name the column as the document does, or rename it behind the sou
 
 
 def other_case(rows: Sequence[Any], names: Sequence[str]) -> list[tuple[int, str]]:
-    """The rows (by their places) that lack a column and have a field of its name in another case, and what to say."""
+    """Find rows (by their places) that lack a column but have a field of its name in another case; return the hint for
+    each."""
     known = set(names)
     others: set[str] = set()
     for row in rows:
@@ -131,7 +134,7 @@ def _string(value: Any, dtype: DataType, where: str) -> str:
 
 
 def _encodable(text: str) -> str:
-    """The text. A half of a surrogate pair, which JSON can escape, is no character."""
+    """Return the text. Refuse half of a surrogate pair, which JSON can escape but which is not a character."""
     if not text.isascii():
         try:
             text.encode()
@@ -198,7 +201,7 @@ def _number(value: Any) -> Decimal:
 
 
 def _bytes(value: Any, dtype: DataType, where: str) -> bytes:
-    """base64, or a list of numbers: those of bytes, or of Java's bytes, which are signed."""
+    """Parse base64, or a list of numbers: those of bytes, or of Java's signed bytes."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         numbers = [_integer(item, DataType(Kind.INT), where) for item in value]
         beyond = next((number for number in numbers if not -128 <= number <= 255), None)
@@ -218,7 +221,7 @@ def _null(value: Any, dtype: DataType, where: str) -> None:
 
 
 def _moment(value: Any, dtype: DataType, where: str) -> Any:
-    """A date, time or timestamp; whole numbers where Python has no such value."""
+    """A date, time or timestamp; a whole number if Python has no such value."""
     if not isinstance(value, str):
         raise _Misfit
     try:
@@ -266,7 +269,7 @@ def _row(value: Any, dtype: DataType, where: str) -> dict[str, Any]:
 
 
 def _members(values: list[tuple[Any, DataType]], place: Callable[[int], str]) -> list[Any]:
-    """The values converted. Their places are spelled out only once one of them does not fit."""
+    """Convert the values. Their places are spelled out only after a misfit."""
     try:
         return [from_json(value, dtype, "") for value, dtype in values]
     except ValueError:

@@ -1,5 +1,5 @@
-"""One writer and one reader of text for each type, which every text format shares: csv, text, xml, excel, Kafka's
-messages, keys of maps, columns of databases without types of their own."""
+"""Converts values to and from text, with one writer and one reader per type for every text format: csv, text, xml,
+excel, Kafka's messages, keys of maps, columns of databases without types of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks into Arrow arrays that every writer of text needs."""
+"""Helpers on Arrow arrays for the writers of text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def holds_any(texts: Any, marks: bytes) -> bool:
-    """Whether any text of the column holds one of these bytes: one look at the column's memory."""
+    """True if any text of the column contains one of these bytes; scans the column's memory once."""
     import pyarrow as pa
 
     if not len(texts) or not pa.types.is_string(texts.type):
@@ -17,7 +17,7 @@ def holds_any(texts: Any, marks: bytes) -> bool:
 
 
 def holds_letters(texts: Any) -> bool:
-    """Whether any text of the column holds more than digits and the marks below them in ASCII."""
+    """True if any text of the column has characters other than digits and the ASCII marks below them."""
     import numpy as np
 
     raw = np.frombuffer(_bytes_of(texts), np.uint8)
@@ -25,7 +25,7 @@ def holds_letters(texts: Any) -> bool:
 
 
 def _bytes_of(texts: Any) -> Any:
-    """The memory of a column of strings."""
+    """The memory of a string column."""
     import struct
 
     import pyarrow as pa
@@ -39,7 +39,7 @@ def _bytes_of(texts: Any) -> Any:
 
 
 def spans(array: Any) -> tuple[Any, int, int]:
-    """Offsets of a list or map column counted from 0, and the range of inner values that they stand for."""
+    """Offsets of a list or map column counted from 0, and the range of its inner values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -50,12 +50,12 @@ def spans(array: Any) -> tuple[Any, int, int]:
 
 
 def null_mask(array: Any) -> Any:
-    """Which values are null, for the constructors of nested arrays; None: none is."""
+    """Mask of null values, for the constructors of nested arrays; None if there are none."""
     return array.is_null() if array.null_count else None
 
 
 def mended(texts: Any, mask: Any, mend: Any) -> Any:
-    """The texts, where those under the mask are replaced by what ``mend`` makes of each."""
+    """Replace the texts under the mask by ``mend`` of each."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -64,7 +64,7 @@ def mended(texts: Any, mask: Any, mend: Any) -> Any:
 
 
 def leaves(array: Any) -> Iterator[Any]:
-    """The columns of plain values inside of an array."""
+    """Yield the columns of plain values inside of an array."""
     import pyarrow as pa
 
     if pa.types.is_struct(array.type):

@@ -1,4 +1,4 @@
-"""Truth values in text."""
+"""Converts booleans to and from text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 TRUE = ("true", "t", "1", "yes", "y", "on")
 FALSE = ("false", "f", "0", "no", "n", "off")
 WORDS = dict.fromkeys(TRUE, True) | dict.fromkeys(FALSE, False)
-"""The words of both, in small letters; any other text is neither."""
+"""Words for true and false, in small letters; any other text is neither."""
 
 
 def parse_booleans(texts: pa.Array, dtype: DataType) -> pa.Array:
-    """Raises MisfitError for the first text that is none of the words."""
+    """Parse booleans. Raises MisfitError for the first text that is not one of the words."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Decimals as plain digits, never with an exponent; and back, exactly or not at all."""
+"""Converts decimals to plain digits, never with an exponent, and back, exactly or not at all."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PLAIN_SCALE_MAX = 6  # Arrow writes smaller numbers with an exponent
-CAST_LENGTH_MAX = 38  # digits and marks; of longer texts Arrow's cast wraps around
+CAST_LENGTH_MAX = 38  # digits and marks; Arrow's cast of longer texts overflows
 WIDE = Context(prec=500)  # more digits than any column has
 
 
 def decimal_text(array: pa.Array) -> pa.Array:
-    """Plain digits: ``0.0000000001``, all the digits of the column's scale."""
+    """Plain digits: ``0.0000000001``, with all digits of the column's scale."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -36,7 +36,7 @@ def decimal_text(array: pa.Array) -> pa.Array:
 
 
 def _unscaled(array: pa.Array) -> pa.Array:
-    """The same memory, read as whole numbers."""
+    """The same memory, as whole numbers."""
     import pyarrow as pa
 
     whole = pa.decimal256(76, 0) if pa.types.is_decimal256(array.type) else pa.decimal128(38, 0)
@@ -44,8 +44,8 @@ def _unscaled(array: pa.Array) -> pa.Array:
 
 
 def parse_decimals(texts: pa.Array, dtype: DataType) -> pa.Array:
-    """Raises MisfitError for the first text that is no number, or one that the type does not hold exactly. Zeros behind
-    the last digit are no digits."""
+    """Parse decimals. Raises MisfitError for the first text that is not a number, or that the type cannot hold exactly.
+    Trailing zeros of the fraction do not count."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -55,7 +55,7 @@ def parse_decimals(texts: pa.Array, dtype: DataType) -> pa.Array:
         try:
             return pc.cast(texts, arrow)
         except pa.ArrowInvalid:
-            pass  # found value by value, for the message
+            pass  # the loop below finds the value, for the message
     values = []
     for index, text in enumerate(texts.to_pylist()):
         try:
@@ -66,7 +66,7 @@ def parse_decimals(texts: pa.Array, dtype: DataType) -> pa.Array:
 
 
 def exact_decimal(text: str, dtype: DataType) -> Decimal:
-    """The number. Raises ValueError where the type does not hold all of its digits."""
+    """Parse a number. Raises ValueError if the type cannot hold all of its digits."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -84,7 +84,7 @@ def exact_decimal(text: str, dtype: DataType) -> Decimal:
 
 
 def plain_scale(number: Decimal) -> int:
-    """How many digits stand behind the point, without zeros at the end."""
+    """Number of digits after the point, without trailing zeros."""
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     zeros = len(digits) - len("".join(map(str, digits)).rstrip("0"))

@@ -1,7 +1,7 @@
-"""How containers stand in the text of one field, so that null, an empty text and nothing are told apart.
+"""Escapes containers in the text of one field, so that null, an empty text and an empty container stay distinct.
 
-A container's values stand between separators, as SeaTunnel writes them, one separator for each level of nesting. What
-that form cannot say is escaped by one control character, DLE, which texts do not hold:
+A container's values have separators between them, as in SeaTunnel, one separator for each level of nesting. Everything
+that this form cannot express is escaped by one control character, DLE, which texts do not contain:
 
 - DLE and a letter of ``@`` to ``_``: the control character 64 below it, a separator or DLE itself
 - DLE and ``"``: nothing; it makes a text of what follows, so that an empty text is no null
@@ -17,7 +17,7 @@ from typing import Any
 from seatunnel_py.formats.value_text.arrays import holds_any, mended
 
 SEPARATORS = ("\x02", "\x03", "\x04", "\x05", "\x06", "\x07", "\x08")
-"""Between the values of containers, one for each level of nesting below the field delimiter."""
+"""Separators of container values, one for each level of nesting below the field delimiter."""
 
 DLE = "\x10"
 TEXT = DLE + '"'
@@ -38,7 +38,7 @@ def one_null(level: int) -> str:
 
 
 def escape(texts: Any, null_text: str) -> Any:
-    """Texts inside of a container; ``null_text`` stands for null there."""
+    """Escape texts inside of a container; ``null_text`` represents null there."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -52,7 +52,7 @@ def escape(texts: Any, null_text: str) -> Any:
 
 
 def unescape(texts: Any) -> Any:
-    """The reverse."""
+    """Undo ``escape``."""
     import pyarrow.compute as pc
 
     if not holds_any(texts, DLE.encode()):

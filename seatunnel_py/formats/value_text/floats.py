@@ -1,7 +1,7 @@
-"""Columns of floating numbers to text as Java spells them: ``1.0``, ``0.001``, ``1.0E7``.
+"""Converts columns of floating-point numbers to text in Java's spelling: ``1.0``, ``0.001``, ``1.0E7``.
 
-SeaTunnel's files and messages hold that spelling, and so do Spark's casts. It also tells a number with a fraction from
-a whole one, which readers that look at the text for a type (most JSON readers) go by.
+SeaTunnel's files and messages use that spelling, and so do Spark's casts. It also marks a number as fractional, which
+matters to readers that infer types from text (most JSON readers).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ARROW_PLAIN_FROM, ARROW_PLAIN_BELOW = 1e-6, 1e10  # outside of these Arrow write
 
 
 def float_text(array: pa.Array) -> pa.Array:
-    """The shortest digits that give the number back, in Java's spelling; ``NaN``, ``Infinity`` and ``-Infinity``."""
+    """The shortest digits that restore the number, in Java's spelling; ``NaN``, ``Infinity`` and ``-Infinity``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -44,7 +44,7 @@ def _with_fraction(text: pa.Array) -> pa.Array:
 
 
 def _with_power(text: pa.Array, size: pa.Array) -> pa.Array:
-    """Arrow's text of numbers that Java writes with a power of ten, in Java's spelling."""
+    """Convert Arrow's text of numbers that Java writes with a power of ten."""
     import pyarrow.compute as pc
 
     text = pc.replace_substring_regex(text, r"^(-?\d)e", r"\1.0e")
@@ -57,7 +57,7 @@ def _with_power(text: pa.Array, size: pa.Array) -> pa.Array:
 
 
 def _whole_to_power(size: pa.Array) -> Iterator[tuple[str, str]]:
-    """For the numbers that only Arrow writes without a power."""
+    """Replacements for numbers that Arrow writes without a power and Java with one."""
     large, small = (
         _any_within(size, PLAIN_BELOW, ARROW_PLAIN_BELOW),
         _any_within(size, ARROW_PLAIN_FROM / 10, PLAIN_FROM),

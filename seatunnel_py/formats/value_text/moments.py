@@ -1,6 +1,6 @@
-"""One date, time or timestamp as text, to and from whole numbers: days, or ticks of the column's unit.
+"""Converts one date, time or timestamp between text and whole numbers: days, or ticks of the column's unit.
 
-Whole numbers hold every year that Arrow does. Years outside of 0 to 9999 are written as ISO 8601 has them: with a sign,
+Whole numbers hold every year that Arrow does. Years outside of 0 to 9999 are written as in ISO 8601: with a sign,
 ``+10000-01-01``; the year 0 is 1 BC, so that 44 BC is ``-0043``.
 """
 
@@ -25,16 +25,16 @@ _ZONE = re.compile(r"(.*?)\s*(Z|[+-]\d{2}(?::?\d{2})?)", re.ASCII | re.DOTALL)
 
 
 class NotAMomentError(ValueError):
-    """The text is none; the message, if there is one, says why."""
+    """The text is not a date or time; the message, if there is one, gives the reason."""
 
 
 def per_second(dtype: DataType) -> int:
-    """Ticks of a second."""
+    """Ticks per second."""
     return 1_000_000_000 if dtype.unit == NANOSECONDS else 1_000_000
 
 
 def ticks_of(text: str, dtype: DataType) -> int:
-    """What Arrow holds for the text: days of a DATE, else ticks. Raises NotAMomentError."""
+    """Arrow's number for the text: days of a DATE, else ticks. Raises NotAMomentError."""
     match dtype.kind:
         case Kind.DATE:
             return _bounded(days_of_text(text), 31)
@@ -53,7 +53,7 @@ def _bounded(ticks: int, bits: int) -> int:
 
 
 def _without_zone(text: str) -> tuple[str, int]:
-    """The clock, and the seconds that it is ahead of UTC; a text without a zone is UTC."""
+    """Split off the zone: the clock text, and its offset from UTC in seconds. A text without a zone is UTC."""
     match = _ZONE.fullmatch(text)
     if match is None or (":" not in text and "T" not in text and match[2] != "Z"):
         return text, 0
@@ -68,7 +68,7 @@ def _without_zone(text: str) -> tuple[str, int]:
 
 
 def days_of_text(text: str) -> int:
-    """Days since 1970. A time of day behind the date has to be midnight."""
+    """Days since 1970. A time of day after the date must be midnight."""
     day, separator, clock = _parted(text)
     if separator and time_ticks(clock, 1_000_000, alone=False):
         raise NotAMomentError("it has a time of day")
@@ -89,7 +89,7 @@ def days_of(year: int, month: int, day: int) -> int:
 
 
 def time_ticks(text: str, ticks: int, *, alone: bool = True) -> int:
-    """Ticks since midnight. ``alone``: the text is all of a value, so that mere digits are no time."""
+    """Ticks since midnight. ``alone``: the text is the whole value, so bare digits are not a time."""
     match = _TIME.fullmatch(text) or (None if alone else _HOUR.fullmatch(text))
     if match is None:
         raise NotAMomentError
@@ -101,7 +101,7 @@ def time_ticks(text: str, ticks: int, *, alone: bool = True) -> int:
 
 
 def fraction_ticks(digits: str, ticks: int) -> int:
-    """Ticks of the digits of a second's fraction, all of which have to fit."""
+    """Ticks of a second's fraction; all digits must fit."""
     places = len(str(ticks)) - 1
     if digits[places:].strip("0"):
         more = "; declare the column with nine digits, such as timestamp(9)" if places < 9 else ""
@@ -110,7 +110,7 @@ def fraction_ticks(digits: str, ticks: int) -> int:
 
 
 def timestamp_ticks(text: str, ticks: int) -> int:
-    """Ticks since 1970 of a date and a time with ``T`` or a blank between, or of ``20240131123456``."""
+    """Ticks since 1970 of a date and a time with ``T`` or a blank between them, or of ``20240131123456``."""
     compact = _COMPACT.fullmatch(text)
     if compact:
         day, clock = compact[1], ":".join(compact.groups()[1:])
@@ -125,7 +125,7 @@ def _parted(text: str) -> tuple[str, str, str]:
 
 
 def as_python(ticks: int, dtype: DataType) -> Any:
-    """The value as Python has it; whole numbers, which Arrow takes as well, where Python has none."""
+    """The value as a Python object, or as a whole number, which Arrow takes as well, if Python has no such value."""
     try:
         match dtype.kind:
             case Kind.DATE:
@@ -149,5 +149,5 @@ def date_words(days: int) -> str:
 
 
 def year_words(year: int) -> str:
-    """The year in ISO 8601: with a sign where four digits do not hold it."""
+    """The year in ISO 8601: with a sign if four digits cannot hold it."""
     return f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}"

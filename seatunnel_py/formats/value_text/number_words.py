@@ -1,4 +1,4 @@
-"""Numbers without bounds, which are kept as text: plain digits, or one of three words."""
+"""Checks unbounded numbers that are kept as text: plain digits, or one of three words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": 
 
 
 def check_numbers(texts: pa.Array, dtype: DataType) -> pa.Array:
-    """The texts in plain digits. Raises MisfitError for the first that is no number."""
+    """Convert the texts to plain digits. Raises MisfitError for the first that is not a number."""
     import pyarrow.compute as pc
 
     odd = pc.invert(pc.fill_null(pc.match_substring_regex(texts, PLAIN), True))

@@ -1,4 +1,4 @@
-"""Whole and floating numbers in text to columns: the nearest number of the type, never infinity or 0 in its place."""
+"""Parses whole and floating-point numbers from text: the nearest number of the type, never infinity or 0 instead."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _DIGITS = re.compile(r"[+-]?[0-9]+")
 _JAVA_FLOAT = re.compile(r"[0-9.eE+-]+[fFdD]")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _NOT_ZERO = re.compile(r"[+-]?[0.]*[1-9]")
-FLOAT_MAX = 3.4028235677973366e38  # from half a step above the largest single on, a number is infinite
+FLOAT_MAX = 3.4028235677973366e38  # half a step above the largest single: from here on a number is infinite
 
 _SMALL_EXPONENT = re.compile(rb"[0-9.][eE]-[0-9]{2,9}(?![0-9A-Za-z_-])")
-_SMALL_LETTER = 0x20  # the bit that tells small letters from capital ones
-_ZEROS = b"." + b"0" * 44  # smaller than any single; fewer zeros are no underflow
+_SMALL_LETTER = 0x20  # the bit that distinguishes small from capital letters
+_ZEROS = b"." + b"0" * 44  # smaller than any single; fewer zeros are not an underflow
 
 
 def parse_integers(texts: pa.Array, dtype: DataType) -> pa.Array:
-    """Raises MisfitError for the first text that is none, or out of range."""
+    """Parse integers. Raises MisfitError for the first text that is not one, or out of range."""
     import pyarrow as pa
 
     arrow = to_arrow(dtype)
     try:
         return texts.cast(arrow)
     except pa.ArrowInvalid:
-        pass  # a plus sign; or found value by value, for the message
+        pass  # a plus sign; or the loop below finds the value, for the message
     values = []
     for index, text in enumerate(texts.to_pylist()):
         if text is not None and not _DIGITS.fullmatch(text):
@@ -44,7 +44,7 @@ def parse_integers(texts: pa.Array, dtype: DataType) -> pa.Array:
 
 
 def parse_floats(texts: pa.Array, dtype: DataType) -> pa.Array:
-    """Raises MisfitError for the first text that is no number, or whose number the type only has as infinity or 0."""
+    """Parse floats. Raises MisfitError for the first text that is not a number, or that would become infinity or 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -52,7 +52,7 @@ def parse_floats(texts: pa.Array, dtype: DataType) -> pa.Array:
     try:
         found = texts.cast(arrow)
     except pa.ArrowInvalid:
-        pass  # a letter of Java's behind it; or found value by value, for the message
+        pass  # a Java type suffix; or the loop below finds the value, for the message
     else:
         odd = pc.fill_null(pc.or_(pc.is_inf(found), pc.equal(found, pa.scalar(0, arrow))), False)
         if not any(map(is_beyond, texts.filter(odd).unique().to_pylist())):
@@ -67,12 +67,12 @@ def parse_floats(texts: pa.Array, dtype: DataType) -> pa.Array:
 
 
 def is_beyond(text: str) -> bool:
-    """Of a text that a cast made infinite or zero: whether its number is neither."""
+    """True if the text, which a cast turned into infinity or zero, is neither."""
     return not _INFINITE.fullmatch(text) and bool(_NOT_ZERO.match(text))
 
 
 def exact_float(text: str, dtype: DataType) -> float:
-    """The number of a text, with a letter behind it as Java takes it. Raises ValueError."""
+    """Parse a number, with a type suffix as in Java. Raises ValueError."""
     try:
         number = float(text[:-1] if _JAVA_FLOAT.fullmatch(text) else text)
     except ValueError:
@@ -83,8 +83,7 @@ def exact_float(text: str, dtype: DataType) -> float:
 
 
 def bounded(number: float, text: str, dtype: DataType) -> float:
-    """The number. Raises ValueError where the type holds only infinity or 0 in its place; ``text`` is as it is
-    written."""
+    """Return the number. Raises ValueError if it became infinity or 0; ``text`` is its original spelling."""
     if dtype.kind is not Kind.DOUBLE and math.isfinite(number):
         import numpy as np
 
@@ -96,12 +95,12 @@ def bounded(number: float, text: str, dtype: DataType) -> float:
 
 
 def may_underflow(text: bytes) -> bool:
-    """Tells whether a document holds a number so small that a parser may have made 0 of it."""
+    """True if the document may contain a number so small that a parser makes it 0."""
     return _ZEROS in text or (_has_minus_power(text) and _SMALL_EXPONENT.search(text) is not None)
 
 
 def _has_minus_power(text: bytes) -> bool:
-    """Tells whether ``e-`` or ``E-`` stands in the text. A search for two bytes costs ten times as much."""
+    """True if the text contains ``e-`` or ``E-``. A search for two bytes costs ten times as much."""
     import numpy as np
 
     codes = np.frombuffer(text, np.uint8)

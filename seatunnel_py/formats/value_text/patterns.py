@@ -1,4 +1,4 @@
-"""Java's patterns of dates and times, compiled once.
+"""Compiles Java's patterns of dates and times, once each.
 
 A pattern of fixed-width numbers (``yyyy.MM.dd HH:mm:ss``) can be turned into ISO text, which Arrow reads at its speed.
 """
@@ -25,7 +25,7 @@ NAMED_PATTERNS = {
     "HH_MM_SS": "HH:mm:ss",
     "HH_MM_SS_SSS": "HH:mm:ss.SSS",
 }
-"""SeaTunnel's names of patterns, which job files may write instead of the pattern itself."""
+"""SeaTunnel's names of patterns; job files may use them instead of a pattern."""
 
 DEFAULT_PATTERNS = {Kind.DATE: "yyyy-MM-dd", Kind.TIME: "HH:mm:ss", Kind.TIMESTAMP: "yyyy-MM-dd HH:mm:ss"}
 
@@ -44,7 +44,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled Java date pattern. ``iso`` rebuilds ISO text from the groups of ``regex``; empty: it cannot."""
+    """A compiled Java date pattern. ``iso`` rebuilds ISO text from the groups of ``regex``; empty: impossible."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -58,7 +58,7 @@ class Pattern:
 
 @lru_cache(maxsize=256)
 def compile_pattern(text: str) -> Pattern:
-    """Read a Java pattern (or SeaTunnel's name of one). Raises ValueError for letters that are not supported."""
+    """Compile a Java pattern, or SeaTunnel's name of one. Raises ValueError for unsupported letters."""
     text = NAMED_PATTERNS.get(text.strip().upper(), text)
     tokens = tuple(_tokens(text))
     parts = [token.part for token in tokens if token.part]
@@ -109,7 +109,7 @@ def _group(token: Token) -> str:
 
 
 def _iso_template(tokens: tuple[Token, ...]) -> str:
-    """ISO text with back-references, where every field has a fixed width that ISO wants."""
+    """ISO text with back-references, if every field has the fixed width of ISO."""
     fields = [token for token in tokens if token.part]
     index = {token.part: f"\\{number}" for number, token in enumerate(fields, 1)}
     for token in fields:
@@ -133,7 +133,7 @@ _NEEDED = {
 
 
 def lost_by(pattern: str, dtype: DataType) -> str:
-    """The part of values that a pattern does not write; nothing: it writes all."""
+    """The part of values that a pattern omits; empty: it writes everything."""
     compiled = compile_pattern(pattern)
     parts = set(compiled.parts)
     if "hour12" in parts and "half" in parts:
@@ -149,7 +149,7 @@ def lost_by(pattern: str, dtype: DataType) -> str:
 
 
 def format_one(value: datetime | date | time, pattern: Pattern, nanos: int = 0) -> str:
-    """One date, time or timestamp as text; ``nanos`` are those beyond its microseconds."""
+    """Format one date, time or timestamp; ``nanos`` are the nanoseconds beyond its microseconds."""
     found = {part: getattr(value, part, 0) for part in ("year", "month", "day", "hour", "minute", "second")}
     found["hour12"] = found["hour"] % 12 or 12
     texts = []

@@ -1,7 +1,7 @@
-"""Columns of text to columns of values, by the rules of the text formats.
+"""Converts columns of text to columns of values, by the rules of the text formats.
 
-Whole columns are cast at Arrow's speed. Where a cast refuses, the column is gone through value by value, with the
-same rules, so that the value to blame (or a spelling that only Java's parsers take) is found.
+Whole columns are cast at Arrow's speed. If a cast fails, the column is converted value by value, by the same rules:
+this finds the misfit, or a spelling that only Java's parsers accept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEVELS = len(SEPARATORS) - 1
 
 
 def depth(dtype: DataType) -> int:
-    """How many levels of separators the type needs."""
+    """Number of separator levels that the type needs."""
     if dtype.kind not in _CONTAINERS:
         return 0
     own = 2 if dtype.key or dtype.kind is Kind.SPARSE_FLOAT_VECTOR else 1
@@ -37,7 +37,7 @@ def depth(dtype: DataType) -> int:
 
 
 def text_column(texts: pa.StringArray, dtype: DataType, rules: TextRules, level: int = 0) -> pa.Array:
-    """A column of ``dtype`` from text. Raises MisfitError with the index of the first value that does not fit."""
+    """Convert text to a column of ``dtype``. Raises MisfitError with the index of the first misfit."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -65,7 +65,7 @@ def text_column(texts: pa.StringArray, dtype: DataType, rules: TextRules, level:
 
 
 def _nulls(texts: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
-    """Null where the text says so: the null format, or nothing at all. Only strings can tell the two apart."""
+    """Null for texts that mean null: the null format, or an empty text. Only strings distinguish the two."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -77,7 +77,7 @@ def _nulls(texts: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
 
 
 def _without_blanks(texts: pa.Array) -> pa.Array:
-    """Blanks around a value that is no string mean nothing; a value of blanks only is null."""
+    """Strip blanks around values other than strings; a value of blanks only is null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -91,7 +91,7 @@ def _without_blanks(texts: pa.Array) -> pa.Array:
 
 
 def _split(texts: pa.Array, rules: TextRules, level: int) -> pa.ListArray:
-    """The texts cut at the level's separator; those that are marks say what a container without text is."""
+    """Split the texts at the level's separator; marks stand for containers whose text would be empty or null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -110,7 +110,7 @@ def _split(texts: pa.Array, rules: TextRules, level: int) -> pa.ListArray:
 
 
 def _inner(lists: pa.ListArray, flat: pa.Array, dtype: DataType, rules: TextRules, level: int) -> pa.Array:
-    """The parts converted; a part that does not fit is reported by the row that holds it."""
+    """Convert the parts; a misfit is reported with the row that contains it."""
     import pyarrow.compute as pc
 
     try:
@@ -156,7 +156,7 @@ def _no_texts() -> pa.Array:
 
 
 def _refuse_twice(lists: pa.ListArray, keys: pa.Array, texts: pa.Array) -> None:
-    """Raise for a map that has a key twice."""
+    """Raise for a map with a duplicate key."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -173,7 +173,7 @@ def _refuse_twice(lists: pa.ListArray, keys: pa.Array, texts: pa.Array) -> None:
 
 
 def _row(texts: pa.Array, dtype: DataType, rules: TextRules, level: int) -> pa.Array:
-    """A row with fewer values than fields ends in nulls, as on the top level."""
+    """Convert a nested row; missing values at its end are nulls, as on the top level."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The rules that a job file gives for text, and the error for a value that breaks them."""
+"""Defines a job file's rules for text, and the error for a value that breaks them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class MisfitError(ValueError):
 
 
 class NumberText(str):
-    """A number of a JSON document with a fraction or an exponent, as the document writes it. ``json.loads`` takes the
-    class for ``parse_float``."""
+    """A JSON number with a fraction or an exponent, in its original digits. Passed to ``json.loads`` as
+    ``parse_float``."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TextRules:
-    """How text means values. Patterns are Java's; None: the usual spellings. ``null_format`` None: blank is null.
-    ``drop_surplus``: fields beyond those of a row are left out, as SeaTunnel does; else they are an error."""
+    """Rules for reading values from text. Patterns are Java's; None: the usual spellings. ``null_format`` None: blank
+    is null. ``drop_surplus``: surplus fields of a nested row are dropped, as in SeaTunnel; else they are an error."""
 
     null_format: str | None = None
     date: str | None = None
@@ -39,13 +39,13 @@ class TextRules:
 
 
 def not_a(value: object, dtype: DataType, more: str = "") -> str:
-    """The message for a value that does not fit; very long ones are cut."""
+    """Message for a misfit; very long values are cut."""
     text = repr(value)
     return f"{text if len(text) <= 120 else text[:119] + '…'} is not a {dtype}{more}"
 
 
 def inner_types(dtype: DataType) -> Iterator[DataType]:
-    """The type, and all inside of it."""
+    """Yield the type, and all types inside of it."""
     yield dtype
     for inner in (dtype.key, dtype.element, *(field for _, field in dtype.fields)):
         if inner is not None:

@@ -1,7 +1,7 @@
-"""Columns of text to dates, times and timestamps.
+"""Converts columns of text to dates, times and timestamps.
 
-Without a pattern ISO text is tried first, a whole column at Arrow's speed; then each value by itself, by the same
-rules, for the other spellings that files have and for the message.
+Without a pattern ISO text is tried first, a whole column at Arrow's speed; then each value alone, by the same rules,
+for the other spellings in files and for the message.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from seatunnel_py.formats.value_text.rules import MisfitError, not_a
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SHORTEST_TIME = 5  # `12:34`: Arrow takes an hour alone, which is no time
+_SHORTEST_TIME = 5  # `12:34`: Arrow accepts an hour alone, which is not a time
 _ZONED = "(Z|[+-][0-9:]{4,6})$"
 
 
 def parse_column(texts: pa.StringArray, dtype: DataType, pattern: str | None) -> pa.Array:
-    """Nulls stay. Raises MisfitError for the first value that does not fit."""
+    """Parse a column; nulls stay. Raises MisfitError for the first misfit."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -41,7 +41,7 @@ def parse_column(texts: pa.StringArray, dtype: DataType, pattern: str | None) ->
             try:
                 return _cast_iso(iso, dtype) if dtype.kind is not Kind.TIME else _time_of_day(iso, dtype)
             except pa.ArrowInvalid:
-                pass  # a day that no month has: found value by value, for the message
+                pass  # a day that no month has: the loop below finds it, for the message
     return _each(texts, dtype, lambda text: _by_pattern(text, compiled, dtype), f" of the form {pattern!r}")
 
 
@@ -69,7 +69,7 @@ def _cast_iso(texts: pa.Array, dtype: DataType) -> pa.Array:
 
 
 def _time_of_day(texts: pa.Array, dtype: DataType) -> pa.Array:
-    """Of timestamps that are all of 1 January 1970."""
+    """Times of timestamps that are all of 1 January 1970."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -100,7 +100,7 @@ def _each(texts: pa.Array, dtype: DataType, parse: Callable[[str], int], like: s
 
 
 def _by_pattern(text: str, pattern: Pattern, dtype: DataType) -> int:
-    """The value as a whole number, of a text that has the pattern's form."""
+    """Parse a text by the pattern, as a whole number."""
     match = re.fullmatch(pattern.regex, text, re.ASCII)
     if match is None:
         raise moments.NotAMomentError

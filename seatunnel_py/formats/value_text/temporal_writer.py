@@ -1,7 +1,7 @@
-"""Columns of dates, times and timestamps to text.
+"""Converts columns of dates, times and timestamps to text.
 
-One form in every format: ISO 8601 with the digits of a second's fraction that there are, years of more than four digits
-or before the year 0 with a sign, and ``Z`` behind an instant. A pattern of the job file takes its place.
+Every format uses ISO 8601: as many digits of a second's fraction as needed, a sign for years with more than four digits
+or before the year 0, and ``Z`` after an instant. A pattern in the job file overrides it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def iso_text(values: pa.Array, separator: str = " ", *, all_digits: bool = False) -> pa.Array:
-    """ISO text; ``separator`` stands between date and time. ``all_digits``: a fraction of six or nine digits always, so
-    that texts compare as their values do."""
+    """ISO text; ``separator`` is between date and time. ``all_digits``: a fraction always has six or nine digits, so
+    that texts sort as their values do."""
     import pyarrow as pa
 
     if pa.types.is_date(values.type):
@@ -61,7 +61,7 @@ def _time_text(values: pa.Array, all_digits: bool = False) -> pa.Array:
 
 
 def _shown(values: pa.Array, seconds: pa.DataType, all_digits: bool) -> pa.Array:
-    """Arrow's text, with no more digits of a second than there are, or all."""
+    """Arrow's text, with as few digits of a second as needed, or all of them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -95,7 +95,7 @@ def _timestamp_text(values: pa.Array, separator: str, all_digits: bool) -> pa.Ar
 
 
 def _outside(numbers: pa.Array, low: int, high: int) -> Any:
-    """Which numbers are not within these; None: none is."""
+    """Mask of numbers outside of the bounds; None if there are none."""
     import pyarrow.compute as pc
 
     range_ = pc.min_max(numbers).as_py()
@@ -108,14 +108,14 @@ def _outside(numbers: pa.Array, low: int, high: int) -> Any:
 
 
 def format_column(values: pa.Array, pattern: str) -> pa.Array:
-    """Dates, times or timestamps by a pattern of the job file; an instant by its clock in UTC."""
+    """Format dates, times or timestamps by a pattern of the job file; an instant by its clock in UTC."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     compiled = compile_pattern(pattern)
     if pa.types.is_time(values.type):
         unit = values.type.unit
-        _time_text(values)  # refuses what is not within a day
+        _time_text(values)  # refuses values outside of a day
         values = pc.cast(pc.cast(pc.cast(values, pa.time64("ns" if unit == "ns" else "us")), pa.int64()), _stamp(unit))
     else:
         _refuse_odd_years(values, compiled)
@@ -132,7 +132,7 @@ def _stamp(unit: str) -> pa.DataType:
 
 
 def _one_by_one(values: pa.Array, pattern: Pattern) -> list[str | None]:
-    """Patterns with fields of no fixed width."""
+    """Format with patterns whose fields have variable width."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

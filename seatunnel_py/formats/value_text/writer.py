@@ -1,4 +1,4 @@
-"""Columns of values to columns of text, for the text formats: the reverse of reader.py, by whole columns."""
+"""Converts columns of values to columns of text, for the text formats: the reverse of reader.py."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAPS = (Kind.MAP, Kind.SPARSE_FLOAT_VECTOR)
 
 
 def text_values(array: pa.Array, dtype: DataType, rules: TextRules, level: int = 0) -> pa.Array:
-    """Text of each value; a null stays null at the top and becomes the null format inside a container."""
+    """Text of each value; a null stays null at the top level and becomes the null format inside a container."""
     import pyarrow.compute as pc
 
     kind, null_text = dtype.kind, rules.null_format or ""
@@ -42,7 +42,7 @@ def text_values(array: pa.Array, dtype: DataType, rules: TextRules, level: int =
 
 
 def column_text(array: pa.Array, column: Column, rules: TextRules) -> pa.Array:
-    """``text_values`` of a column, which is named where a value has no text."""
+    """``text_values`` of a column; the error for a value without text names the column."""
     try:
         texts = text_values(array, column.dtype, rules)
         _refuse_null_text(texts, rules)
@@ -52,7 +52,7 @@ def column_text(array: pa.Array, column: Column, rules: TextRules) -> pa.Array:
 
 
 def scalar_text(array: pa.Array, dtype: DataType) -> pa.Array:
-    """Text of numbers, truth values, strings and bytes."""
+    """Text of numbers, booleans, strings and bytes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -94,7 +94,7 @@ def _part(values: pa.Array, dtype: DataType, rules: TextRules, level: int) -> pa
 
 
 def _refuse_null_text(texts: pa.Array, rules: TextRules) -> None:
-    """A value whose text is that of null would be read back as null."""
+    """Refuse a value with the text of null, which would be read back as null."""
     import pyarrow.compute as pc
 
     if rules.null_format and pc.any(pc.equal(texts, rules.null_format)).as_py():
@@ -115,7 +115,7 @@ def _row(array: Any, dtype: DataType, rules: TextRules, level: int) -> pa.Array:
 
 
 def _joined(array: Any, parts: pa.Array, level: int, null_text: str) -> pa.Array:
-    """The parts of each container behind one another; a mark for those whose text would be nothing, or that of null."""
+    """Join the parts of each container; containers whose text would be empty, or that of null, get a mark."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
