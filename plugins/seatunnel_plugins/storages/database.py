@@ -1,8 +1,9 @@
-"""A storage in a database, through SQLAlchemy: ``postgresql://``, ``mysql://``, ``mariadb://``, ``sqlite:///…``
+"""Stores checkpoints in a database, through SQLAlchemy: ``postgresql://``, ``mysql://``, ``mariadb://``,
+``sqlite:///…``
 
-One table for all jobs, ``seatunnel_checkpoint``; its primary key is what makes a name be created once. What is appended
-is further rows of a name. Every call is one transaction. A call that a server does not answer in time has failed: its
-connection is cut.
+All jobs share one table, ``seatunnel_checkpoint``; its primary key ensures that a name is created once. Appending adds
+further rows of a name. Every call is one transaction. If the server does not answer in time, the call fails and its
+connection is closed.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from seatunnel_py.api import RetriableError, Storage, make_private_file, redacte
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
 CONNECT_SECONDS = 10
-ANSWER_SECONDS = 30  # calls are small; ``read_timeout`` in the URL says otherwise
-DATA_BYTES_MAX = 2**32 - 1  # what makes MySQL take its largest type
+ANSWER_SECONDS = 30  # calls are small; ``read_timeout`` in the URL overrides it
+DATA_BYTES_MAX = 2**32 - 1  # makes MySQL use its largest type
 TABLE = sa.Table(
     "seatunnel_checkpoint",
     sa.MetaData(),
@@ -40,13 +41,13 @@ def open_storage(url: str, job_id: str) -> Storage:
     made = made.difference_update_query(["read_timeout"])
     limits = {name: value for name, value in _limits(made, seconds).items() if name not in made.query}
     if made.get_backend_name() == "sqlite" and made.database and made.database != ":memory:":
-        make_private_file(made.database)  # states may hold values of rows
+        make_private_file(made.database)  # states may contain values of rows
     engine = sa.create_engine(made, pool_size=1, pool_pre_ping=True, hide_parameters=True, connect_args=limits)
     return DatabaseStorage(engine, job_id, seconds)
 
 
 def _limits(url: sa.URL, seconds: int) -> Mapping[str, Any]:
-    """How long the client waits for the server, as far as the client knows such limits."""
+    """Timeouts of the client, in seconds, as far as the client supports them."""
     match url.drivername:
         case "postgresql+psycopg":
             return {"connect_timeout": CONNECT_SECONDS, **silence.LIBPQ}
@@ -57,7 +58,7 @@ def _limits(url: sa.URL, seconds: int) -> Mapping[str, Any]:
 
 
 class DatabaseStorage(Storage):
-    """``engine`` connects to the database; the table is made where it is missing."""
+    """Stores the files of jobs as rows. ``engine`` connects to the database; a missing table is created."""
 
     def __init__(self, engine: sa.Engine, job_id: str, seconds: float = ANSWER_SECONDS) -> None:
         self._engine = engine
@@ -83,7 +84,7 @@ class DatabaseStorage(Storage):
             count = sa.select(sa.func.count()).where(self._is(name))
             self._parts[name] = self._try(name, lambda connection: int(connection.execute(count).scalar_one()))
         row = TABLE.insert().values(job=self._job, name=name, part=self._parts[name], data=data)
-        with suppress(_Taken):  # an earlier try has arrived, although nobody heard so
+        with suppress(_Taken):  # an earlier try has succeeded, although its answer was lost
             self._try(name, lambda connection: connection.execute(row))
         self._parts[name] += 1
 
@@ -117,7 +118,7 @@ class DatabaseStorage(Storage):
         return (TABLE.c.job == self._job) & (TABLE.c.name == name)
 
     def _make_table(self) -> None:
-        """Of two who find it missing one is told that it is there."""
+        """Create the table. If two processes find it missing, one gets the error that it exists, which is fine."""
         try:
             self._try(TABLE.name, lambda connection: TABLE.create(connection, checkfirst=True))
         except (RetriableError, _Taken):
@@ -138,7 +139,7 @@ class DatabaseStorage(Storage):
 
 
 class Patience:
-    """Cuts connections whose server has not answered for ``seconds``: psycopg would wait for ever."""
+    """Closes connections whose server has not answered for ``seconds``: psycopg would wait forever."""
 
     def __init__(self, engine: sa.Engine, seconds: float) -> None:
         self._seconds = seconds
@@ -152,7 +153,7 @@ class Patience:
 
     @contextmanager
     def limited(self) -> Iterator[None]:
-        """What is done inside of the block has an end."""
+        """Limit the time of the block."""
         if not self._limits:
             yield
             return
@@ -171,4 +172,4 @@ class Patience:
 
 
 class _Taken(Exception):
-    """A row of that key is there."""
+    """A row with that key exists."""

@@ -1,10 +1,10 @@
-"""A storage in an object store, through fsspec: ``s3://``, ``gs://``, ``abfs://``, ``memory://`` …
+"""Stores checkpoints in an object store, through fsspec: ``s3://``, ``gs://``, ``abfs://``, ``memory://`` …
 
-An object appears whole, or not at all. Nothing can be put behind an object, so what is appended is objects of its own:
-``name``, ``name+00000001``, ``name+00000002``, which are one again for whoever asks.
+An object appears completely, or not at all. Objects cannot be extended, so each append is an object of its own:
+``name``, ``name+00000001``, ``name+00000002``. Reading joins them again.
 
-A call that is not answered in time has failed, whatever the client would go on trying. It may still arrive later: each
-puts the same bytes under the same name again, or creates only what is absent.
+A call that is not answered in time fails, however long the client would retry. It may still arrive later: that is
+harmless, since each call writes the same bytes under the same name, or creates only what is absent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def open_storage(url: str, job_id: str) -> Storage:
 
 
 class ObjectStorage(Storage):
-    """``files`` is an fsspec file system."""
+    """Stores the files of one job as objects. ``files`` is an fsspec file system."""
 
     def __init__(self, files: Any, path: str, shown: str) -> None:
         self._files = files
@@ -77,7 +77,7 @@ class ObjectStorage(Storage):
         self._files.pipe_file(path, data)
 
     def _create(self, path: str, data: bytes) -> bool:
-        """The conditional write of an object store, else the exclusive opening of a file system."""
+        """Create an object by the store's conditional write, else by the file system's exclusive open."""
         try:
             if self._files.async_impl:
                 self._files.pipe_file(path, data, mode="create")
@@ -114,7 +114,7 @@ class ObjectStorage(Storage):
             return _answered(act)
         except Exception as error:
             if not isinstance(error, OSError) and type(error).__module__ == "builtins":
-                raise  # an error of ours; those of a client have classes of their own
+                raise  # one of our errors; a client's errors have classes of their own
             text = redacted_text(f"{type(error).__name__}: {error}")
             raise RetriableError(
                 f"{self.describe(name)} cannot be used: {text}", "look at the address and rights"
@@ -122,7 +122,7 @@ class ObjectStorage(Storage):
 
 
 def _answered(act: Callable[[], T]) -> T:
-    """The answer, on a thread that can be left behind: clients try again for many minutes."""
+    """Return the answer, from a thread that can be abandoned: clients retry for many minutes."""
     answer: Future[T] = Future()
 
     def asked() -> None:

@@ -1,4 +1,4 @@
-"""Java's regular expressions, as job files hold them, on RE2 (Arrow, whole columns) or Python (value by value).
+r"""Runs Java's regular expressions from job files on RE2 (Arrow, whole columns) or Python (value by value).
 
 Every pattern of a job file comes through here, over names (``NamePattern``) and over values (``JavaPattern``): one
 pattern means the same in every option. It is translated to Python's syntax, whose semantics are Java's but for little:
@@ -36,14 +36,14 @@ POSIX = {
     "XDigit": "0-9a-fA-F",
     "Space": " \\t\\n\\x0B\\f\\r",
 }
-"""Java's ASCII classes, written as what stands between brackets."""
+"""Java's ASCII classes, as the content of brackets."""
 
 _HAN = "\\u2E80-\\u2FDF\\u3005\\u3007\\u3021-\\u3029\\u3038-\\u303B\\u3400-\\u4DBF\\u4E00-\\u9FFF\\uF900-\\uFAFF"
 UNICODE = {"IsHan": _HAN, "script=Han": _HAN, "InCJKUnifiedIdeographs": "\\u4E00-\\u9FFF"}
 """The Unicode classes that job files use; others are refused by name."""
 
 _CLASSES = tuple("wWdDsShHvVpP")
-"""What stands behind the backslash of a class of characters."""
+"""Characters after the backslash of a character class."""
 
 _NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|>)|\\[1-9kGZ]|[*+?}]\+")
 _LITERAL = re.compile(r"(?:[^\\.\[\]{}()*+?^$|]|\\[^0-9a-zA-Z])+")
@@ -54,7 +54,7 @@ _REFERENCE = re.compile(r"\\(.)|\$(?:\{([a-zA-Z][a-zA-Z0-9]*)\}|(\d))(\d*)|([\\$
 
 
 class JavaPattern:
-    """A pattern with its two engines. ValueError names ``option`` and what is wrong with the pattern."""
+    """A pattern with its two engines. Raises ValueError that names ``option`` and the fault of the pattern."""
 
     def __init__(self, pattern: str, option: str) -> None:
         self.pattern = pattern
@@ -69,7 +69,7 @@ class JavaPattern:
 
     @property
     def bounded(self) -> re.Pattern[str]:
-        """The pattern for Python, whose time has an end. FatalError where it has none."""
+        """The pattern for Python, if its matching time is bounded. Raises FatalError if it is not."""
         if self._explosive:
             raise FatalError(
                 f"the pattern {self.pattern!r} cannot be used on texts with line breaks: {EXPLOSIVE_PATTERN}"
@@ -77,7 +77,7 @@ class JavaPattern:
         return self.python
 
     def require_bounded(self, option: str) -> re.Pattern[str]:
-        """The same while the job is planned: ValueError."""
+        """The same at planning: raises ValueError."""
         if self._explosive:
             raise ValueError(f"{option}: {self.pattern!r}: {EXPLOSIVE_PATTERN}")
         return self.python
@@ -87,13 +87,13 @@ class JavaPattern:
 
     @property
     def literal(self) -> str | None:
-        """The text that the pattern stands for, where it means nothing but itself."""
+        """The text that the pattern matches, if it matches only that."""
         if not _LITERAL.fullmatch(self.pattern):
             return None
         return re.sub(r"\\(.)", r"\1", self.pattern, flags=re.DOTALL)
 
     def re2(self, values: pa.StringArray) -> str | None:
-        """The pattern for RE2 where, on these values, RE2 finds what Java finds; else None."""
+        """The pattern for RE2 if RE2 finds the same matches as Java on these values; else None."""
         import pyarrow.compute as pc
 
         text = _for_re2(self.python.pattern)
@@ -134,7 +134,7 @@ def name_pattern(pattern: str) -> NamePattern:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    # Java's \d, \w, \s and its matching without regard to case know ASCII only, unless told otherwise.
+    # Java's \d, \w, \s and its case-insensitive matching use ASCII only, unless told otherwise.
     return re.compile(_translated(pattern), re.ASCII)
 
 
@@ -174,7 +174,7 @@ def _with_blanks(pattern: str) -> str | None:
 
 
 def _translated(pattern: str) -> str:
-    """Java's spelling in Python's."""
+    """Translate Java's syntax to Python's."""
     parts: list[str] = []
     at, depth = 0, 0
     while at < len(pattern):
@@ -184,7 +184,7 @@ def _translated(pattern: str) -> str:
             text, at = _escape(pattern, at, within=depth > 0)
             parts.append(text)
             if class_before and pattern.startswith("-", at):
-                parts.append("\\-")  # no range can begin with a class: [\w-.] holds the hyphen itself
+                parts.append("\\-")  # a range cannot begin with a class: [\w-.] contains the hyphen itself
                 at += 1
             continue
         if letter == "[":
@@ -209,7 +209,7 @@ def _translated(pattern: str) -> str:
 
 
 def _escape(pattern: str, at: int, *, within: bool) -> tuple[str, int]:
-    """The escape at ``at`` in Python's spelling, and where the pattern goes on behind it."""
+    """The escape at ``at`` in Python's syntax, and the position after it."""
     letter = pattern[at + 1 : at + 2]
     match letter:
         case "":
@@ -254,7 +254,7 @@ def _property(pattern: str, at: int, *, within: bool) -> tuple[str, int]:
 
 
 def java_replacement(text: str, pattern: re.Pattern[str], option: str) -> list[str | int]:
-    """A Java replacement as its pieces: text, and numbers of groups. ValueError names a group that is not there."""
+    """Parse a Java replacement into pieces: text, and group numbers. Raises ValueError for a missing group."""
     pieces: list[str | int] = []
     at = 0
     for found in _REFERENCE.finditer(text):
@@ -279,7 +279,7 @@ def java_replacement(text: str, pattern: re.Pattern[str], option: str) -> list[s
 
 
 def _group_number(digit: str, more: str, groups: int) -> tuple[int, str]:
-    """As many digits as still name a group; the others are text."""
+    """As many digits as form an existing group's number; the others are text."""
     taken = digit
     while more and int(taken + more[0]) <= groups:
         taken, more = taken + more[0], more[1:]
@@ -287,12 +287,12 @@ def _group_number(digit: str, more: str, groups: int) -> tuple[int, str]:
 
 
 def re2_rewrite(pieces: list[str | int]) -> str | None:
-    """The replacement in RE2's spelling, which knows nine groups."""
+    """The replacement in RE2's syntax, which supports nine groups."""
     if any(isinstance(piece, int) and piece > 9 for piece in pieces):
         return None
     return "".join(f"\\{piece}" if isinstance(piece, int) else piece.replace("\\", "\\\\") for piece in pieces)
 
 
 def filled(pieces: list[str | int], match: re.Match[str]) -> str:
-    """The replacement for one match; a group that took no part gives nothing."""
+    """The replacement for one match; an unmatched group is empty."""
     return "".join((match[piece] or "") if isinstance(piece, int) else piece for piece in pieces)

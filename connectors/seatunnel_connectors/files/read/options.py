@@ -124,7 +124,7 @@ def _regex(text: str) -> str:
 
 
 def _text(value: Any) -> Any:
-    """Parse a delimiter: escapes such as ``\t``, ``\x01`` and ``\u0001`` are allowed in plain text."""
+    r"""Parse a delimiter: escapes such as ``\t``, ``\x01`` and ``\u0001`` are allowed in plain text."""
     if not isinstance(value, str):
         return value
     found = re.fullmatch(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([tnr0]))", value)

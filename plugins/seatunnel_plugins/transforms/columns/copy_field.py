@@ -1,4 +1,4 @@
-"""Copy: columns once more, under other names."""
+"""Copy: duplicates columns under other names."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from seatunnel_py.api import (
 
 
 class CopyOptions(TransformOptions):
-    fields: dict[str, str] | None = option(None, min_length=1, doc="`new = old` for each copy")
-    src_field: str | None = option(None, doc="the field to copy (older form, of one copy)")
-    dest_field: str | None = option(None, doc="the copy's name (older form)")
+    fields: dict[str, str] | None = option(None, min_length=1, doc="copies to make, as `new = old`")
+    src_field: str | None = option(None, doc="field to copy (older form, for one copy)")
+    dest_field: str | None = option(None, doc="name of the copy (older form)")
 
     rules = (exactly_one("fields", "src_field"), together("src_field", "dest_field"))
 

@@ -1,4 +1,4 @@
-"""DefineSinkType: which type of its own a sink gives a column that it creates."""
+"""DefineSinkType: sets the sink's own type for a column that it creates."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from seatunnel_py.api import (
 
 
 class SinkType(Options):
-    column: str = option(doc="a column of the table")
-    type: str = option(min_length=1, doc="the target's own type, such as nvarchar2(10)")
+    column: str = option(doc="column of the table")
+    type: str = option(min_length=1, doc="the target database's own type, such as nvarchar2(10)")
 
 
 class DefineSinkTypeOptions(TransformOptions):
-    columns: tuple[SinkType, ...] = option(min_length=1, doc="columns and the types that the target creates them with")
+    columns: tuple[SinkType, ...] = option(min_length=1, doc="columns, each with the type to create it with")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""FieldEncrypt: columns of text, encrypted or decrypted with AES."""
+"""FieldEncrypt: encrypts or decrypts text columns with AES."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from seatunnel_py.api import (
     option,
 )
 
-BLOCK_BYTES = 16  # of AES, and of the initial vector that stands before the encrypted text
+BLOCK_BYTES = 16  # of AES, and of the initial vector in front of the encrypted text
 KEY_BYTES = (16, 24, 32)
 
 
@@ -37,15 +37,15 @@ class Mode(StrEnum):
 
 
 class FieldEncryptOptions(TransformOptions):
-    fields: tuple[str, ...] = option(min_length=1, doc="columns of text")
-    key: Secret = option(doc="the key in base64, of 16, 24 or 32 bytes; may start with `base64:`")
-    algorithm: Literal["AES_CBC"] = option("AES_CBC", doc="CBC with PKCS#7 padding and a random initial vector")
-    mode: Mode = option(Mode.ENCRYPT, doc="encrypt or decrypt")
-    max_field_length: int = option(2**20, ge=1, doc="longest text that is taken")
+    fields: tuple[str, ...] = option(min_length=1, doc="text columns to encrypt or decrypt")
+    key: Secret = option(doc="key in base64, of 16, 24 or 32 bytes; may start with `base64:`")
+    algorithm: Literal["AES_CBC"] = option("AES_CBC", doc="cipher: CBC with PKCS#7 padding and a random initial vector")
+    mode: Mode = option(Mode.ENCRYPT, doc="whether to encrypt or to decrypt")
+    max_field_length: int = option(2**20, ge=1, doc="longest accepted text, in characters")
 
 
 def key_bytes(key: Secret) -> bytes:
-    """The key itself; ValueError, without the key, for what is none."""
+    """Decode the key. Raises ValueError, without showing the key, if it is invalid."""
     try:
         found = base64.b64decode(key.get_secret_value().strip().removeprefix("base64:"), validate=True)
     except (binascii.Error, ValueError):
@@ -72,7 +72,7 @@ class FieldEncrypt(Transform):
 
         texts: list[str | None] = []
         for text in batch.data.column(name).to_pylist():
-            # As with the peer, blank text stays as it is.
+            # As in SeaTunnel, blank text stays unchanged.
             if text is None or not text.strip():
                 texts.append(text)
                 continue
@@ -131,7 +131,7 @@ class FieldEncryptFactory(TransformFactory[FieldEncryptOptions]):
     extra = "crypto"
 
     def capabilities(self, options: FieldEncryptOptions) -> TransformCapabilities:
-        # A fresh initial vector each time: equal texts must not look equal.
+        # A new initial vector each time: equal texts must not look equal.
         random = options.mode is Mode.ENCRYPT
         return TransformCapabilities(Determinism.INDETERMINATE if random else Determinism.DETERMINATE)
 

@@ -21,13 +21,13 @@ from seatunnel_py.api import (
 
 class FieldMapperOptions(TransformOptions):
     field_mapper: dict[str, str] = option(
-        min_length=1, doc="`old = new` for each field to keep, in the order wanted; all others are dropped"
+        min_length=1, doc="fields to keep, as `old = new`, in output order; all others are dropped"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMapper(Transform):
-    """``sources`` pairs each output field with the input field that it comes from."""
+    """Picks, orders and renames columns. ``sources`` pairs each output field with its input field."""
 
     result: TableSchema
     sources: tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""FieldRename: all columns by rule, single ones by name."""
+"""FieldRename: renames all columns by rules, or single ones by name."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from seatunnel_py.api import (
 
 
 class Specific(Options):
-    field_name: str = option(doc="the field as it is called now")
-    target_name: str = option(min_length=1, doc="its new name; the rules do not apply to it")
+    field_name: str = option(doc="current name of the field")
+    target_name: str = option(min_length=1, doc="new name of the field; the rules do not apply to it")
 
 
 class FieldRenameOptions(NamingOptions):
-    specific: tuple[Specific, ...] = option((), doc="new names of single fields")
+    specific: tuple[Specific, ...] = option((), doc="single fields with their new names")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class FieldRenameFactory(TransformFactory[FieldRenameOptions]):
         return TransformCapabilities(keeps_keys=True)
 
     def create(self, options: FieldRenameOptions, table: TableSchema, context: StepContext) -> FieldRename:
-        # A name that this table lacks is no error: one step may rename the fields of many tables.
+        # A missing name is not an error: one step may rename the fields of many tables.
         given = {one.field_name: one.target_name for one in reversed(options.specific)}
         names = {name: given.get(name) or new_name(name, options) for name in table.names}
         if not all(names.values()):

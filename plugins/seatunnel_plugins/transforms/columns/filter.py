@@ -22,9 +22,9 @@ from seatunnel_py.api import (
 
 class FilterOptions(TransformOptions):
     include_fields: tuple[str, ...] | None = option(
-        None, fallback=("fields",), min_length=1, doc="the fields to keep, in the order wanted"
+        None, fallback=("fields",), min_length=1, doc="fields to keep, in output order"
     )
-    exclude_fields: tuple[str, ...] | None = option(None, min_length=1, doc="the fields to drop")
+    exclude_fields: tuple[str, ...] | None = option(None, min_length=1, doc="fields to drop")
 
     rules = (exactly_one("include_fields", "exclude_fields"),)
 

@@ -1,4 +1,4 @@
-"""JsonPath: values inside JSON, arrays, maps and rows become columns."""
+"""JsonPath: extracts values from JSON, arrays, maps and rows into columns."""
 
 from __future__ import annotations
 
@@ -53,23 +53,25 @@ class ColumnErrors(StrEnum):
 
 
 class PathColumn(Options):
-    src_field: str = option(doc="column of text or bytes that hold JSON, or an array, a map or a row")
+    src_field: str = option(doc="source column: JSON as text or bytes, or an array, a map or a row")
     path: str | list[str] = option(doc="JSON path, or several: a list, or one text with semicolons")
-    dest_field: str | list[str] = option(doc="column for what is found, or one for each path")
+    dest_field: str | list[str] = option(doc="column for the result, or one for each path")
     dest_type: Any = option("string", doc="type of the column, or one for each path")
     column_error_handle_way: ColumnErrors | None = option(
-        None, doc="on an error: FAIL the job, SKIP the value (null) or SKIP_ROW; default: row_error_handle_way"
+        None, doc="action on an error: FAIL the job, SKIP the value (null) or SKIP_ROW; default: row_error_handle_way"
     )
 
 
 class JsonPathOptions(TransformOptions):
-    columns: tuple[PathColumn, ...] = option(min_length=1, doc="what to look for, where, and where to put it")
-    row_error_handle_way: RowErrors = option(RowErrors.FAIL, doc="on an error: FAIL the job or SKIP the row")
+    columns: tuple[PathColumn, ...] = option(
+        min_length=1, doc="extractions: source column, path and output column of each"
+    )
+    row_error_handle_way: RowErrors = option(RowErrors.FAIL, doc="action on an error: FAIL the job or SKIP the row")
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """One path of one source column into one output column."""
+    """One path of a source column and its output column."""
 
     source: Column
     path: JsonPath
@@ -103,7 +105,7 @@ class JsonPathTransform(Transform):
     def _extract(
         self, batch: Batch, source: Column, extractions: list[Extraction], dropped: set[int]
     ) -> Mapping[str, list[Any]]:
-        """Values by output field. Every document is parsed once; what cannot be read counts against each path."""
+        """Values by output field. Each document is parsed once; one that cannot be parsed is an error of each path."""
         found: dict[str, list[Any]] = {one.field: [None] * batch.rows for one in extractions}
         for row, value in enumerate(shown_values(batch.data.column(source.name))):
             if value is None:
@@ -123,7 +125,7 @@ class JsonPathTransform(Transform):
 
 
 def _document(value: Any, dtype: DataType) -> tuple[Any, ValueError | None]:
-    """The value as JSON data, or why it is none."""
+    """The value as JSON data, or the reason why it is not JSON."""
     if dtype.kind not in (Kind.STRING, Kind.BYTES):
         return _plain(value, dtype), None
     try:
@@ -133,7 +135,7 @@ def _document(value: Any, dtype: DataType) -> tuple[Any, ValueError | None]:
 
 
 def _plain(value: Any, dtype: DataType) -> Any:
-    """Arrow's Python data as JSON data, with rows that are numbered as well as named."""
+    """Convert Arrow's Python data to JSON data, with rows that have both names and positions."""
     if value is None:
         return None
     match dtype.kind:
@@ -180,7 +182,7 @@ class JsonPathFactory(TransformFactory[JsonPathOptions]):
 
 
 def _several(given: Any, *, joined: bool) -> list[Any]:
-    """A list, or what was one text before lists were known; ``joined``: with semicolons between."""
+    """A list, or one text as job files wrote before lists were supported; ``joined``: separated by semicolons."""
     if isinstance(given, list | tuple):
         return list(given)
     return given.split(";") if joined and isinstance(given, str) else [given]

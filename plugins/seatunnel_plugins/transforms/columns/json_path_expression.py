@@ -1,11 +1,11 @@
-"""JSON paths: the part of the language that job files use, compiled once, evaluated on parsed values.
+"""Compiles JSON paths, in the subset that job files use, and evaluates them on parsed values.
 
-Own code rather than a library: the usual one builds an object for every node that it passes and is slower by an
-order of magnitude, and its dialect is not the peer's. Understood are ``$``, ``.name``, ``['name']``, ``[0]``,
-``[-1]``, ``[1:3]``, ``[0,2]``, ``['a','b']``, ``.*``, ``[*]``, ``..name``, ``[?(@.x > 1 && @.y)]`` and ``.length()``.
+Own code rather than a library: the usual one builds an object for every node that it passes and is slower by an order
+of magnitude, and its dialect differs from SeaTunnel's. Supported are ``$``, ``.name``, ``['name']``, ``[0]``, ``[-1]``,
+``[1:3]``, ``[0,2]``, ``['a','b']``, ``.*``, ``[*]``, ``..name``, ``[?(@.x > 1 && @.y)]`` and ``.length()``.
 
-A path that can name one place only is *definite*: it gives that value, and it is an error if it is not there.
-Any other path gives the list of what it found.
+A path that can match one place only is *definite*: it returns that value, and a missing value is an error. Any other
+path returns the list of its matches.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Step: TypeAlias = "Callable[[Any], Iterable[Any]]"
 
 
 class NamedRow(dict[str, Any]):
-    """A nested row: the peer numbers its values, here they have names as well."""
+    """A nested row: SeaTunnel accesses its values by number, here also by name."""
 
 
 class PathNotFoundError(ValueError):
-    """A definite path leads nowhere."""
+    """A definite path has no match."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """A compiled path. ``keys`` is the quick way of a definite path, ``steps`` the way of all others."""
+    """A compiled path. ``keys`` is the fast way for definite paths, ``steps`` the way for all others."""
 
     text: str
     keys: tuple[str | int, ...]
@@ -41,7 +41,7 @@ class JsonPath:
     definite: bool
 
     def find(self, value: Any) -> Any:
-        """What the path names in ``value``; PathNotFoundError when a definite path leads nowhere."""
+        """Evaluate the path on ``value``. Raises PathNotFoundError if a definite path has no match."""
         if not self.definite:
             found: Iterable[Any] = [value]
             for step in self.steps:
@@ -91,7 +91,7 @@ _SLICE = re.compile(r"\s*(-?\d*)\s*:\s*(-?\d*)\s*")
 
 @lru_cache(maxsize=1024)
 def compile_path(text: str) -> JsonPath:
-    """Compile; ValueError says what of the path is not understood."""
+    """Compile a path. Raises ValueError that names the unsupported part."""
     compiler = _Compiler(text)
     compiler.run()
     return JsonPath(text, tuple(compiler.keys), tuple(compiler.steps), compiler.definite)
@@ -186,7 +186,7 @@ class _Compiler:
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the bracket at ``at`` is closed; quotes and inner brackets do not count."""
+    """Position of the bracket that closes the one at ``at``; quotes and inner brackets are skipped."""
     depth, quote = 0, ""
     for place in range(at, len(text)):
         letter = text[place]
@@ -222,7 +222,8 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _filter(text: str) -> Step:
-    """``(@.a > 1 && @.b || @.c == 'x')``: members for which it holds; && binds tighter, no inner parentheses."""
+    """Compile a filter, ``(@.a > 1 && @.b || @.c == 'x')``: selects members for which it holds. && binds tighter; inner
+    parentheses are not supported."""
     if not (text.startswith("(") and text.endswith(")")):
         raise ValueError(f"the filter {text!r} is not understood: write ?(@.name == 'value')")
     alternatives = [[_condition(part) for part in either.split("&&")] for either in text[1:-1].split("||")]

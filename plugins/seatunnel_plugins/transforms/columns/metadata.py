@@ -1,4 +1,4 @@
-"""Metadata: what a row carries beside its columns becomes columns."""
+"""Metadata: adds columns from the metadata of rows."""
 
 from __future__ import annotations
 

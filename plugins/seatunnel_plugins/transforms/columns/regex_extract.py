@@ -1,4 +1,4 @@
-"""RegexExtract: the groups of a pattern become columns."""
+"""RegexExtract: extracts the groups of a pattern into columns."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class RegexExtractOptions(TransformOptions):
-    source_field: str = option(doc="the column to look in")
-    regex_pattern: str = option(doc="Java regular expression with a group for each output field")
+    source_field: str = option(doc="text column to search")
+    regex_pattern: str = option(doc="Java regular expression with one group for each output field")
     output_fields: tuple[str, ...] = option(min_length=1, doc="columns for the groups, in order")
     default_values: tuple[str | None, ...] | None = option(
-        None, doc="values where the pattern is not found or the text is null; default: null"
+        None, doc="values to use if the pattern is not found or the text is null; default: null"
     )
 
 
@@ -52,7 +52,7 @@ class RegexExtract(Transform):
         yield put(batch, self.result, dict(zip(self.fields, self._groups(texts), strict=True)))
 
     def _groups(self, texts: pa.StringArray) -> list[pa.StringArray]:
-        # Arrow's own extraction gives "" for a group that took no part, where Java gives null.
+        # Arrow's own extraction returns "" for an unmatched group, where Java returns null.
         import pyarrow as pa
 
         find = self.pattern.python.search

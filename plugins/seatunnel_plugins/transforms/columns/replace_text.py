@@ -1,4 +1,4 @@
-"""Replace: a text or a pattern in a column of text, or in several."""
+"""Replace: replaces a text or a pattern in one or more text columns."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class ReplaceOptions(TransformOptions):
-    replace_field: str | tuple[str, ...] = option(min_length=1, doc="a column of text, or a list of them")
-    pattern: str = option(doc="what to look for: a text, or with is_regex a Java regular expression")
-    replacement: str = option(doc="what stands there instead; with is_regex, $1 is the first group")
-    is_regex: bool = option(False, doc="whether pattern is a regular expression")
-    replace_first: bool = option(False, doc="replace the first match only; matters with is_regex only")
+    replace_field: str | tuple[str, ...] = option(min_length=1, doc="text column, or a list of them")
+    pattern: str = option(doc="text to search for; with is_regex, a Java regular expression")
+    replacement: str = option(doc="replacement; with is_regex, $1 is the first group")
+    is_regex: bool = option(False, doc="read pattern as a regular expression")
+    replace_first: bool = option(False, doc="replace the first match only (with is_regex)")
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ class ReplaceOptions(TransformOptions):
 
 @dataclass(frozen=True, slots=True)
 class ReplaceText(Transform):
-    """Every occurrence of one text by another."""
+    """Replaces every occurrence of one text by another."""
 
     table: TableSchema
     options: ReplaceOptions
@@ -60,14 +60,14 @@ class ReplaceText(Transform):
         pattern, replacement = self.options.pattern, self.options.replacement
         if pattern:
             return pc.replace_substring(values, pattern, replacement)
-        # The empty text stands before, between and behind all characters: Arrow would look for it for ever.
+        # The empty text occurs before, between and after all characters: Arrow would loop forever.
         texts = (None if text is None else text.replace("", replacement) for text in values.to_pylist())
         return pa.array(texts, pa.string())
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacePattern(Transform):
-    """What a regular expression finds, by a text that may refer to its groups."""
+    """Replaces the matches of a regular expression by a text that may refer to its groups."""
 
     table: TableSchema
     fields: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Split: one column of text becomes several."""
+"""Split: splits a text column into several."""
 
 from __future__ import annotations
 
@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 
 
 class SplitOptions(TransformOptions):
-    split_field: str = option(doc="the column to split")
-    separator: str = option(min_length=1, doc="Java regular expression; `\\\\|` is a bar, `|` alone is not")
-    output_fields: tuple[str, ...] = option(min_length=1, doc="columns for the parts; the last takes the whole rest")
+    split_field: str = option(doc="text column to split")
+    separator: str = option(
+        min_length=1,
+        doc="Java regular expression of the separator; write `\\\\|` for a bar, since `|` alone has another meaning",
+    )
+    output_fields: tuple[str, ...] = option(min_length=1, doc="columns for the parts; the last one gets the whole rest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Split(Transform):
         import pyarrow.compute as pc
 
         most = len(self.fields) - 1
-        if most == 0:  # Arrow takes 0 for no limit
+        if most == 0:  # Arrow takes 0 as no limit
             return pa.ListArray.from_arrays(pa.array(range(len(texts) + 1), pa.int32()), texts)
         literal = self.separator.literal
         if literal is not None:
@@ -67,7 +70,7 @@ class Split(Transform):
 
 
 def java_split(pattern: re.Pattern[str], text: str, most: int) -> list[str]:
-    """Parts by at most ``most`` separators; one of no width never makes an empty first part."""
+    """Split at ``most`` separators at most; a separator of no width never makes an empty first part."""
     parts: list[str] = []
     at = 0
     for found in pattern.finditer(text):
@@ -81,7 +84,7 @@ def java_split(pattern: re.Pattern[str], text: str, most: int) -> list[str]:
 
 
 def _part(parts: pa.ListArray, at: int) -> pa.StringArray:
-    """The part number ``at`` of every row, null where there are not so many."""
+    """The part number ``at`` of each row; null if there are fewer."""
     import numpy as np
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Embedding: text columns become vectors, computed by a model."""
+"""Embedding: turns text columns into vectors, computed by a model."""
 
 from __future__ import annotations
 
@@ -45,21 +45,25 @@ ADDRESSES = {
     Provider.QIANFAN: "https://aip.baidubce.com/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings",
 }
 QIANFAN_TOKENS = "https://aip.baidubce.com/oauth/2.0/token"
-QIANFAN_EXPIRED = (110, 111)  # codes of a token that is not, or no longer, valid
+QIANFAN_EXPIRED = (110, 111)  # codes of a token that is invalid or has expired
 VECTORS = compile_path("$.data[*].embedding")
 VECTOR = DataType(Kind.FLOAT_VECTOR)
 
 
 class EmbeddingOptions(ModelOptions):
-    vectorization_fields: dict[str, Any] = option(min_length=1, doc="`vector column = text column`, for each vector")
-    single_vectorized_input_number: int = option(1, ge=1, le=10_000, doc="texts in one request")
+    vectorization_fields: dict[str, Any] = option(
+        min_length=1, doc="vectors to compute, as `vector column = text column`"
+    )
+    single_vectorized_input_number: int = option(1, ge=1, le=10_000, doc="number of texts in one request")
     process_batch_size: int = option(
         100,
         fallback=("inference_batch_size",),
         ge=1,
-        doc="accepted and not used: requests are cut by the number of texts",
+        doc="accepted and not used: requests are divided by the number of texts",
     )
-    dimension: int | None = option(None, ge=1, doc="wanted length of the vectors, where the model leaves a choice")
+    dimension: int | None = option(
+        None, ge=1, doc="length of the vectors, if the model supports a choice; default: the model's own"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class Embedding(Transform):
         return self.result
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
-        """Texts of all fields and rows, nulls left out, go through the model as one list, cut into requests."""
+        """Send the texts of all fields and rows, without nulls, to the model as one list, divided into requests."""
         texts = [text for _, one in self.fields for text in as_text(batch.data.column(one.name), one).to_pylist()]
         there = [text for text in texts if text is not None]
         size = self.options.single_vectorized_input_number
@@ -95,7 +99,7 @@ class Embedding(Transform):
         return self._checked(client.post(address(options, ADDRESSES), body, headers(options)), path, texts)
 
     def _checked(self, answer: Any, path: JsonPath, texts: list[str]) -> list[list[float]]:
-        """As many vectors as texts, in their order; vectors that might belong to other rows are an error."""
+        """Return one vector per text, in their order; vectors that may belong to other rows are an error."""
         answer = _in_order(answer)
         try:
             found = path.find(answer)
@@ -119,7 +123,7 @@ def _is_vector(found: Any) -> bool:
 
 
 def _in_order(answer: Any) -> Any:
-    """OpenAI's interface numbers its vectors, and does not promise their order."""
+    """Sort the vectors by index: OpenAI's interface numbers them, and does not guarantee their order."""
     data = answer.get("data") if isinstance(answer, dict) else None
     if isinstance(data, list) and all(isinstance(item, dict) and isinstance(item.get("index"), int) for item in data):
         return {**answer, "data": sorted(data, key=lambda item: int(item["index"]))}
@@ -140,7 +144,7 @@ _tokens_lock = threading.Lock()
 
 
 def _qianfan(client: ModelClient, options: EmbeddingOptions, texts: list[str]) -> Any:
-    """Qianfan wants a token, which is asked for once per process and again when it has expired."""
+    """Call Qianfan. It needs a token, which is requested once per process and again after it has expired."""
     base = address(options, ADDRESSES).rstrip("/")
     for fresh in (False, True):
         token = _token(client, options, fresh=fresh)
@@ -195,7 +199,7 @@ class EmbeddingFactory(TransformFactory[EmbeddingOptions]):
 
 
 def _source(table: TableSchema, name: str, given: Any) -> Column:
-    """The text column of a vector; the peer's objects for images and films are refused by name."""
+    """The text column of a vector; SeaTunnel's objects for images and videos are refused by name."""
     if isinstance(given, Mapping):
         kinds = {key: str(given[key]).lower() for key in ("modality", "format") if key in given}
         if any(kind != "text" for kind in kinds.values()) or "field" not in given:

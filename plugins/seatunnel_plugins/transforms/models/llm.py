@@ -1,4 +1,4 @@
-"""LLM: a language model is asked about each row, its answer becomes a column."""
+"""LLM: asks a language model about each row, and adds its answer as a column."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ _FENCED = re.compile(r"\s*```\w*\n?(.*?)```\s*", re.DOTALL)
 
 
 class LlmOptions(ModelOptions):
-    prompt: str = option(min_length=1, doc="what the model is to do with a row")
+    prompt: str = option(min_length=1, doc="task of the model for each row")
     output_data_type: Literal["STRING", "INT", "BIGINT", "DOUBLE", "BOOLEAN"] = option(
         "STRING", doc="type of the answers"
     )
     output_column_name: str = option("llm_output", min_length=1, doc="column for the answers")
-    inference_columns: tuple[str, ...] = option((), doc="the columns that the model is shown; default: all")
+    inference_columns: tuple[str, ...] = option((), doc="columns to show to the model; default: all")
     process_batch_size: int = option(
-        1, fallback=("inference_batch_size",), ge=1, le=1000, doc="rows asked about in one request"
+        1, fallback=("inference_batch_size",), ge=1, le=1000, doc="number of rows in one request"
     )
 
 
@@ -80,7 +80,7 @@ class Llm(Transform):
         yield from with_values(batch, self.result, {self.options.output_column_name: values})
 
     def _answers(self, client: ModelClient, rows: list[dict[str, Any]]) -> list[Any]:
-        """A value for each row. A model that loses count is asked about each row alone."""
+        """One value for each row. If the model returns the wrong number of answers, each row is sent alone."""
         found = self._ask(client, rows)
         if len(rows) > 1 and len(found) != len(rows):
             return [value for row in rows for value in self._answers(client, [row])]
@@ -114,7 +114,7 @@ class Llm(Transform):
 
 
 def _prompt(options: LlmOptions) -> str:
-    """The task, and the form that an answer must have to be understood."""
+    """The task, and the required form of an answer."""
     return (
         f"{options.prompt}\n The following rules need to be followed: "
         "\n 1. The received data is an array, and the result is returned in the form of an array."
@@ -126,20 +126,20 @@ def _prompt(options: LlmOptions) -> str:
 
 def _chat(options: LlmOptions, values: dict[str, str]) -> dict[str, Any]:
     messages = [{"role": "system", "content": values["prompt"]}, {"role": "user", "content": values["input"]}]
-    # With Microsoft the model is part of the address.
+    # Microsoft's address contains the model.
     named = {} if options.model_provider is Provider.MICROSOFT else {"model": options.model}
     return {**named, "messages": messages}
 
 
 def _lower(found: Any) -> Any:
-    """Models write truth values as they please, often ``[True]``, which is no JSON."""
+    """Lower the case: models write booleans in any case, often ``[True]``, which is not JSON."""
     if isinstance(found, list):
         return [_lower(one) for one in found]
     return found.lower() if isinstance(found, str) else found
 
 
 def _listed(found: Any, rows: int) -> list[Any]:
-    """Answers as a list: models give a JSON array as text, in a code block or not, or for one row the bare answer."""
+    """Answers as a list: models return a JSON array as text, in a code block or not, or for one row the bare answer."""
     if isinstance(found, list):
         inner = _listed(found[0], rows) if len(found) == 1 else found
         return inner if len(inner) == rows else found

@@ -1,4 +1,4 @@
-"""Calls to language models over HTTP: options that LLM and Embedding share, requests, retries, no secrets in errors."""
+"""Calls language models over HTTP: common options of LLM and Embedding, requests, retries, no secrets in errors."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 RETRIABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-BODY_CHARACTERS_MAX = 300  # of a refusal, in an error message
-RETRY_AFTER_SECONDS_MAX = 60.0  # a server that asks for more than that fails the attempt; the unit is tried again
+BODY_CHARACTERS_MAX = 300  # of a rejection, in an error message
+RETRY_AFTER_SECONDS_MAX = 60.0  # a longer Retry-After fails the attempt, and the unit is retried
 _PLACEHOLDER = re.compile(r"\$\{(model|input|prompt)(?::([^}]*))?\}")
 
 
 class Provider(StrEnum):
-    """Whose interface is spoken. All but QIANFAN and CUSTOM speak OpenAI's."""
+    """Provider of the model's interface. All but QIANFAN and CUSTOM use OpenAI's."""
 
     OPENAI = "OPENAI"
     DOUBAO = "DOUBAO"
@@ -52,34 +52,40 @@ class Provider(StrEnum):
 
 
 class CustomConfig(Options):
-    """How to talk to an interface of another kind. ``${model}``, ``${input}``, ``${prompt}`` stand for values."""
+    """Request and response of another interface. ``${model}``, ``${input}``, ``${prompt}`` are placeholders."""
 
-    custom_response_parse: str = option(doc="JSON path to the results in the answer")
+    custom_response_parse: str = option(doc="JSON path to the results in the response")
     custom_request_headers: dict[str, Secret] = option({}, doc="headers of the request")
-    custom_request_body: dict[str, Any] = option(min_length=1, doc='body; `["${input}"]` becomes a list of all inputs')
+    custom_request_body: dict[str, Any] = option(
+        min_length=1, doc='body of the request; `["${input}"]` becomes a list of all inputs'
+    )
 
 
 class ModelOptions(TransformOptions):
-    """What both transforms may be told about the model and the way to it."""
+    """Options of the model and its connection, shared by both transforms."""
 
-    model_provider: Provider = option(doc="whose interface is spoken")
+    model_provider: Provider = option(doc="provider of the model's interface")
     model: str = option(doc="name of the model")
     api_key: Secret | None = option(None, doc="key of the account")
     secret_key: Secret | None = option(None, doc="second part of the key (QIANFAN)")
     api_path: str | None = option(
-        None, fallback=("openai.api_path",), doc="address, where it is not the provider's own; ${model} may stand in it"
+        None,
+        fallback=("openai.api_path",),
+        doc="address of the interface; default: the provider's own. May contain ${model}",
     )
-    oauth_path: str | None = option(None, doc="address that gives access tokens (QIANFAN)")
-    custom_config: CustomConfig | None = option(None, doc="request and answer of a CUSTOM interface")
-    concurrency: int = option(4, ge=1, le=64, doc="requests under way at a time, for each unit of work")
-    model_retry_max_attempts: int = option(3, ge=1, le=20, doc="attempts of one request")
-    model_retry_backoff_ms: int = option(1000, ge=0, doc="pause before the second attempt; doubles with each")
-    model_retry_max_backoff_ms: int = option(10_000, ge=0, doc="longest pause between two attempts")
-    model_request_timeout_ms: int = option(20_000, ge=1, doc="longest wait for an answer")
+    oauth_path: str | None = option(None, doc="address that issues access tokens (QIANFAN)")
+    custom_config: CustomConfig | None = option(None, doc="request and response of a CUSTOM interface")
+    concurrency: int = option(4, ge=1, le=64, doc="maximum number of concurrent requests for each unit")
+    model_retry_max_attempts: int = option(3, ge=1, le=20, doc="maximum number of attempts of one request")
+    model_retry_backoff_ms: int = option(
+        1000, ge=0, doc="pause before the second attempt, in milliseconds; doubles with each attempt"
+    )
+    model_retry_max_backoff_ms: int = option(10_000, ge=0, doc="longest pause between two attempts, in milliseconds")
+    model_request_timeout_ms: int = option(20_000, ge=1, doc="longest wait for a response, in milliseconds")
 
 
 def check_provider(options: ModelOptions, addresses: Mapping[Provider, str]) -> None:
-    """Raise ValueError where what the provider needs is not given."""
+    """Raise ValueError if an option that the provider needs is missing."""
     provider = options.model_provider
     if provider is Provider.CUSTOM and options.custom_config is None:
         raise ValueError("custom_config is required when model_provider is CUSTOM")
@@ -95,13 +101,13 @@ def check_provider(options: ModelOptions, addresses: Mapping[Provider, str]) -> 
 
 
 def address(options: ModelOptions, addresses: Mapping[Provider, str]) -> str:
-    """Where requests go."""
+    """Address for requests."""
     given = options.api_path or addresses.get(options.model_provider, "")
     return str(filled(given, {"model": options.model}))
 
 
 def headers(options: ModelOptions) -> dict[str, str]:
-    """Who asks."""
+    """Headers with the credentials."""
     if options.custom_config is not None and options.model_provider is Provider.CUSTOM:
         given = options.custom_config.custom_request_headers
         return {name: value.get_secret_value() for name, value in given.items()}
@@ -113,8 +119,8 @@ def headers(options: ModelOptions) -> dict[str, str]:
 
 
 def filled(node: Any, values: Mapping[str, Any]) -> Any:
-    """``node`` with its placeholders replaced. ``["${input}"]`` becomes the list of inputs, ``"${input}"`` the one
-    input (or the list, if there are several); inside longer texts a value stands as text."""
+    """Replace placeholders in ``node``. ``["${input}"]`` becomes the list of inputs, ``"${input}"`` the single input
+    (or the list, if there are several); inside longer texts a value is inserted as text."""
     if isinstance(node, dict):
         return {name: filled(item, values) for name, item in node.items()}
     if isinstance(node, list):
@@ -140,14 +146,15 @@ def _text(found: re.Match[str], values: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelClient:
-    """Sends requests with attempts and pauses as the options say. ``step`` names who asks, in errors."""
+    """Sends requests, with retries and pauses as the options say. ``step`` is the step's name, for errors."""
 
     step: str
     options: ModelOptions
     http: httpx.Client
 
     def post(self, url: str, body: Any, given: Mapping[str, str]) -> Any:
-        """The answer's JSON. RetriableError when all attempts failed for reasons that may pass, else FatalError."""
+        """Return the response's JSON. Raises RetriableError if all attempts failed for transient reasons, else
+        FatalError."""
         return self._request("POST", url, given, body)
 
     def get(self, url: str) -> Any:
@@ -203,7 +210,7 @@ class ModelClient:
 
 
 def in_parallel(step: str, options: ModelOptions, items: Sequence[T], call: Callable[[ModelClient, T], R]) -> list[R]:
-    """The results of all calls, in order; with the first failure the calls that have not begun are dropped."""
+    """The results of all calls, in order. After the first failure, calls that have not begun are dropped."""
     import httpx
 
     seconds = options.model_request_timeout_ms / 1000
@@ -220,7 +227,7 @@ def in_parallel(step: str, options: ModelOptions, items: Sequence[T], call: Call
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """Stands where a value should; another request may bring it."""
+    """Marks a missing value; another request may return it."""
 
     reason: str
 
@@ -228,8 +235,8 @@ class NoAnswer:
 def in_chunks(
     step: str, options: ModelOptions, items: list[T], size: int, call: Callable[[ModelClient, list[T]], Sequence[R]]
 ) -> list[R | NoAnswer]:
-    """A value for each item, so many of them in one request. Where rejected rows come back a failed request costs its
-    own items only, if it may go better another time."""
+    """A value for each item, ``size`` items per request. If rejected rows are retried, a failed request with a
+    transient cause affects its own items only."""
 
     def tried(client: ModelClient, chunk: list[T]) -> Sequence[R | NoAnswer]:
         try:

@@ -55,8 +55,8 @@ class OnError(StrEnum):
 
 
 class FieldRules(RuleOptions):
-    field_name: str = option(doc="the field to check")
-    nested: tuple[RuleOptions, ...] | None = option(None, key="rules", min_length=1, doc="several rules for the field")
+    field_name: str = option(doc="field to check")
+    nested: tuple[RuleOptions, ...] | None = option(None, key="rules", min_length=1, doc="rules for the field")
 
     rules = (*RuleOptions.rules, exactly_one("rule_type", "nested"))
 
@@ -65,17 +65,17 @@ class DataValidatorOptions(TransformOptions):
     row_error_handle_way: OnError | None = option(
         None,
         fallback=("error_handle_way",),
-        doc="FAIL the job, SKIP the row, or ROUTE_TO_TABLE: write it to error_table; "
-        "default: ROUTE_TO_TABLE where error_table is given, else FAIL",
+        doc="action for a row that breaks a rule: FAIL the job, SKIP the row, or ROUTE_TO_TABLE (write it to "
+        "error_table); default: ROUTE_TO_TABLE if error_table is given, else FAIL",
     )
     error_table: str | None = option(
         None,
-        # In HOCON this key takes the place of the word beside it, which is why the word may be missing.
+        # In HOCON this key replaces the value beside it, so that value may be missing.
         fallback=("row_error_handle_way.error_table",),
         min_length=1,
-        doc="table for rows that break a rule; a bare name is a table of the same database",
+        doc="table for rows that break a rule; a bare name means a table of the same database",
     )
-    field_rules: tuple[FieldRules, ...] = option(min_length=1, doc="what must hold of which field")
+    field_rules: tuple[FieldRules, ...] = option(min_length=1, doc="fields and their rules")
 
     rules = (required_when("error_table", other="row_error_handle_way", equals=(OnError.ROUTE_TO_TABLE,)),)
 
@@ -167,7 +167,7 @@ class DataValidatorFactory(TransformFactory[DataValidatorOptions]):
     def capabilities(self, options: DataValidatorOptions) -> TransformCapabilities:
         routes = options.way is OnError.ROUTE_TO_TABLE
         return TransformCapabilities(
-            # The error table's create_time differs each time that a row is read.
+            # The error table's create_time differs at each read.
             Determinism.INDETERMINATE if routes else Determinism.DETERMINATE,
             Cardinality.ONE_TO_ONE if options.way is OnError.FAIL else Cardinality.FILTER,
             keeps_keys=True,

@@ -26,8 +26,8 @@ KindName = Literal["INSERT", "UPDATE_BEFORE", "UPDATE_AFTER", "DELETE"]
 
 
 class FilterRowKindOptions(TransformOptions):
-    include_kinds: tuple[KindName, ...] | None = option(None, min_length=1, doc="the kinds of rows to keep")
-    exclude_kinds: tuple[KindName, ...] | None = option(None, min_length=1, doc="the kinds of rows to drop")
+    include_kinds: tuple[KindName, ...] | None = option(None, min_length=1, doc="kinds of rows to keep")
+    exclude_kinds: tuple[KindName, ...] | None = option(None, min_length=1, doc="kinds of rows to drop")
 
     rules = (exactly_one("include_kinds", "exclude_kinds"),)
 

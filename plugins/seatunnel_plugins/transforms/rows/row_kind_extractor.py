@@ -1,4 +1,4 @@
-"""RowKindExtractor: the kind of a change becomes a column, and every row an insert."""
+"""RowKindExtractor: writes the kind of a change into a column, and makes every row an insert."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class KindStyle(StrEnum):
 
 
 class RowKindExtractorOptions(TransformOptions):
-    custom_field_name: str = option("row_kind", min_length=1, doc="name of the column that holds the kind")
-    transform_type: KindStyle = option(KindStyle.SHORT, doc="`+I` or `INSERT`")
+    custom_field_name: str = option("row_kind", min_length=1, doc="column for the kind")
+    transform_type: KindStyle = option(KindStyle.SHORT, doc="spelling of the kind: `+I` or `INSERT`")
 
 
 def kind_texts(batch: Batch, style: KindStyle) -> pa.Array:
-    """The kind of each row in words."""
+    """Text of each row's kind."""
     import pyarrow as pa
 
     words = [kind.short if style is KindStyle.SHORT else kind.name for kind in RowKind]

@@ -1,4 +1,5 @@
-"""DataValidator's rules: each takes a column and says which values break it, and why. Null breaks NOT_NULL only."""
+"""Implements DataValidator's rules: each takes a column, and returns the values that break it and the reasons. Null
+breaks NOT_NULL only."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 VALIDATORS_GROUP = "seatunnel_py.validators"
-"""Entry points of functions that a UDF rule may name: a value (never null) in, a message or None out."""
+"""Entry points of functions for UDF rules: they take a value (never null), and return a message or None."""
 
-DIGITS_MAX = 38  # before, and after, the point: what a column can hold
+DIGITS_MAX = 38  # before, and after, the point: the most that a column can hold
 NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL})
 
 
@@ -34,20 +35,22 @@ class RuleType(StrEnum):
 
 
 class RuleOptions(Options):
-    """What every rule may be told; each type reads its own part."""
+    """Options of all rules; each rule type uses its own part."""
 
-    rule_type: RuleType | None = option(None, doc="what is checked")
-    min_value: Decimal | None = option(None, doc="RANGE: the least value")
-    max_value: Decimal | None = option(None, doc="RANGE: the greatest value")
+    rule_type: RuleType | None = option(None, doc="type of the rule")
+    min_value: Decimal | None = option(None, doc="RANGE: smallest value; default: no limit")
+    max_value: Decimal | None = option(None, doc="RANGE: largest value; default: no limit")
     min_inclusive: bool = option(True, doc="RANGE: whether min_value itself is allowed")
     max_inclusive: bool = option(True, doc="RANGE: whether max_value itself is allowed")
-    min_length: int | None = option(None, ge=0, doc="LENGTH: the least length")
-    max_length: int | None = option(None, ge=0, doc="LENGTH: the greatest length")
-    exact_length: int | None = option(None, ge=0, doc="LENGTH: the only length")
-    pattern: str | None = option(None, doc="REGEX: Java regular expression that the whole text matches")
-    case_sensitive: bool = option(True, doc="REGEX: whether upper and lower case differ")
+    min_length: int | None = option(None, ge=0, doc="LENGTH: smallest length, in characters; default: no limit")
+    max_length: int | None = option(None, ge=0, doc="LENGTH: largest length, in characters; default: no limit")
+    exact_length: int | None = option(None, ge=0, doc="LENGTH: required length, in characters")
+    pattern: str | None = option(None, doc="REGEX: Java regular expression that must match the whole text")
+    case_sensitive: bool = option(True, doc="REGEX: whether upper and lower case are different")
     function_name: str | None = option(None, doc=f"UDF: EMAIL, or an entry point of the group {VALIDATORS_GROUP}")
-    custom_message: str | None = option(None, doc="said instead of the rule's own words")
+    custom_message: str | None = option(
+        None, doc="message for rows that break the rule; default: the rule's own message"
+    )
 
     rules = tuple(
         required_when(name, other="rule_type", equals=(kind,))
@@ -64,18 +67,18 @@ class Rule(ABC):
 
     @abstractmethod
     def broken(self, values: pa.Array) -> pa.BooleanArray:
-        """A mask of the values that break the rule, without nulls."""
+        """Mask of the values that break the rule, without nulls."""
 
     @abstractmethod
     def reason(self, value: pa.Array) -> str:
-        """Why this one value breaks it."""
+        """Reason why this value breaks the rule."""
 
     def message(self, value: pa.Array) -> str:
         return self.custom or self.reason(value)
 
 
 def bound_rule(options: RuleOptions, column: Column) -> Iterable[Rule]:
-    """The rule that the options describe, for the column; ValueError for one that cannot be checked on it."""
+    """The rule in the options, bound to the column. Raises ValueError if it cannot be checked on that column."""
     match options.rule_type:
         case RuleType.NOT_NULL:
             yield NotNull(column, options.custom_message)
@@ -140,7 +143,7 @@ class Range(Rule):
         return found.fill_null(False)
 
     def _sides(self, values: pa.Array, bound: Decimal) -> tuple[pa.Array, pa.Scalar]:
-        """Column and bound in one type: exact, save where the column itself is floating."""
+        """Column and bound in one type: exact, unless the column itself is floating-point."""
         import pyarrow as pa
 
         if self.column.dtype.kind in (Kind.FLOAT, Kind.DOUBLE) or bound.adjusted() >= DIGITS_MAX:
@@ -240,7 +243,7 @@ class Udf(Rule):
         return pa.array(list(found), pa.bool_())
 
     def _given(self, values: pa.Array) -> list[Any]:
-        """What the function gets: BadRows names the first value that Python has not."""
+        """Arguments for the function. Raises BadRows for the first value that Python cannot represent."""
         try:
             return list(values.to_pylist())
         except OverflowError:
@@ -282,7 +285,7 @@ _DOMAIN = re.compile(r"[a-zA-Z0-9.-]+")
 
 
 def email(value: Any) -> str | None:
-    """Why the text is no mail address, by the rules of thumb that OWASP gives; None when it may be one."""
+    """Reason why the text is not a mail address, by OWASP's rules of thumb; None if it may be one."""
     text = str(value).strip()
     local, _, domain = text.partition("@")
     if not text:

@@ -1,4 +1,4 @@
-"""What transforms do to batches and tables: pick, put and rename columns, keep rows.
+"""Helps transforms to change batches and tables: pick, put and rename columns, keep rows.
 
 Everything here keeps data, absent mask, row kinds and metadata in step.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def require(table: TableSchema, names: Iterable[str], option: str) -> None:
-    """Raise ValueError for the first field that the table does not have, naming the nearest one that it has."""
+    """Raise ValueError for the first field that the table lacks, with the nearest name that it has."""
     for name in names:
         if table.column(name) is None:
             near = difflib.get_close_matches(name, table.names, n=1)
@@ -27,7 +27,7 @@ def require(table: TableSchema, names: Iterable[str], option: str) -> None:
 
 
 def column(table: TableSchema, name: str, option: str) -> Column:
-    """The column of that name; ValueError as :func:`require` raises it."""
+    """The column of that name. Raises ValueError as :func:`require` does."""
     require(table, [name], option)
     found = table.column(name)
     assert found is not None
@@ -35,7 +35,7 @@ def column(table: TableSchema, name: str, option: str) -> Column:
 
 
 def distinct(names: Sequence[str], option: str) -> None:
-    """Raise ValueError when two output fields would have one name."""
+    """Raise ValueError if two output fields have the same name."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(f"{option}: more than one output field would be called {', '.join(map(repr, repeated))}")
@@ -45,7 +45,7 @@ def distinct(names: Sequence[str], option: str) -> None:
 
 
 def picked(table: TableSchema, names: Sequence[str]) -> TableSchema:
-    """The table with only these columns, in this order; keys that lost a column are dropped."""
+    """The table with only these columns, in this order; keys that lose a column are dropped."""
     found = (table.column(name) for name in names)
     return table.with_columns(tuple(one for one in found if one is not None))
 
@@ -69,8 +69,8 @@ def renamed(table: TableSchema, new_names: Mapping[str, str]) -> TableSchema:
 
 
 def with_added(table: TableSchema, added: Iterable[Column]) -> TableSchema:
-    """The table with columns put in: in place where the name is there already, else behind the others. Nobody vouches
-    any more for a key with such a column in it."""
+    """The table with added columns: in place if the name exists, else after the others. Keys with such a column are
+    dropped, because they may not be unique any more."""
     key = table.primary_key
     for one in added:
         table = table.put_column(one)
@@ -83,7 +83,8 @@ def with_added(table: TableSchema, added: Iterable[Column]) -> TableSchema:
 
 
 def reshaped(batch: Batch, output: TableSchema, sources: Mapping[str, str] | None = None) -> Batch:
-    """The batch with the columns of ``output``; each comes from the column of its name, or as ``sources`` say."""
+    """The batch with the columns of ``output``; each comes from the column of its name, or from the one in
+    ``sources``."""
     import pyarrow as pa
 
     origin = {name: (sources or {}).get(name, name) for name in output.names}

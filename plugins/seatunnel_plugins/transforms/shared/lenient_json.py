@@ -1,7 +1,7 @@
-"""JSON as SeaTunnel's parser takes it: strictly where it can be, else with bare words and single quotes.
+"""Parses JSON as SeaTunnel does: strictly if possible, else with bare words and single quotes.
 
-``{a: some words, 'b': [1, 2,]}`` is no JSON, but job files and logs are full of it, and SeaTunnel reads it. Numbers
-with a fraction are decimals, which keep their digits.
+``{a: some words, 'b': [1, 2,]}`` is invalid JSON, but occurs often in job files and logs, and SeaTunnel reads it.
+Numbers with a fraction are decimals, which keep their digits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _INTEGER = re.compile(r"-?\d{1,18}")
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value; ValueError says where the text stops making sense."""
+    """Parse the text. Raises ValueError with the position of the first fault."""
     try:
         return json.loads(text, parse_float=Decimal, object_pairs_hook=members_once)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):

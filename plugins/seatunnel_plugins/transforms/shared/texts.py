@@ -1,4 +1,4 @@
-"""Columns and rows as text or JSON, for transforms that work on text whatever the column's type."""
+"""Converts columns and rows to text or JSON, for transforms that work on text of any column type."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from seatunnel_py.formats.value_text import decimal_text, iso_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Arrow writes these as Java does; the others (floating point, times) go value by value.
+# Arrow writes these as Java does; the others (floating point, times) are converted value by value.
 _CAST = frozenset({Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.NULL})
 _CONTAINERS = frozenset({Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.BYTES})
 
 
 def is_scalar(column: Column) -> bool:
-    """Whether a value of the column is one text, not a container of values or of bytes."""
+    """True if a value of the column is a single text, not a container or bytes."""
     return column.dtype.kind not in _CONTAINERS and not column.dtype.kind.endswith("vector")
 
 

@@ -1,4 +1,4 @@
-"""The rules by which TableRename and FieldRename make names."""
+"""Makes names by the rules of TableRename and FieldRename."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ class ConvertCase(StrEnum):
 
 
 class Replacement(Options):
-    replace_from: str = option(min_length=1, doc="regular expression, or the whole name when is_regex is false")
-    replace_to: str = option(doc="what stands there instead, as it is")
-    is_regex: bool = option(True, doc="whether replace_from is a regular expression")
+    replace_from: str = option(min_length=1, doc="regular expression to replace; if is_regex is false, the whole name")
+    replace_to: str = option(doc="replacement, taken literally")
+    is_regex: bool = option(True, doc="read replace_from as a regular expression")
 
 
 class NamingOptions(TransformOptions):
-    convert_case: ConvertCase | None = option(None, doc="upper or lower case for all that is not replaced")
-    prefix: str = option("", doc="put in front of the name")
-    suffix: str = option("", doc="put behind the name")
+    convert_case: ConvertCase | None = option(
+        None, doc="convert everything that is not replaced to upper or lower case"
+    )
+    prefix: str = option("", doc="prefix of the name")
+    suffix: str = option("", doc="suffix of the name")
     replacements_with_regex: tuple[Replacement, ...] = option(
-        (), doc="replacements, looked for in the name as it was; of several that match the last one counts"
+        (), doc="replacements, searched for in the original name; of several matches the last one counts"
     )
 
 
 def new_name(name: str, options: NamingOptions) -> str:
-    """Replace, convert the case of the rest, then put prefix and suffix."""
+    """Replace, convert the case of the rest, then add prefix and suffix."""
     spans: list[tuple[int, int]] = []
     replacement = ""
     for rule in options.replacements_with_regex:

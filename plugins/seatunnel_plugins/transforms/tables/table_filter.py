@@ -26,10 +26,16 @@ class PatternMode(StrEnum):
 
 
 class TableFilterOptions(TransformOptions):
-    database_pattern: str | None = option(None, doc="regular expression for the whole database name")
-    schema_pattern: str | None = option(None, doc="regular expression for the whole schema name")
-    table_pattern: str | None = option(None, doc="regular expression for the whole table name")
-    pattern_mode: PatternMode = option(PatternMode.INCLUDE, doc="whether tables that match are kept or dropped")
+    database_pattern: str | None = option(
+        None, doc="regular expression that must match the whole database name; default: any"
+    )
+    schema_pattern: str | None = option(
+        None, doc="regular expression that must match the whole schema name; default: any"
+    )
+    table_pattern: str | None = option(
+        None, doc="regular expression that must match the whole table name; default: any"
+    )
+    pattern_mode: PatternMode = option(PatternMode.INCLUDE, doc="whether to keep or to drop matching tables")
 
 
 @dataclass(frozen=True, slots=True)

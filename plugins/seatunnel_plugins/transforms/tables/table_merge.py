@@ -1,4 +1,4 @@
-"""TableMerge: several tables become one by bearing one name."""
+"""TableMerge: merges several tables into one by giving them the same name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TableRename: the table's own name by rule; database and schema stay."""
+"""TableRename: renames tables by rules; database and schema stay."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TableRenameOptions(NamingOptions):
 
 @dataclass(frozen=True, slots=True)
 class Renamed(Transform):
-    """Rows under another table path, otherwise as they are."""
+    """Moves rows to another table path, otherwise unchanged."""
 
     result: TableSchema
 
