@@ -1,4 +1,4 @@
-"""PUBLIC: the conformance kit. What a plugin declares is tried, with kills at every failpoint on its way.
+"""PUBLIC: the conformance kit. Tests the guarantees that a plugin declares, with kills at every failpoint on its way.
 
 ::
 
@@ -10,9 +10,9 @@
         report = check_sink(fresh)
         assert not report.broken, report.text
 
-Each property gets a target of its own, empty. ``rows`` is a side door: it looks at the external system without the
-plugin. Which properties are promised follows from the declared capabilities; a promise that does not hold is a *broken*
-finding with the reason, one that is not promised is shown as such and never tried.
+Each property gets its own empty target. ``rows`` is a side door: it reads the external system without the plugin. The
+declared capabilities decide which properties are promised. A promise that does not hold is a *broken* finding with the
+reason; a property that is not promised is shown as such and not tested.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was found out about a plugin: a list of properties, each kept, broken or not promised."""
+"""Collects findings about a plugin: a list of properties, each kept, broken or not promised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``why`` says what went wrong, or why it is not promised; ``trace`` is that of an exception which was raised."""
+    """Result for one property. ``why``: the reason why it is broken or not promised; ``trace``: the traceback of a
+    raised exception."""
 
     property: str
     verdict: Verdict
@@ -48,23 +49,23 @@ class Report:
         for one in self.findings:
             lines.append(f"  {one.verdict:<13}{one.property}{f': {one.why}' if one.why else ''}")
             if one.trace:
-                traces.setdefault(one.why, one.trace)  # of equal ones the first is enough
+                traces.setdefault(one.why, one.trace)  # of equal traces the first is enough
         return "\n".join([*lines, *traces.values()])
 
 
 class Broken(Exception):
-    """A property does not hold; the text says how."""
+    """A property does not hold; the text gives the reason."""
 
 
 def tried(name: str, attempt: Callable[[], str | None]) -> Finding:
-    """Whatever a plugin raises breaks the property that was being tried, and no other. ``attempt`` may return what was
-    measured."""
+    """Try one property. Any exception of the plugin breaks this property, and no other. ``attempt`` may return a
+    measured value."""
     try:
         measured = attempt()
     except Broken as broken:
         return Finding(name, Verdict.BROKEN, str(broken))
     except KeyboardInterrupt:
-        raise  # a person's
+        raise  # from the keyboard
     except BaseException as error:  # noqa: BLE001 - the plugin's own
         trace = "".join(traceback.format_exception(error))
         why = error.message if isinstance(error, SeaTunnelError) else described(error)

@@ -1,4 +1,4 @@
-"""A plugin's options as a job file gives them."""
+"""Resolves a plugin's options, as a job file gives them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from seatunnel_py.errors import JobFileError
 
 
 def resolved(factory: Any, options: Mapping[str, Any]) -> Any:
-    """Typed options, found on the way that the command line takes. Raises JobFileError."""
+    """Typed options, resolved as the command line does. Raises JobFileError."""
     place = Place("options of the test", 1, 1)
     found, problems, _ = resolve_options(node_of(options, place), factory.options, path=factory.name)
     if problems:

@@ -1,4 +1,5 @@
-"""A whole job in this process, for tests and debuggers: no Spark, no worker processes, so that breakpoints work."""
+"""Runs a whole job in this process, for tests and debuggers: no Spark, no worker processes, so that breakpoints
+work."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ _KINDS: Mapping[type[Factory], PluginKind] = {
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """How a job ended. ``rows`` are what its sinks ``Collect`` got, by table; ``traces`` are of its failures."""
+    """Result of a job. ``rows`` are the rows of its sinks ``Collect``, by table; ``traces`` the tracebacks of its
+    failures."""
 
     receipt: Receipt
     rows: Mapping[str, list[tuple[Any, ...]]]
@@ -45,7 +47,7 @@ def run_job(text: str, plugins: Sequence[type[Factory]] = (), variables: Mapping
     """Run a job file to its end. ``plugins`` need not be installed; a sink named ``Collect`` keeps the rows.
 
     Units run on threads of this process, one after the other for each table: `breakpoint()` works in all of a plugin's
-    methods. Raises SeaTunnelError for what is found before a table starts; afterwards the receipt tells.
+    methods. Raises SeaTunnelError for errors before a table starts; later errors are in the receipt.
     """
     collected: dict[str, dict[str, list[tuple[Any, ...]]]] = defaultdict(dict)
     with tempfile.TemporaryDirectory(prefix="seatunnel-job-") as root, _registered((*plugins, _collecting(collected))):
@@ -69,7 +71,7 @@ def _traces(events: Path) -> Iterator[str]:
 
 
 class _Given:
-    """A hook implementation that adds the plugins of a run, but for those that are installed anyway."""
+    """A hook implementation that adds the plugins of a run, except the installed ones."""
 
     def __init__(self, factories: Sequence[type[Factory]]) -> None:
         self._factories = factories
@@ -109,7 +111,7 @@ def _installed_as(factories: Sequence[type[Factory]]) -> Iterator[Factory]:
 
 @dataclass(frozen=True)
 class _Collect(Sink):
-    """Keeps the rows of each unit under the name of these rows: a unit that is repeated counts once."""
+    """Stores the rows of each unit under the name of these rows: a repeated unit counts once."""
 
     units: dict[str, list[tuple[Any, ...]]] = field(compare=False)
 

@@ -1,8 +1,7 @@
-"""A small driver: writes, stages and commits the units of a test, and goes on from its journal after a kill.
+"""Runs a small driver: it writes, stages and commits the units of a test, and resumes from its journal after a kill.
 
-Rules. (1) Start effects are written down before and after, a checkpoint's pieces before its commit, as the real driver
-does. (2) What is not written down is done again, by the next incarnation. (3) It runs in a process of its own where it
-is to be killed.
+Rules. (1) Like the real driver, it journals start effects before and after, and a checkpoint's pieces before its
+commit. (2) The next incarnation repeats everything that is not journaled. (3) To be killed, it runs in its own process.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ if TYPE_CHECKING:
 LINEAGE = "0123456789abcdef0123456789abcdef"
 UNIT_ROWS = 6
 CHECKPOINTS = (("a@", "b@"), ("a@1",), ("b@1", "c@"))
-"""Units by the checkpoint that commits them, named as the engine names them: by split and start position."""
+"""Units by the checkpoint that commits them. Their names are those of the engine: split and start position."""
 
 BETWEEN_WRITES = failpoint("kit.write.between", "A batch of a unit is written; the next one is not.")
 STAGED = failpoint("kit.stage.after", "A unit is staged; no record names it.")
 BEFORE_COMMIT = failpoint("kit.commit.before", "A record names the pieces; nothing is committed.")
 COMMITTED = failpoint("kit.commit.after", "The commit has returned; the journal does not say so.")
-"""Moments that every sink passes, whatever failpoints it has of its own."""
+"""Failpoints that every sink passes, besides its own."""
 
 HOSTILE = ("plain", 'quo"te', "it's", "tab\tnew\nline", "back\\slash", "", "ünïcødé ☃", ", ; -- %s ${x} \\N", None)
 
 
 def table_of(*, key: bool, names: Sequence[str] = ("id", "unit", "seq", "text")) -> TableSchema:
-    """The table that tests write: a number, the unit and the place in it, and a text."""
+    """The table that tests write: a number, the unit and the row's place in it, and a text."""
     types = ("bigint", "string", "int", "string")
     columns = tuple(
         Column(name, parse_type(kind), nullable=at == 3)
@@ -54,7 +53,7 @@ def table_of(*, key: bool, names: Sequence[str] = ("id", "unit", "seq", "text"))
 
 
 def rows_of(unit: str) -> list[tuple[int, str, int, str | None]]:
-    """The rows of a unit; texts are what breaks quoting."""
+    """Rows of a unit; the texts contain characters that break careless quoting."""
     units = [one for units in CHECKPOINTS for one in units]
     first = units.index(unit) * UNIT_ROWS
     return [(first + seq, unit, seq, HOSTILE[(first + seq) % len(HOSTILE)]) for seq in range(UNIT_ROWS)]
@@ -113,7 +112,7 @@ class Job:
         return piece
 
     def give_up(self, unit: str, setup: Mapping[str, Any]) -> None:
-        """Write one unit and abort it, as when a later row is bad."""
+        """Write one unit and abort it, as after a later bad row."""
         writer = self.sink.open(
             WriteContext("conformance", LINEAGE, "sink", unit, 0, self.incarnation, 0, 0, setup, self.staging)
         )
@@ -140,10 +139,10 @@ class Job:
         who = ("conformance", LINEAGE, "sink")
         return CommitContext(*who, checkpoint, self.incarnation, final, setup, self.staging)
 
-    # ---------------------------------------------------------------- a whole life
+    # ------------------------------------------------------------ a whole run
 
     def run(self) -> None:
-        """To the end, from wherever the journal says."""
+        """Run to the end, from the journal's last entry."""
         found = self._journal()
         if "planned" not in found:
             found |= self._log("planned", asdict(self.sink.plan_setup()))
@@ -177,7 +176,7 @@ class Job:
         return loaded
 
     def killed_at(self, point: str) -> bool:
-        """Run in a process of its own that dies at this failpoint; whether it did."""
+        """Run in its own process, which dies at this failpoint; True if it did."""
         hits = self.folder / point
         hits.mkdir()
         child = os.fork()

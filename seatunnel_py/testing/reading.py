@@ -1,4 +1,4 @@
-"""A source that is read as other workers would read it: with what a checkpoint remembers, and what it promises then."""
+"""Reads a source as other workers would: with the state of a checkpoint. Then checks what the source promises."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ Rows = list[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class SourceTarget:
-    """A source's factory with its options as a job file has them. ``rows``, where given, is a side door: every row that
-    the external system holds by now, over all tables.
+    """A source's factory with its options as in a job file. ``rows``, if given, is a side door: every row that the
+    external system holds by now, over all tables.
 
-    Of a stream: ``streaming`` says that the job is one (``job.mode``), ``more`` puts further rows there, into splits
-    that are there and into new ones, and ``quiet`` seconds without a row mean that there is nothing for now. A stream
-    that is not quiet within ``limit_seconds`` or ``rows_max`` rows is not held still, and nothing can be tried.
+    For a stream: ``streaming`` is true (``job.mode``), ``more`` adds rows, in existing splits and in new ones, and
+    ``quiet`` seconds without a row mean that there are none for now. A stream that is not quiet within
+    ``limit_seconds`` or ``rows_max`` rows cannot be tested: stop its other writers.
 
-    ``disturb`` changes rows as others would: those of a source that is not indeterminate stay what they were."""
+    ``disturb`` changes rows as other writers would: unless a source is indeterminate, rows read again must stay the
+    same."""
 
     factory: SourceFactory[Any]
     options: Mapping[str, Any]
@@ -53,7 +54,7 @@ class SourceTarget:
 
 
 def tables_of(source: Source) -> list[SourceTable]:
-    """All tables of a source. Raises Broken where it cannot describe one of those that it is tried with."""
+    """All tables of a source. Raises Broken if it cannot describe one of the tables under test."""
     found: list[SourceTable] = []
     for table in source.tables():
         if isinstance(table, TableFailure):
@@ -73,11 +74,11 @@ class Reading:
         self.largest_position = 0
 
     def read(self, split: Split, start: Position | None = None, wanted: int = 0) -> list[Batch]:
-        """Its batches. A stream is read until ``wanted`` rows have come, or nothing more for now."""
+        """Batches of a split. A stream is read until ``wanted`` rows have come, or until it is quiet."""
         return [element for element in self.elements(split, start) if isinstance(element, Batch)]
 
     def elements(self, split: Split, start: Position | None = None) -> Iterator[Element]:
-        """Through a source and a reader of its own, as another worker would, with what a checkpoint remembers."""
+        """Read with a new source and reader, as another worker would, from the state of a checkpoint."""
         reader, split, start = self.opened(split, start)
         given = Given(f"read of {type(self.source).__name__}", ())
         positions = Positions(f"read of {type(self.source).__name__}", start)
@@ -91,7 +92,7 @@ class Reading:
             reader.close()
 
     def opened(self, split: Split, start: Position | None) -> tuple[Reader, Split, Position | None]:
-        """A reader of another worker, and what it is told."""
+        """Open a reader as another worker would, and return its arguments."""
         source: Source = pickle.loads(pickle.dumps(self.source))
         split = replace(split, payload=remembered(f"the payload of split {split.id}", split.payload))
         begin = start and Position.of(remembered("a position", start.to_plain()))
@@ -117,7 +118,8 @@ class Reading:
         self.are_all(found)
 
     def are_all(self, found: Counter[tuple[str, ...]], by: str = "") -> None:
-        """Raises Broken where these are not the rows that are there by now; ``by`` whom they were read, for people."""
+        """Raise Broken unless these are exactly the rows that exist by now; ``by`` names the reader, for the
+        message."""
         assert self.target.rows is not None
         wanted = Counter(tuple(map(repr, row)) for row in self.target.rows())
         if found != wanted:
@@ -150,7 +152,7 @@ class Reading:
                     self._same(split, wanted, rest, f"behind {batch.end.value}")
 
     def undisturbed(self) -> None:
-        """Rows behind a position stay what they are, while others write there."""
+        """Check that rows after a position stay the same while other writers change rows."""
         assert self.target.disturb is not None
         before = {split.id: self.read(split) for split in self.splits}
         self.target.disturb()
@@ -164,7 +166,7 @@ class Reading:
                     self._same(split, rows(batches[at + 1 :]), rest, when)
 
     def sizes(self) -> str:
-        """How large a split's state is, for people. Raises Broken where it is larger than a job allows."""
+        """Describe the size of a split's state. Raises Broken if it is larger than a job allows."""
         payload = max((state_bytes(split.payload) for split in self.splits), default=0)
         if payload > STATE_BYTES_MAX:
             raise Broken(f"a payload of {payload:,} bytes; {STATE_BYTES_MAX:,} are allowed")
@@ -177,7 +179,7 @@ class Reading:
 
 
 def remembered(what: str, plain: Any) -> Any:
-    """As it comes back from a checkpoint: JSON holds no other kinds of values, and no keys but texts."""
+    """Convert a value as a checkpoint does: JSON supports no other kinds of values, and only texts as keys."""
     try:
         again = json.loads(json.dumps(plain))
     except (TypeError, ValueError) as error:
@@ -188,12 +190,12 @@ def remembered(what: str, plain: Any) -> Any:
 
 
 def _listed(plain: Any) -> Any:
-    """Tuples may come back as lists."""
+    """Convert tuples to lists, as they may come back so."""
     if isinstance(plain, Mapping):
         return {key: _listed(value) for key, value in plain.items()}
     return [_listed(value) for value in plain] if isinstance(plain, list | tuple) else plain
 
 
 def rows(batches: Sequence[Batch]) -> Rows:
-    """Rows as texts, which can be compared whatever they hold."""
+    """Rows as texts, which are comparable whatever their types."""
     return [tuple(map(repr, row.values())) for batch in batches for row in batch.data.to_pylist()]

@@ -1,4 +1,4 @@
-"""What a sink promises, tried: property by property, each on a target of its own."""
+"""Tests a sink's promises: property by property, each on its own target."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ Rows = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class SinkTarget:
-    """A sink's factory with its options as a job file has them, and the side door: ``rows`` looks at the target itself
-    and returns every visible row (id, unit, seq, text), ``left_behind`` names what should not be there at the end.
-    ``key``: the table has a primary key. ``names``: column names that the target can hold, where it cannot hold any."""
+    """A sink's factory with its options as in a job file, and the side door: ``rows`` reads the target itself and
+    returns every visible row (id, unit, seq, text), ``left_behind`` names leftovers that should not exist at the end.
+    ``key``: the table has a primary key. ``names``: column names that the target supports, if it does not support all.
+    """
 
     factory: SinkFactory[Any]
     options: Mapping[str, Any]
@@ -50,7 +51,7 @@ MADE = "it is made, and can be sent to a worker"
 
 
 def check_sink(fresh: Callable[[int], SinkTarget]) -> Report:
-    """Try everything that a sink promises. ``fresh`` makes a new, empty target for each number."""
+    """Test everything that a sink promises. ``fresh`` makes a new, empty target for each number."""
     numbers = count()
     first = fresh(next(numbers))
     declared: list[SinkCapabilities] = []
@@ -93,7 +94,7 @@ def check_sink(fresh: Callable[[int], SinkTarget]) -> Report:
 
 
 class _Try:
-    """One property being tried: its target, its sink, a job of it."""
+    """A property under test: its target, its sink, a job of it."""
 
     def __init__(self, target: SinkTarget, folder: Path, names: Sequence[str] = ("id", "unit", "seq", "text")) -> None:
         folder.mkdir()
@@ -107,7 +108,7 @@ class _Try:
         return setup
 
     def holds(self, wanted: Rows, *, once: bool = True) -> None:
-        """Broken unless exactly these rows are visible; where rows may come again, at least these."""
+        """Raise Broken unless exactly these rows are visible; if rows may be repeated, at least these."""
         found, expected = Counter(self.target.rows()), Counter(wanted)
         lost, more = expected - found, found - expected
         if not once:
@@ -145,7 +146,7 @@ def _unseen(trial: _Try) -> None:
     setup = trial.set_up()
     piece = trial.job.write("a@", setup.data)
     if setup.visible is Visible.STAGED:
-        return  # it says itself that rows are visible as soon as they are staged
+        return  # the sink declares that rows are visible as soon as they are staged
     trial.holds([])
     if setup.visible is Visible.FINAL:
         trial.job.commit([piece], setup.data, 1)
@@ -199,7 +200,7 @@ def _aborted(trial: _Try) -> None:
 
 
 def _fenced(trial: _Try) -> None:
-    """Whoever does not notice that a newer driver has taken over must at least change nothing."""
+    """Check that an old driver, which may not notice that a newer one has taken over, changes nothing."""
     setup = trial.set_up()
     newer = replace(trial.job, incarnation=2)
     newer.committer().recover(newer.context(setup.data, 0))
@@ -211,12 +212,12 @@ def _fenced(trial: _Try) -> None:
 
 
 KIT = "kit."
-"""The kit's own failpoints begin so; one that a sink has too is the sink's."""
+"""Prefix of the kit's own failpoints; all others belong to the sink."""
 
 
 def _points(target: SinkTarget, folder: Path, once: bool) -> tuple[list[str], Finding]:
-    """The failpoints that a whole life passes, and whether it goes to its end: what is handed from step to step goes
-    through a journal there, as text."""
+    """The failpoints that a whole run passes, and whether it reaches its end: it passes the data between its steps
+    through a journal, as text."""
 
     def life() -> None:
         trial = _Try(target, folder)

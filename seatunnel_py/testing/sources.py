@@ -1,4 +1,4 @@
-"""What a source promises, tried."""
+"""Tests a source's promises."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _begun(target: SourceTarget) -> Reading:
 
 
 def check_source(target: SourceTarget) -> Report:
-    """Try everything that a source promises."""
+    """Test everything that a source promises."""
     begun: list[Reading] = []
     made = tried(MADE, lambda: begun.append(_begun(target)))
     if made.verdict is Verdict.BROKEN:

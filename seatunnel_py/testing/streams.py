@@ -1,7 +1,7 @@
-"""What an unbounded source promises besides: its readers never end for having nothing to give for now, and say so; what
-comes later is read, in splits that were there and in new ones, by whoever goes on from a checkpoint too.
+"""Tests the further promises of an unbounded source. A reader without rows for now must not end, and must yield its
+position. Rows that come later must be read, in existing and in new splits, also after a restart from a checkpoint.
 
-Readers run on threads of their own: one that says nothing while it waits would stop the kit, as it stops a job.
+Readers run on their own threads: a reader that yields nothing while it waits would block the kit, as it blocks a job.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ENDED = object()
 
 
 class Streaming(Reading):
-    """``ended``: splits whose readers have said that nothing will ever come. A split is read as a whole once, for each
-    reading waits until it is quiet."""
+    """Reads an unbounded source. ``ended``: splits whose readers have ended for good. A split is read as a whole only
+    once, because each read waits until it is quiet."""
 
     def __init__(self, target: SourceTarget) -> None:
         super().__init__(target)
@@ -51,7 +51,7 @@ class Streaming(Reading):
         return found
 
     def elements(self, split: Split, start: Position | None = None, until: Position | None = None) -> Iterator[Element]:
-        """Until nothing has come for so long, or the reader has ended."""
+        """Yield elements until the split is quiet, or the reader has ended."""
         if self._restless:
             raise Broken(self._restless)
         reader, split, start = self.opened(split, start)
@@ -76,7 +76,7 @@ class Streaming(Reading):
                 return
 
     def _look_for_quiet(self, split: Split, seconds: float, rows_read: int) -> None:
-        """Raises Broken where rows come and come. Said at once for whatever is tried afterwards."""
+        """Raise Broken if rows keep coming. Later tests of the split then fail at once."""
         target = self.target
         if seconds > target.limit_seconds or rows_read > target.rows_max:
             self._restless = (
@@ -86,7 +86,8 @@ class Streaming(Reading):
             raise Broken(self._restless)
 
     def says_so(self) -> None:
-        """Whoever gives nothing is found by reading on (``_heard``); whoever ends for now, by what comes later."""
+        """Check that a reader without rows yields its position (``_heard``), and that one which ends for now reads
+        later rows."""
         for split in self.splits:
             for element in self.elements(split):
                 if not isinstance(element, Batch) or not element.rows:
@@ -106,7 +107,7 @@ class Streaming(Reading):
                 return
 
     def later(self) -> None:
-        """By the enumerator that is there, and by one that goes on from its snapshot."""
+        """Check that later rows are found by the running enumerator, and by one restored from its snapshot."""
         assert self.target.more is not None
         before: Counter[tuple[str, ...]] = Counter()
         stood: dict[str, Position | None] = {}
@@ -120,7 +121,7 @@ class Streaming(Reading):
         source: Source = pickle.loads(pickle.dumps(self.source))
         restored = source.enumerator(list(self.tables.values()), state)
         try:
-            for who, enumerator in (("", self.enumerator), (", by whoever goes on from the snapshot", restored)):
+            for who, enumerator in (("", self.enumerator), (", read from the snapshot", restored)):
                 found = before.copy()
                 for split in (*(one for one in self.splits if one.id not in over), *self._new(enumerator)):
                     found.update(rows(self.read(split, stood.get(split.id))))
@@ -131,7 +132,7 @@ class Streaming(Reading):
             restored.close()
 
     def _new(self, enumerator: Enumerator) -> list[Split]:
-        """As the engine asks: only where an interval says so, and ids that are known are nothing new."""
+        """Ask for new splits as the engine does: only if an interval is declared, and without known ids."""
         known = {split.id for split in self.splits}
         return [one for one in enumerator.discover() if one.id not in known] if enumerator.interval else []
 

@@ -1,8 +1,8 @@
-"""What a transform promises, tried.
+"""Tests a transform's promises.
 
-The rows of the target go in with what the engine sends along: row kinds, positions, and among the metadata a number for
-each row, by which the kit finds it again behind the step. A row may be refused (``Rejected``, ``BadRows``), but never
-because of the others in its batch: the engine cuts batches anew with each attempt.
+The rows of the target go in with the engine's additions: row kinds, positions, and in the metadata a number for each
+row, by which the kit recognises it after the step. A row may be refused (``Rejected``, ``BadRows``), but never because
+of the others in its batch: the engine cuts different batches at each attempt.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class TransformTarget:
-    """A transform's factory with its options as a job file has them, the table that it is bound to, and rows of it,
-    nulls, empty texts and whatever else is special to it among them. ``wanted``, where given: the rows that come out
-    where all of these are inserts, over all tables. ``new_kinds``: it is there to change row kinds."""
+    """A transform's factory with its options as in a job file, the table that it is bound to, and rows of it, which
+    should include nulls, empty texts and other special values. ``wanted``, if given: the output rows over all tables if
+    all of these are inserts. ``new_kinds``: the transform is meant to change row kinds."""
 
     factory: TransformFactory[Any]
     options: Mapping[str, Any]
@@ -51,7 +51,7 @@ class TransformTarget:
         return pickle.loads(pickle.dumps(made)), self.factory.capabilities(options)
 
     def batch(self, places: Sequence[int], *, plain: bool = False) -> Batch:
-        """Some of the rows; ``plain`` ones are all inserts."""
+        """Some of the rows; with ``plain``, all are inserts."""
         import pyarrow as pa
 
         arrow = self.table.arrow()
@@ -69,7 +69,7 @@ class TransformTarget:
 
 @dataclass(frozen=True, slots=True)
 class _Out:
-    """A row that came out: of which one, in which table, and its kind."""
+    """An output row: the number of its input row, its table, and its kind."""
 
     number: int | None
     table: TablePath
@@ -79,7 +79,7 @@ class _Out:
 
 @dataclass(slots=True)
 class _Seen:
-    """What a batch became; ``whole``: it was refused as a whole, some of its rows being bad."""
+    """Output of a batch; ``whole``: the batch was refused as a whole, because some of its rows are bad."""
 
     rows: list[_Out] = field(default_factory=list)
     rejected: int = 0
@@ -87,7 +87,7 @@ class _Seen:
 
 
 def check_transform(target: TransformTarget) -> Report:
-    """Try everything that a transform promises."""
+    """Test everything that a transform promises."""
     if not target.rows:
         raise ValueError("a target without rows proves nothing: give it some")
     capabilities = target.transform()[1]
@@ -124,7 +124,7 @@ class _Applying:
         self.all = range(len(target.rows))
 
     def apply(self, batch: Batch) -> _Seen:
-        """By a transform of its own, as another worker would."""
+        """Apply a new transform, as another worker would."""
         transform = self.target.transform()[0]
         output = transform.output()
         known = {one.path: one for one in (output, *transform.side_outputs()) if one is not None}
@@ -156,7 +156,7 @@ class _Applying:
         return [_Out(*one) for one in zip(numbers, [batch.table] * batch.rows, kinds, values, strict=True)]
 
     def whole(self) -> _Seen:
-        """All rows in one batch; where that is refused as a whole, those that are not bad by themselves."""
+        """All rows in one batch; if it is refused as a whole, only the rows that are accepted alone."""
         seen = self.apply(self.target.batch(self.all))
         if not seen.whole:
             return seen
@@ -215,7 +215,7 @@ class _Applying:
 
     @property
     def _several(self) -> bool:
-        """Rows of several tables: in which order these come is nobody's promise."""
+        """True if the rows go to several tables: the order between tables is not promised."""
         return bool(self.target.transform()[0].side_outputs())
 
     def keys(self) -> None:

@@ -1,4 +1,4 @@
-"""A source of numbers and a sink of JSON lines: small, whole, and meant to be changed into yours."""
+"""A source of numbers and a sink of JSON lines: small, complete, and meant as a start for your own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conformance kit tries what the plugins declare: attempts that are repeated, positions, what is left behind."""
+"""Tests the guarantees that the plugins declare with the conformance kit: repeated attempts, positions, leftovers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_source_keeps_its_promises() -> None:
 
 
 def test_the_sink_keeps_its_promises(tmp_path: Path) -> None:
-    """Each promise is tried on a target of its own. The side doors: what was written, and what was left behind."""
+    """Each promise is tested on its own target. The side doors: the written rows, and the leftovers."""
 
     def fresh(number: int) -> SinkTarget:
         folder = tmp_path / str(number)

@@ -128,7 +128,7 @@ def test_a_stream_that_keeps_its_promises_has_nothing_broken(tmp_path: Path) -> 
         ("its Heartbeats are late", LATER, "2 are too many"),
         ("is never asked again", LATER, "2 rows are lost, 0 are too many; its interval is None"),
         ("finds nothing later", LATER, "2 rows are lost"),
-        ("names splits anew", LATER, "are too many, by whoever goes on from the snapshot"),
+        ("names splits anew", LATER, "are too many, read from the snapshot"),
         ("has no plain state", "splits have ids that stay the same", "no checkpoint can hold the snapshot"),
     ],
 )
