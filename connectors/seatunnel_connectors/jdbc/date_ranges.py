@@ -1,4 +1,4 @@
-"""Dates, times and timestamps as databases without Arrow's range have them."""
+"""Handles dates, times and timestamps for databases with a smaller range than Arrow's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _FIRST_DAY, _LAST_DAY = -719528, 2932896  # 0000-01-01 to 9999-12-31
 
 
 def time_text(array: pa.Array) -> pa.Array:
-    """Times as ISO text. The end of the day is a time in PostgreSQL and MySQL, and none in Arrow's own text."""
+    """Times as ISO text. The end of the day (24:00) is a time in PostgreSQL and MySQL, but Arrow's own text lacks
+    it."""
     at_end = pc.equal(array.cast(pa.int64()), DAY[array.type.unit])
     if not pc.any(at_end).as_py():
         return array.cast(pa.string())
@@ -20,18 +21,18 @@ def time_text(array: pa.Array) -> pa.Array:
 
 
 def in_years(array: pa.Array) -> pa.Array:
-    """Whether dates or timestamps are of the years 0 to 9999, which have four digits."""
+    """Mask of dates or timestamps within the years 0 to 9999, which have four digits."""
     days = pa.types.is_date32(array.type)
     ticks = array.cast(pa.int32() if days else pa.int64())
     unit = 1 if days else DAY[array.type.unit]
     low, high = _FIRST_DAY * unit, (_LAST_DAY + 1) * unit
     if not days and array.type.unit == "ns":
-        return pc.equal(ticks, ticks)  # nanoseconds of 64 bits are of the years 1677 to 2262
+        return pc.equal(ticks, ticks)  # 64-bit nanoseconds cover the years 1677 to 2262 only
     return pc.and_(pc.greater_equal(ticks, low), pc.less(ticks, high))
 
 
 def shown(value: pa.Scalar) -> str:
-    """A value for a message; a moment outside of Python's years by its number."""
+    """A value for a message; a timestamp outside of Python's years as its number."""
     try:
         return str(value.as_py())[:80]
     except (ValueError, OverflowError):

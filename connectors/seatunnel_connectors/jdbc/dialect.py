@@ -41,7 +41,7 @@ MODULES = {
 PLANNED_ANEW = (
     "if the table was changed while the job ran, change it back and go on, or run it again with --fresh, planned anew"
 )
-"""What helps where a table is not any more what it was when the job was planned."""
+"""Remedy for a table that has changed since planning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class SinkRequest:
 
     @property
     def keeps_no_record(self) -> bool:
-        """A `query` of people's own, of whose units nothing but its rows is left in the target."""
+        """True for a custom `query`: a unit leaves nothing but its rows in the target."""
         return bool(self.options.query) and not self.options.is_exactly_once
 
 
@@ -67,25 +67,25 @@ class TableSink(Sink):
 
     @abstractmethod
     def check_names(self) -> None:
-        """ValueError where the target cannot have the name that it is given; nothing is asked for that."""
+        """Raise ValueError if the target does not support a name. Sends no request to the database."""
 
 
 class Snapshot(ABC):
-    """A consistent view that several readers share for as long as it is kept; also answers questions about it."""
+    """A consistent view that several readers share while it is open; also answers questions about it."""
 
     generation: str = ""
 
     @abstractmethod
     def probe(self, table: SourceTable, column: str) -> Probe:
-        """Something that knows the key column of one table."""
+        """Return a probe of one table's key column."""
 
     @abstractmethod
     def count(self, table: SourceTable) -> int:
-        """Rows of the table, counted."""
+        """Count the table's rows."""
 
     @abstractmethod
     def close(self) -> None:
-        """Nobody reads under it any longer."""
+        """Close the view; no reader uses it any more."""
 
 
 class SourceDialect(ABC):
@@ -95,13 +95,13 @@ class SourceDialect(ABC):
 
     @abstractmethod
     def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
-        """Who answers there, for people: server with its version, user, and what the user may do; ``writing`` as a sink
-        would ask."""
+        """Describe the server for display: server with its version, user, and the user's privileges. ``writing``: those
+        that a sink needs."""
 
     @abstractmethod
     def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
-        """Every table that the requests name, looked up in as few questions as possible; why others cannot be read.
-        Raises one FatalError that names everything that is wrong with the options. Hints follow ``source.Hints``."""
+        """Describe every table in the requests, in as few queries as possible, and give the causes for tables that
+        cannot be read. Raises one FatalError with all faults of the options. Hints follow ``source.Hints``."""
 
     @abstractmethod
     def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
@@ -112,31 +112,32 @@ class SourceDialect(ABC):
     def read(
         self, address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
     ) -> Iterator[Batch | Rejected]:
-        """Read one split in order, bounded in memory. ``tolerant``: a row with a value that is not of its column's type
-        is yielded as Rejected, where the database hands out rows one by one; else its table is refused."""
+        """Read one split in order, bounded in memory. ``tolerant``: a row with a value of another type than its
+        column's is yielded as Rejected, if the database returns rows one by one; else its table is refused."""
 
     @abstractmethod
     def sink(self, request: SinkRequest) -> TableSink:
-        """The sink of one upstream table; opens nothing."""
+        """Make the sink of one upstream table; opens nothing."""
 
     def blocked_by(self, address: Address) -> Sequence[str]:
-        """Who keeps our sessions there waiting, as far as the server says: a sentence for each."""
+        """Sentences about sessions that block this job's sessions there, as far as the server reports them."""
         return ()
 
     def at_work(self, address: Address, seconds: float) -> Sequence[str] | None:
-        """What the server has been at for so long on behalf of our sessions there; None: it does not say."""
+        """What the server has been doing for this job's sessions for at least ``seconds``; None: it does not report
+        that."""
         return None
 
     def native_form(self, table: SourceTable) -> NativeForm | None:
-        """The database's own form of the table's rows, where it has one (``api.native``)."""
+        """The database's own form of the table's rows, if it has one (``api.native``)."""
         return None
 
     def native_reader(self, address: Address, table: SourceTable) -> NativeReader:
-        """A reader of the form that ``native_form`` named."""
+        """A reader of the form that ``native_form`` returned."""
         raise ValueError(f"{self.name} has no native form, so nobody may ask for a reader of it")
 
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
-        """Splits by place on disk, where that beats key ranges and the database can; None: use keys."""
+        """Splits by place on disk, if the database supports it and it is faster than key ranges; None: use keys."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""The factories of Jdbc: options and capabilities. No client library is imported before ``create``."""
+"""Declares the Jdbc source and sink: options and capabilities. No client library is imported before ``create``."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def _address(options: JdbcSourceOptions | JdbcSinkOptions) -> Address:
 
 
 def _connect_seconds(options: JdbcSourceOptions | JdbcSinkOptions) -> int:
-    """Drivers count whole seconds, and some take 0 for none at all."""
+    """Timeout in whole seconds, as drivers count it; some take 0 for no timeout."""
     if options.connect_timeout_ms is None:
         return options.connection_check_timeout_sec
     return min(-(-options.connect_timeout_ms // 1000), SECONDS_OF_A_DAY) or SECONDS_OF_A_DAY
 
 
 def _extras(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
-    """One database's libraries, not the whole family's."""
+    """Extras for one database, not for all."""
     extra = EXTRAS.get(_address(options).dialect)
     return (extra,) if extra else ()
 
@@ -139,7 +139,7 @@ STAGING = ("postgres", "mysql", "sqlite")
 """Dialects that can add staged rows to a target in the transaction of its ledger."""
 
 RENAMING = ("mysql",)
-"""Dialects whose DDL ends a transaction, so that a table's renaming is no part of the ledger's."""
+"""Dialects whose DDL ends a transaction, so that renaming a table cannot be in the ledger's transaction."""
 
 _RENAMED = "a table that the run makes or empties is replaced at the end by one renaming"
 _BESIDE = "each unit's transaction holds the record of the unit"
@@ -153,7 +153,7 @@ _HOW_ONCE = {
 
 
 def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
-    """What the sink can promise for one table, before any database was asked."""
+    """The sink's guarantees for one table, before any database is asked."""
     from seatunnel_connectors.jdbc.target.target_plan import wanted_key
 
     if options.query and options.is_exactly_once:

@@ -1,7 +1,7 @@
-"""The failpoints of database sinks, one list for each recipe.
+"""Lists the failpoints of database sinks, one list for each recipe.
 
-An author of a sink writes such a list for its own commit: ``RECIPE.commit.before``, ``.inside`` (a target that can be
-asked between its rows and its ledger) and ``.after``; a contract test asks for them, the crash sweep kills there.
+The author of a sink writes such a list for its own commit: ``RECIPE.commit.before``, ``.inside`` (if the target can
+fail between its rows and its ledger) and ``.after``. A contract test requires them, and the crash sweep kills there.
 """
 
 from __future__ import annotations

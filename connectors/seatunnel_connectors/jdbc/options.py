@@ -1,4 +1,4 @@
-"""The options of Jdbc source and sink, under the names that SeaTunnel's job files use."""
+"""Options of the Jdbc source and sink, under the names of SeaTunnel's job files."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from seatunnel_py.api import (
 )
 
 ROWS_PER_UNIT = 500_000
-"""What one split should hold where nobody says otherwise: about one unit's budget (env.unit.rows)."""
+"""Default rows per split: about one unit's budget (env.unit.rows)."""
 NO_KERBEROS = Rule(
     "{use_kerberos} must be false: give {username} and {password}, or a client certificate in {properties}",
     lambda given, known: str(known["use_kerberos"]).lower() in ("false", "no", "off", "0"),
 )
-RANGES_MAX = 100_000  # each costs the driver some 10 kB: a slip of the pen should not cost all of its memory
+RANGES_MAX = 100_000  # each costs the driver some 10 kB: a typing error should not use up its memory
 
 
 class Recipe(StrEnum):
@@ -45,7 +45,7 @@ class Recipe(StrEnum):
 
 
 class CarryOver(StrEnum):
-    """What a table that is made gets of its source's definition, beside columns, keys and comments."""
+    """Parts of the source's definition for a created table, besides columns, keys and comments."""
 
     DEFAULTS = "defaults"
     IDENTITY = "identity"
@@ -54,7 +54,7 @@ class CarryOver(StrEnum):
 
 
 class FieldCase(StrEnum):
-    """How column names are spelt in the target."""
+    """Spelling of column names in the target."""
 
     ORIGINAL = "ORIGINAL"
     UPPERCASE = "UPPERCASE"
@@ -62,7 +62,7 @@ class FieldCase(StrEnum):
 
 
 class TableKind(StrEnum):
-    """What a relation of a database is."""
+    """Kind of a relation in a database."""
 
     TABLE = "table"
     VIEW = "view"
@@ -80,9 +80,9 @@ def _is_condition(text: str | None) -> str | None:
 class TableOptions(Options):
     """One entry of ``table_list``."""
 
-    table_path: str | None = option(None, doc="the table, or the identity of the query's rows")
-    query: str | None = option(None, doc="read this instead of the whole table")
-    where_condition: str | None = option(None, doc="rows to read of this table, beginning with 'where'")
+    table_path: str | None = option(None, doc="table to read; with query, the name for the query's rows")
+    query: str | None = option(None, doc="statement to read from, instead of the whole table")
+    where_condition: str | None = option(None, doc="condition for the rows of this table, beginning with 'where'")
     partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
     partition_num: int | None = option(None, ge=1, le=RANGES_MAX, doc="number of ranges")
     partition_lower_bound: str | None = option(None, doc="smallest value to start dividing at; default: the smallest")
@@ -100,32 +100,38 @@ class JdbcSourceOptions(SourceOptions):
     """Options of the Jdbc source."""
 
     url: str = option(doc="address of the database: jdbc:postgresql://host/db, jdbc:mysql://…, jdbc:sqlite:…")
-    driver: str | None = option(None, doc="class of the JDBC driver; only picks the dialect")
+    driver: str | None = option(None, doc="class of the JDBC driver; only used to choose the dialect")
     username: str | None = option(None, fallback=("user",), doc="user to connect as")
-    password: Secret | None = option(None, doc="password of that user")
+    password: Secret | None = option(None, doc="password of the user")
     query: str | None = option(None, doc="statement whose rows are read")
-    table_path: str | None = option(None, doc="table to read; a pattern with use_regex")
-    table_list: tuple[TableOptions, ...] = option((), doc="tables to read, each with its own query if need be")
-    where_condition: str | None = option(None, doc="rows to read of every table, beginning with 'where'")
-    use_regex: bool = option(False, doc="table_path is a regular expression over full table names")
+    table_path: str | None = option(None, doc="table to read; with use_regex, a pattern")
+    table_list: tuple[TableOptions, ...] = option((), doc="tables to read, each optionally with its own query")
+    where_condition: str | None = option(None, doc="condition for the rows of every table, beginning with 'where'")
+    use_regex: bool = option(False, doc="read table_path as a regular expression for full table names")
     kinds: tuple[TableKind, ...] = option(
         (TableKind.TABLE,),
         min_length=1,
-        doc="what patterns match: table, view, materialized_view, foreign, partition; a partitioned table is a table, "
-        "and is read with the rows of all its partitions",
+        doc="kinds of relations that patterns match: table, view, materialized_view, foreign, partition; a "
+        "partitioned table is a table, and is read with the rows of all its partitions",
     )
-    exclude: tuple[str, ...] = option((), doc="regular expressions over full table names that patterns do not match")
-    compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
-    dialect: str | None = option(None, doc="dialect to use where the url does not say it")
-    connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
-    connect_timeout_ms: int | None = option(None, ge=0, doc="the same in milliseconds, and wins; 0 waits for a day")
-    socket_timeout_ms: int | None = option(None, ge=0, doc="accepted; a statement may take as long as it takes")
-    fetch_size: int = option(0, ge=0, doc="accepted; rows are fetched by their size in bytes")
+    exclude: tuple[str, ...] = option((), doc="regular expressions for full table names to exclude from patterns")
+    compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url choose the dialect")
+    dialect: str | None = option(None, doc="dialect to use if the url does not determine it")
+    connection_check_timeout_sec: int = option(30, ge=1, doc="timeout of a connection attempt, in seconds")
+    connect_timeout_ms: int | None = option(
+        None,
+        ge=0,
+        doc="timeout of a connection attempt, in milliseconds; overrides connection_check_timeout_sec; 0: one day",
+    )
+    socket_timeout_ms: int | None = option(None, ge=0, doc="accepted; statements have no time limit")
+    fetch_size: int = option(0, ge=0, doc="accepted; rows are fetched in blocks of limited bytes")
     server_time_zone: str | None = option(
-        None, doc="accepted; a moment (MySQL's TIMESTAMP) is read as it is, whatever the zone of server and session"
+        None,
+        doc="accepted; timestamps with a time zone (MySQL's TIMESTAMP) are read exactly, whatever the zone of "
+        "server and session",
     )
     copy_enabled: bool = option(True, key="copy.enabled", doc="accepted; PostgreSQL is always read by COPY")
-    copy_binary: bool = option(True, key="copy.binary", doc="accepted; it is always binary")
+    copy_binary: bool = option(True, key="copy.binary", doc="accepted; COPY is always binary")
     properties: dict[str, str] = option({}, doc="parameters of the connection")
     split_size: int | None = option(
         None, key="split.size", ge=1, doc=f"rows per split; default: about {ROWS_PER_UNIT}, a unit's budget"
@@ -147,7 +153,7 @@ class JdbcSourceOptions(SourceOptions):
         1000, key="split.sample-sharding.threshold", ge=1, doc="accepted; a skewed key is always sampled"
     )
     inverse_sampling_rate: int = option(
-        1000, key="split.inverse-sampling.rate", ge=1, doc="accepted; samples are as large as their splits need"
+        1000, key="split.inverse-sampling.rate", ge=1, doc="accepted; the sample size follows from the number of splits"
     )
     allow_sampling: bool = option(
         True,
@@ -155,36 +161,36 @@ class JdbcSourceOptions(SourceOptions):
         doc="divide uneven keys by a sample of the rows; false: by all of them, which reads the table once more",
     )
     string_split_mode: str | None = option(
-        None, key="split.string_split_mode", doc="accepted; keys of text are divided by values that are there"
+        None, key="split.string_split_mode", doc="accepted; text keys are divided at existing values"
     )
     string_strategy: str | None = option(
-        None, key="split.string-strategy", doc="accepted; keys of text are divided by values that are there"
+        None, key="split.string-strategy", doc="accepted; text keys are divided at existing values"
     )
     string_split_collate: str | None = option(
-        None, key="split.string_split_mode_collate", doc="accepted; keys of text are divided in their own order"
+        None, key="split.string_split_mode_collate", doc="accepted; text keys are divided in their own collation"
     )
     concurrent_read: bool = option(
-        True, key="enable_concurrent_read", doc="false: every table is one split, whatever its size"
+        True, key="enable_concurrent_read", doc="divide tables into splits; false: every table is one split"
     )
     partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
     partition_num: int | None = option(None, ge=1, le=RANGES_MAX, doc="number of ranges")
     partition_lower_bound: str | None = option(
-        None, doc="smallest value to start dividing at; default: the smallest. Of a query no smaller one is read"
+        None, doc="value to start dividing at; default: the smallest one. With query, rows below it are not read"
     )
     partition_upper_bound: str | None = option(
-        None, doc="largest value to stop dividing at; default: the largest. Of a query no larger one is read"
+        None, doc="value to stop dividing at; default: the largest one. With query, rows above it are not read"
     )
-    use_select_count: bool = option(False, doc="count rows instead of trusting the database's statistics")
-    skip_analyze: bool = option(False, doc="accepted; statistics are always used as they are")
-    decimal_type_narrowing: bool = option(True, doc="accepted; a decimal stays one (Oracle)")
+    use_select_count: bool = option(False, doc="count rows instead of using the database's statistics")
+    skip_analyze: bool = option(False, doc="accepted; the database's existing statistics are used")
+    decimal_type_narrowing: bool = option(True, doc="accepted; a decimal stays a decimal (Oracle)")
     int_type_narrowing: bool = option(
-        True, doc="tinyint(1) becomes boolean (MySQL), and numbers but 0 and 1 are refused; false: it stays a tinyint"
+        True, doc="read tinyint(1) as boolean (MySQL), and refuse numbers other than 0 and 1; false: read it as tinyint"
     )
     handle_blob_as_string: bool = option(False, doc="read binary large objects as text")
-    use_kerberos: bool = option(False, doc="accepted as false; see the remedy that true gives")
-    kerberos_principal: str | None = option(None, doc="accepted; as use_kerberos")
-    kerberos_keytab_path: str | None = option(None, doc="accepted; as use_kerberos")
-    krb5_path: str | None = option(None, doc="accepted; as use_kerberos")
+    use_kerberos: bool = option(False, doc="accepted as false; true is refused with a remedy")
+    kerberos_principal: str | None = option(None, doc="accepted; see use_kerberos")
+    kerberos_keytab_path: str | None = option(None, doc="accepted; see use_kerberos")
+    krb5_path: str | None = option(None, doc="accepted; see use_kerberos")
 
     rules: ClassVar[tuple[Rule, ...]] = (
         at_least_one("query", "table_path", "table_list"),
@@ -211,9 +217,9 @@ class JdbcSourceOptions(SourceOptions):
 
 
 class MultiTableConfig(Options):
-    """What is said of many tables at once."""
+    """Options for many tables at once."""
 
-    primary_keys: dict[str, tuple[str, ...]] = option({}, doc="key columns by a pattern of whole upstream table names")
+    primary_keys: dict[str, tuple[str, ...]] = option({}, doc="key columns by a pattern for whole upstream table names")
 
     @field_validator("primary_keys")
     @classmethod
@@ -232,40 +238,42 @@ class JdbcSinkOptions(SinkOptions):
     """Options of the Jdbc sink."""
 
     url: str = option(doc="address of the database: jdbc:postgresql://host/db, jdbc:mysql://…, jdbc:sqlite:…")
-    driver: str | None = option(None, doc="class of the JDBC driver; only picks the dialect")
+    driver: str | None = option(None, doc="class of the JDBC driver; only used to choose the dialect")
     username: str | None = option(None, fallback=("user",), doc="user to connect as")
-    password: Secret | None = option(None, doc="password of that user")
+    password: Secret | None = option(None, doc="password of the user")
     query: str | None = option(None, doc="statement to run for each row, with ? or :field parameters")
-    generate_sink_sql: bool = option(False, doc="write to `table` by generated statements")
+    generate_sink_sql: bool = option(False, doc="write to `table` with generated statements")
     database: str | None = option(None, naming=Naming.PLAIN, doc="database of the target table")
     table: str | None = option(
         None,
         naming=Naming.TABLE,
-        doc="target table, schema.table allowed; a name with a dot stands in double quotes; default: ${table_name}",
+        doc="target table, as table or schema.table; put a name with a dot in double quotes; default: ${table_name}",
     )
     primary_keys: tuple[str, ...] | None = option(
         None, doc="columns that identify a row; default: the upstream's primary key, else its first unique key"
     )
-    enable_upsert: bool = option(True, doc="insert or update by key; false: inserts stay inserts")
+    enable_upsert: bool = option(True, doc="insert or update by key; false: only insert")
     version_column: str | None = option(
-        None, doc="a row replaces another of its key only where this column is not smaller: rows may come late"
+        None, doc="column for late rows: a row replaces another one with its key only if its value here is not smaller"
     )
-    batch_size: int = option(1000, ge=1, doc="rows per statement where a database is written by statements")
+    batch_size: int = option(1000, ge=1, doc="rows per statement, for databases that are written by statements")
     batch_interval_ms: int = option(0, ge=0, doc="accepted; a unit is written when it is complete")
-    max_retries: int = option(0, ge=0, doc="further tries of a statement that a lost connection ended")
-    is_exactly_once: bool = option(False, doc="rows arrive exactly once, and are visible with their checkpoint")
+    max_retries: int = option(0, ge=0, doc="number of retries after a lost connection")
+    is_exactly_once: bool = option(False, doc="write rows exactly once; they become visible with their checkpoint")
     exactly_once_recipe: Recipe = option(
         Recipe.AUTO,
-        doc="staged: visible with each checkpoint; direct: at once; prepared: PREPARE TRANSACTION; "
-        "shadow: a table is filled beside its place, which it takes at the end",
+        doc="how rows are written exactly once. staged: visible with each checkpoint; direct: visible at once; "
+        "prepared: with PREPARE TRANSACTION; shadow: a new table is filled and replaces the target at the end",
     )
     xa_data_source_class_name: str | None = option(None, doc="accepted; no XA driver is needed")
-    max_commit_attempts: int = option(3, ge=1, doc="accepted; a commit is tried until it is known how it ended")
-    transaction_timeout_sec: int = option(-1, ge=-1, doc="accepted; a transaction ends with its unit, or its commit")
+    max_commit_attempts: int = option(3, ge=1, doc="accepted; a commit is retried until its outcome is known")
+    transaction_timeout_sec: int = option(
+        -1, ge=-1, doc="accepted; a transaction ends with its unit, or with its commit"
+    )
     auto_commit: bool = option(True, doc="accepted; a unit is one transaction")
     field_ide: FieldCase = option(FieldCase.ORIGINAL, doc="spelling of column names in the target")
     server_time_zone: str | None = option(
-        None, doc="accepted; moments are written in a session of UTC, whatever the zone of the server"
+        None, doc="accepted; timestamps are written in a UTC session, whatever the server's zone"
     )
     properties: dict[str, str] = option({}, doc="parameters of the connection")
     schema_save_mode: SchemaSaveMode = option(
@@ -278,16 +286,16 @@ class JdbcSinkOptions(SinkOptions):
     )
     custom_sql: str | None = option(None, doc="statements to run before writing (CUSTOM_PROCESSING)")
     support_upsert_by_query_primary_key_exist: bool = option(
-        False, doc="accepted; rows are looked up by key only where the database cannot insert or update"
+        False, doc="accepted; rows are looked up by key only if the database has no upsert"
     )
     support_upsert_by_insert_only: bool = option(False, doc="accepted; enable_upsert = false only inserts")
-    is_primary_key_updated: bool = option(True, doc="accepted; a row whose key changes is another row")
+    is_primary_key_updated: bool = option(True, doc="accepted; a row whose key changes counts as another row")
     use_copy_statement: bool = option(False, doc="accepted; PostgreSQL is always written by COPY")
-    oracle_insert_mode: str | None = option(None, doc="accepted; no hints are given to Oracle")
+    oracle_insert_mode: str | None = option(None, doc="accepted; Oracle gets no hints")
     carry_over: tuple[CarryOver, ...] = option(
         (),
-        doc="what a table that is made gets of its source's definition where both databases are of one kind: defaults, "
-        "indexes, identity, checks (not MySQL's); `plan` lists what is not carried over",
+        doc="parts of the source's definition for a created table, if both databases are of the same kind: "
+        "defaults, indexes, identity, checks (not MySQL's); `plan` lists the parts that are not carried over",
     )
     create_index: bool = option(True, doc="create keys and indexes with an auto-created table")
     compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
@@ -311,17 +319,17 @@ class JdbcSinkOptions(SinkOptions):
     )
     table_options: dict[str, str] = option(
         {},
-        doc="of an auto-created table. MySQL, MariaDB: engine, charset, collate; PostgreSQL: tablespace, and storage "
-        "parameters such as fillfactor",
+        doc="options of a created table. MySQL, MariaDB: engine, charset, collate; PostgreSQL: tablespace, and "
+        "storage parameters such as fillfactor",
     )
     multi_table_config: MultiTableConfig = option(
         MultiTableConfig(),
-        doc="`primary_keys`: a map of patterns of table names to key columns; the first that fits wins",
+        doc="`primary_keys`: key columns by patterns of table names; the first match counts",
     )
-    use_kerberos: bool = option(False, doc="accepted as false; see the remedy that true gives")
-    kerberos_principal: str | None = option(None, doc="accepted; as use_kerberos")
-    kerberos_keytab_path: str | None = option(None, doc="accepted; as use_kerberos")
-    krb5_path: str | None = option(None, doc="accepted; as use_kerberos")
+    use_kerberos: bool = option(False, doc="accepted as false; true is refused with a remedy")
+    kerberos_principal: str | None = option(None, doc="accepted; see use_kerberos")
+    kerberos_keytab_path: str | None = option(None, doc="accepted; see use_kerberos")
+    krb5_path: str | None = option(None, doc="accepted; see use_kerberos")
 
     rules: ClassVar[tuple[Rule, ...]] = (
         at_most_one("query", "table"),

@@ -1,4 +1,4 @@
-"""What an address on the command line means to Jdbc: ``postgresql://db/shop``, ``sqlite:shop.db``, ``jdbc:mysql://…``."""
+"""Parses a Jdbc address of the command line: ``postgresql://db/shop``, ``sqlite:shop.db``, ``jdbc:mysql://…``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from seatunnel_connectors.save_modes import DataSaveMode
 from seatunnel_py.api import Plain, Shorthand, as_pattern, dotted, globbed
 
 _NAMES_A_SCHEMA = frozenset({"currentschema", "search_path", "options"})
-"""Parameters by which an address says which schema its tables go to."""
+"""Parameters of an address that name the schema for its tables."""
 
 
 def reading(end: Shorthand, everything: Mapping[str, Plain]) -> Mapping[str, Plain] | None:
@@ -32,7 +32,7 @@ def reading(end: Shorthand, everything: Mapping[str, Plain]) -> Mapping[str, Pla
 
 
 def writing(end: Shorthand, once: Sequence[str]) -> Mapping[str, Plain] | None:
-    """Options of a sink; ``once`` are the dialects that it writes to exactly once."""
+    """Options of a sink; ``once``: dialects that support exactly-once writes."""
     connection = _connection(end)
     if connection is None:
         return None
@@ -62,7 +62,7 @@ def _connection(end: Shorthand) -> dict[str, Plain] | None:
 
 
 def _tables(names: Sequence[str], database: str) -> dict[str, Plain]:
-    """``database``: the only one whose tables a name without a dot means."""
+    """Options that name the tables. ``database`` is used for names without a dot."""
     if len(names) == 1 and "*" not in names[0]:
         return {"table_path": names[0]}
     if not any("*" in name for name in names):
@@ -71,7 +71,7 @@ def _tables(names: Sequence[str], database: str) -> dict[str, Plain]:
 
 
 def _patterns(names: Sequence[str], database: str) -> str:
-    """One pattern for all of them."""
+    """One pattern for all of these tables."""
     if not database:
         return globbed(names)
     return globbed((name if "." in name else dotted(database, name) for name in names), whole=True)

@@ -1,4 +1,4 @@
-"""JDBC URLs and SQLAlchemy URLs: what they say, with secrets kept apart and dangerous parameters refused."""
+"""Parses JDBC and SQLAlchemy URLs, keeps secrets separate and refuses dangerous parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIALECTS = {
 }
 PORTS = {"postgres": 5432, "mysql": 3306}
 
-# A server, or whoever writes the job file, could make a driver read files, load classes or run statements.
+# With these a server, or a job file, could make a driver read files, load classes or run statements.
 REFUSED = {
     "allowloadlocalinfile": "it lets the server read this machine's files",
     "allowloadlocalinfileinpath": "it lets the server read this machine's files",
@@ -53,7 +53,7 @@ REFUSED = {
     "passfile": "it reads secrets from a file of this machine",
 }
 
-# Parameters that tune the Java drivers and mean nothing here.
+# Parameters that tune the Java drivers and have no effect here.
 WITHOUT_EFFECT = frozenset(
     """adaptivefetch adaptivefetchmaximum adaptivefetchminimum allowencodingchanges allowmultiqueries
     allowpublickeyretrieval alwayssendsetisolation assumeminserverversion autocommit autoreconnect autosave
@@ -80,11 +80,10 @@ WITHOUT_EFFECT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a database is and how to get in. Picklable; its ``repr`` holds no secret.
+    """Address and credentials of a database. Picklable; its ``repr`` holds no secret.
 
-    ``path`` is the file of a SQLite database; ``raw`` the text of a SQLAlchemy URL without its password.
-    ``parameters`` are kept under the names that the job file used, lower case; where they say how long an attempt to
-    connect may take, that wins over ``connect_seconds``.
+    ``path`` is the file of a SQLite database; ``raw`` the text of a SQLAlchemy URL without its password. ``parameters``
+    keep the names of the job file, in lower case; a connection timeout among them overrides ``connect_seconds``.
     """
 
     dialect: str
@@ -100,7 +99,7 @@ class Address:
 
     @property
     def display(self) -> str:
-        """The address for people, without credentials."""
+        """The address for display, without credentials."""
         if self.dialect == "sqlite":
             return self.path
         if self.dialect == "sqlalchemy":
@@ -114,7 +113,7 @@ class Address:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What connections to the same place, as the same user, have in common."""
+        """Key that is equal for connections to the same place as the same user."""
         return (
             self.dialect, self.host, self.port, self.database, self.user, self.secret, self.path, self.raw,
             tuple(sorted(self.parameters.items())),
@@ -122,7 +121,7 @@ class Address:
 
 
 def parse_url(url: str) -> Address:
-    """Read a JDBC or SQLAlchemy URL. ValueError says what is wrong, without repeating credentials."""
+    """Parse a JDBC or SQLAlchemy URL. Raises ValueError with the fault, without repeating credentials."""
     text = url.strip()
     if text.lower().startswith("jdbc:"):
         return _parse_jdbc(text[5:])
@@ -207,7 +206,7 @@ def _parameters(query: str) -> dict[str, str]:
 
 
 def refuse_dangerous(parameters: Mapping[str, str]) -> None:
-    """ValueError for parameters that would let a server or a job file reach further than rows."""
+    """Raise ValueError for parameters that give a server or a job file access to more than rows."""
     bad = [name for name in parameters if name.lower() in REFUSED]
     if bad:
         raise ValueError(
@@ -218,7 +217,7 @@ def refuse_dangerous(parameters: Mapping[str, str]) -> None:
 def resolve(
     url: str, user: str | None, password: Secret | None, properties: Mapping[str, str], dialect: str | None = None
 ) -> Address:
-    """The address that a step uses: what its options say wins over what the URL says."""
+    """The address that a step uses: its options override the URL."""
     plain = dialect == "sqlalchemy" and "://" in url and not url.lower().startswith("jdbc:")
     address = _parse_other(url.strip()) if plain else parse_url(url)
     refuse_dangerous(properties)
@@ -234,7 +233,7 @@ def resolve(
 
 
 def report_unknown(address: Address, known: frozenset[str]) -> tuple[str, ...]:
-    """Log the parameters that nothing here understands, by name, and return them."""
+    """Log the names of unknown parameters, and return them."""
     unknown = tuple(sorted(set(address.parameters) - known - WITHOUT_EFFECT - {"hosts"}))
     if unknown:
         log.warning("jdbc %s: parameters without effect here: %s", address.display, ", ".join(unknown))

@@ -1,1 +1,1 @@
-"""Every other database, through a SQLAlchemy URL: reflection and plain statements. Slow, but right."""
+"""Reads and writes any other database through a SQLAlchemy URL, by reflection and plain statements. Slow, but exact."""

@@ -1,4 +1,4 @@
-"""Databases without a fast path behind the dialect port."""
+"""Implements the dialect port for databases without a fast path."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class _Describer:
 
 
 def _sampled(values: list[Any]) -> sa.types.TypeEngine[Any]:
-    """The type that the first rows of a query are of."""
+    """Type of the first rows of a query."""
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) == 1:
         kind = kinds.pop()
@@ -202,7 +202,7 @@ def _typed(kind: type) -> sa.types.TypeEngine[Any]:
 
 
 def _literal(dtype: Kind, text: str) -> str:
-    """A bound as a literal; numbers stand bare, for not every database casts a text in a comparison."""
+    """A bound as a literal; numbers are unquoted, because some databases do not cast text in a comparison."""
     if dtype in (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL):
         return text
     quoted = "'" + text.replace("'", "''") + "'"
@@ -269,7 +269,7 @@ def _select(hints: Hints, table: SourceTable, split: Split, start: Position | No
 
 
 class GenericSnapshot(Snapshot):
-    """Answers questions about keys; each split is of the moment when it is read."""
+    """Answers queries about keys; each split reads the database as of its own start."""
 
     def __init__(self, address: Address) -> None:
         self.address = address

@@ -1,4 +1,4 @@
-"""Engines and connections of SQLAlchemy, behind the session that sinks by statements use."""
+"""Wraps SQLAlchemy's engines and connections in the session of the statement sinks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, silence
 
-# What holds no parameter, and the parameter itself.
+# Parts that contain no parameter, and the parameter itself.
 _MARKS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\?|:", re.S)
 _CREATE = re.compile(r"CREATE TABLE IF NOT EXISTS (\S+(?:\.\S+)?) ", re.I)
 
@@ -26,7 +26,8 @@ def url_of(address: Address) -> URL:
 
 
 def _engine(url: sa.URL) -> sa.Engine:
-    """Documents in JSON stay the text that they are, where the dialect can be told: its numbers would lose digits."""
+    """Make an engine. JSON documents stay unparsed text, if the dialect supports it: parsing would lose digits of
+    numbers."""
     try:
         return sa.create_engine(url, poolclass=sa.pool.NullPool, json_deserializer=_as_it_is)
     except TypeError:
@@ -38,7 +39,7 @@ def _as_it_is(document: str | bytes) -> str:
 
 
 class GenericSession(Session):
-    """One connection. Statements mark parameters by ``?``, whatever the driver's own way is."""
+    """One connection. Statements mark parameters by ``?``, whatever the driver's own style is."""
 
     def __init__(self, address: Address) -> None:
         self.engine = _engine(url_of(address))
@@ -55,7 +56,7 @@ class GenericSession(Session):
         created = _CREATE.match(sql)
         if created and self._exists(created[1]):
             return 0
-        # Not every database knows IF NOT EXISTS; the question was asked already.
+        # Some databases lack IF NOT EXISTS; the check was done above.
         sql = sql.replace("IF NOT EXISTS ", "", 1) if created else sql
         if sql.startswith("DROP TABLE IF EXISTS "):
             if not self._exists(sql.removeprefix("DROP TABLE IF EXISTS ")):
@@ -75,7 +76,7 @@ class GenericSession(Session):
         return int(done.rowcount)
 
     def _exists(self, relation: str) -> bool:
-        """Whether a quoted, possibly dotted name is a table."""
+        """True if a quoted, possibly dotted name is a table."""
         preparer = self.engine.dialect.identifier_preparer
         parts = [part.strip(preparer.initial_quote + preparer.final_quote) for part in relation.split(".")]
         schema = parts[0] if len(parts) > 1 else None
@@ -108,7 +109,7 @@ class GenericSession(Session):
 
 
 def _named(sql: str, values: Row) -> tuple[sa.TextClause, dict[str, Any]]:
-    """``?`` as ``:p0``; other colons are the statement's own."""
+    """Convert ``?`` to ``:p0`` and so on; other colons belong to the statement."""
     number = iter(range(len(values)))
 
     def one(match: re.Match[str]) -> str:
@@ -118,7 +119,7 @@ def _named(sql: str, values: Row) -> tuple[sa.TextClause, dict[str, Any]]:
         return word.replace(":", "\\:")
 
     text = sa.text(_MARKS.sub(one, sql))
-    # Typed by the value, so that the dialect brings what its driver does not take (a Decimal) into a form that it does.
+    # Typed by the value, so that the dialect converts what its driver does not support (a Decimal).
     numbered = _numbered(values)
     typed: list[sa.BindParameter[Any]] = [
         sa.bindparam(name, value) for name, value in numbered.items() if value is not None
@@ -132,14 +133,14 @@ def _numbered(values: Row) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def sessions(address: Address) -> Iterator[GenericSession]:
-    """A pooled connection."""
+    """Borrow a connection from the pool."""
     with borrow(("sqlalchemy", *address.identity), lambda: GenericSession(address), GenericSession.close) as session:
         yield session
 
 
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn SQLAlchemy's errors into ours."""
+    """Turn SQLAlchemy's errors into typed ones."""
     try:
         yield
     except SQLAlchemyError as error:
@@ -147,7 +148,8 @@ def explained(what: str) -> Iterator[None]:
 
 
 def failure(error: SQLAlchemyError, what: str) -> PluginError:
-    """The driver's own words only: SQLAlchemy's add the statement with its values, which may be secrets."""
+    """A typed error with the driver's own text only: SQLAlchemy adds the statement with its values, which may be
+    secrets."""
     text = " ".join(str(getattr(error, "orig", None) or error).split())
     lost = isinstance(error, DBAPIError) and error.connection_invalidated
     if lost or isinstance(error, OperationalError | InterfaceError):

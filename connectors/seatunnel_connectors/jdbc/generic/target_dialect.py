@@ -1,4 +1,4 @@
-"""Any database that SQLAlchemy knows as a target."""
+"""Writes to any database that SQLAlchemy supports."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class GenericTargetDialect(TargetDialect):
         return ".".join(filter(None, (path.database, path.schema))), path.table
 
     def name_rules(self, session: Session) -> NameRules:
-        """Whether letter case counts depends on the database, and on collations that nothing common asks for: names
-        that differ in it alone are taken for one."""
+        """Names that differ in letter case only count as equal: whether case matters depends on the database and its
+        collations, and there is no common way to ask."""
         assert isinstance(session, GenericSession)
         default = sa.inspect(session.connection).default_schema_name or ""
         longest = session.engine.dialect.max_identifier_length
@@ -96,12 +96,12 @@ class GenericTargetDialect(TargetDialect):
 
 
 def _kind_of(inspector: sa.Inspector, table: str, schema: str | None) -> str:
-    """What stands at the name, where the database says that it is no table."""
+    """The kind of object with that name, if the database reports that it is not a table."""
     for kind, names in (
         ("a view", inspector.get_view_names),
         ("a materialized view", inspector.get_materialized_view_names),
     ):
-        with suppress(NotImplementedError):  # a dialect that knows none
+        with suppress(NotImplementedError):  # a dialect without such objects
             if table in names(schema=schema):
                 return kind
     return ""
@@ -115,8 +115,7 @@ class GenericSink(StatementSink):
 
 
 class GenericWriter(StatementWriter):
-    """No way to insert or update in one statement is common to all databases: each row is updated, and inserted
-    where there was none."""
+    """Updates each row, and inserts it if none was updated: no upsert statement is common to all databases."""
 
     def insert(self, data: pa.RecordBatch) -> None:
         if not (self.load.key and self.load.upsert):

@@ -1,4 +1,4 @@
-"""SQLAlchemy's reflected types and ours."""
+"""Maps SQLAlchemy's reflected types to SeaTunnel's types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from seatunnel_py.api import ANY_DIGITS, INTEGERS, NUMBER, PRECISION_MAX, Column
 from seatunnel_py.formats.json.text import json_texts
 from seatunnel_py.formats.json.values import json_text
 
-KEY_LENGTH = 255  # of a text without length in a key, which most databases cannot index
+KEY_LENGTH = 255  # length of a text without one in a key: most databases cannot index such a text
 
 # Most special first: SQLAlchemy's types inherit from each other.
 _READ: tuple[tuple[Any, Kind], ...] = (
@@ -42,7 +42,7 @@ _SHOWN_AS_TEXT = (sa.Uuid, sa.JSON, sa.Enum)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a column is read. ``said`` is its type in the database's words where its values arrive in another form."""
+    """How to read a column. ``said`` is the database's name of its type if its values arrive in another form."""
 
     dtype: DataType
     length: int = 0
@@ -50,7 +50,8 @@ class Reading:
 
 
 def read_as(native: sa.types.TypeEngine[Any]) -> Reading | None:
-    """None for a type without counterpart. Not every database's REAL has 32 bits, so it is read with 64."""
+    """The reading of a type; None if there is no counterpart. REAL does not have 32 bits everywhere, so it is read with
+    64."""
     if isinstance(native, sa.Numeric) and not isinstance(native, sa.Float):
         return Reading(_numeric(native))
     if isinstance(native, sa.DateTime) and native.timezone:
@@ -70,7 +71,7 @@ def _numeric(native: sa.Numeric[Any]) -> DataType:
 
 
 def target_type(native: sa.types.TypeEngine[Any]) -> DataType | None:
-    """What values a column that is there takes."""
+    """The type of values that an existing column takes."""
     if isinstance(native, sa.REAL):
         return DataType(Kind.FLOAT)
     read = read_as(native)
@@ -78,7 +79,8 @@ def target_type(native: sa.types.TypeEngine[Any]) -> DataType | None:
 
 
 def digits_of(native: sa.types.TypeEngine[Any]) -> int:
-    """Digits of a second that a column keeps. SQL Server's DATETIME has steps of its own, Oracle's DATE seconds."""
+    """Digits of a second that a column keeps. SQL Server's DATETIME has its own precision, Oracle's DATE keeps
+    seconds."""
     where, name = type(native).__module__, type(native).__name__.upper()
     if ("mssql" in where and name in ("DATETIME", "SMALLDATETIME")) or ("oracle" in where and name == "DATE"):
         return 0
@@ -89,7 +91,7 @@ def digits_of(native: sa.types.TypeEngine[Any]) -> int:
 
 
 _mssql: Any = mssql  # its types have no annotations
-# Left to itself SQLAlchemy asks some databases for columns of fewer digits of a second.
+# SQLAlchemy's default in some databases is a column with fewer digits of a second.
 _MOMENT = (
     sa.DateTime().with_variant(_mssql.DATETIME2(precision=6), "mssql").with_variant(oracle.TIMESTAMP(), "oracle")
     .with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
@@ -102,7 +104,7 @@ _TIME = sa.Time().with_variant(_mssql.TIME(precision=6), "mssql").with_variant(m
 
 
 def created_type(column: Column, *, in_key: bool) -> sa.types.TypeEngine[Any]:
-    """The type of a column in a table that we create, in SQLAlchemy's words."""
+    """The SQLAlchemy type of a column in a created table."""
     dtype = column.dtype
     match dtype.kind:
         case Kind.DECIMAL:
@@ -124,7 +126,7 @@ def created_type(column: Column, *, in_key: bool) -> sa.types.TypeEngine[Any]:
 
 
 def to_column(values: list[Any], dtype: DataType, arrow: pa.DataType, name: str) -> pa.Array:
-    """What a driver returned, as declared. ValueError names the first value that is something else."""
+    """Convert a driver's values to the declared type. Raises ValueError that names the first misfit."""
     plain = []
     for value in values:
         try:
@@ -184,7 +186,7 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> Decimal:
-    """A float has the shortest digits that give it back."""
+    """A decimal from a float with the shortest digits that restore it."""
     return value if isinstance(value, Decimal) else Decimal(repr(value) if isinstance(value, float) else str(value))
 
 
@@ -200,9 +202,10 @@ def _double(value: Any) -> float:
 
 
 def _moment(value: Any, *, zoned: bool) -> datetime:
-    """A number is no moment: nobody said which. A moment without a zone is in UTC where one is wanted."""
+    """A timestamp. A number is refused, since its unit is unknown. Without a zone it counts as UTC, if the column has
+    one."""
     if isinstance(value, str) and re.search(r"\.\d{7}", value):
-        raise ValueError(value)  # Python would cut it
+        raise ValueError(value)  # Python would truncate it
     found: datetime = datetime.fromisoformat(value) if isinstance(value, str) else _of(value, (datetime,))
     if zoned:
         return found if found.tzinfo else found.replace(tzinfo=UTC)
@@ -223,5 +226,5 @@ def to_values(array: pa.Array, column: Column) -> list[Any]:
         return json_texts(array, column.dtype).to_pylist()  # type: ignore[no-any-return]
     try:
         return array.to_pylist()  # type: ignore[no-any-return]
-    except OverflowError as error:  # a moment outside of Python's years
+    except OverflowError as error:  # a timestamp outside of Python's years
         raise ValueError(str(error)) from None

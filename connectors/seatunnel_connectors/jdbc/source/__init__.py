@@ -1,1 +1,1 @@
-"""The source side that all databases share: which tables, and how each is divided."""
+"""Reads from databases: the part that all databases share, which finds tables and divides them."""

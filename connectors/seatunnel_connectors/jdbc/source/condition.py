@@ -1,8 +1,8 @@
-"""The text of ``where_condition``: one condition, which stands in parentheses within statements of ours.
+"""Checks the text of ``where_condition``: it must be one condition, since generated statements put it in parentheses.
 
-Whatever else a SELECT may hold behind it would end up inside of the parentheses, where the server does not understand
-it or, worse, understands something else. So it is refused, with what to do instead. Databases disagree on whether a
-backslash keeps a quote from closing: a text is refused where it is wrong both ways.
+Other clauses of a SELECT would end up inside the parentheses, where the server rejects them or, worse, interprets them
+differently. So they are refused, with a remedy. Databases disagree on whether a backslash escapes a quote: a text is
+refused if it is wrong in both readings.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 _WORD = re.compile(r"\s*where\b\s*", re.IGNORECASE)
-_ESCAPES = (("", ""), (r"\\.|", r"\\"))  # none, and any character behind a backslash
+_ESCAPES = (("", ""), (r"\\.|", r"\\"))  # none, or a backslash with its next character
 _TOKENS = (
     r"(?P<comment>--[^\n]*|/\*.*?\*/)"
     r"|(?P<quoted>'(?:{0}''|[^'{2}])*'|\"(?:{0}\"\"|[^\"{2}])*\"|`(?:``|[^`])*`|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"
@@ -31,7 +31,8 @@ QUERY = "read the rows by `query`, which may be any SELECT"
 
 
 def condition_of(text: str) -> str:
-    """The condition without the word, and without a semicolon that ends it. ValueError says why it is none."""
+    """The condition without the word where, and without a final semicolon. Raises ValueError with the reason if it is
+    not a condition."""
     word = _WORD.match(text)
     if word is None:
         if text.strip():
@@ -47,7 +48,7 @@ def condition_of(text: str) -> str:
 
 
 def _condition(text: str, way: re.Pattern[str]) -> str:
-    """``text`` up to the semicolon that ends it; the tokens behind it may only be comments."""
+    """``text`` up to its final semicolon; only comments may follow."""
     depth, end, said = 0, len(text), False
     for kind, token, at in _tokens(text, way):
         if kind == "comment" or token.isspace():

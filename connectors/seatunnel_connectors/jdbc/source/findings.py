@@ -1,4 +1,4 @@
-"""What a description finds wrong: options that are wrong refuse the job, a table that cannot be read fails alone."""
+"""Collects faults found while tables are described: wrong options refuse the job, an unreadable table fails alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEFT_OUT = "leave the column out, or cast it to another type, with `query`"
 
 @dataclass(slots=True)
 class Findings:
-    """Collected over all requests, so that one message holds every problem."""
+    """Faults over all requests, so that one message lists every problem."""
 
     problems: list[str] = field(default_factory=list)
     failures: dict[TablePath, list[tuple[str, str]]] = field(default_factory=dict)
@@ -23,21 +23,21 @@ class Findings:
     left_out: list[TableLeftOut] = field(default_factory=list)
 
     def leaves_out(self, path: TablePath, why: str) -> None:
-        """A pattern matches the table, and the options leave it out."""
+        """Note that the options exclude a table that a pattern matches."""
         self.left_out.append(TableLeftOut(path, why))
 
     def wrong(self, text: str) -> None:
-        """An option asks for something that is not there."""
+        """Note an option that asks for something missing."""
         self.problems.append(text)
 
     def nothing_matches(self, label: str, path: str | None, before: int) -> None:
-        """A pattern has found no table that is read; ``before`` so many had been left out by others."""
+        """Note a pattern without any table to read; ``before``: number of tables that other patterns had excluded."""
         others = self.left_out[before:]
         why = f", but for what is left out: {others[0].path} ({others[0].why})" if others else ""
         self.wrong(f"{label}: no table matches {path!r}{why}")
 
     def fails(self, path: TablePath, message: str, remedy: str = "") -> None:
-        """The table cannot be described or read."""
+        """Note a table that cannot be described or read."""
         self.failures.setdefault(path, []).append((message, remedy))
 
     def unreadable(self, path: TablePath, column: str, native: str) -> None:
@@ -47,7 +47,7 @@ class Findings:
         self.fails(path, f"No SELECT privilege on {shown}.", grant)
 
     def result(self, tables: Iterable[SourceTable]) -> list[Found]:
-        """The tables that can be read, and why others cannot. Raises one FatalError for all that is wrong."""
+        """The readable tables, and the failures of others. Raises one FatalError for all wrong options."""
         if self.problems:
             others = [f"table {path}: {_failure(path, found).message}" for path, found in self.failures.items()]
             told = [*self.problems, *others]

@@ -1,4 +1,4 @@
-"""The Jdbc source: tables looked up together, splits by key range or place, readers that resume by key."""
+"""Defines the Jdbc source: tables looked up together, splits by key range or place, readers that resume by key."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from seatunnel_py.api import (
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What a dialect knows of a table beyond its schema; travels as plain data in ``SourceTable.hints``.
+    """A dialect's knowledge of a table beyond its schema; travels as plain data in ``SourceTable.hints``.
 
-    ``relation`` is what stands after FROM, ``columns`` pairs each column with its SELECT expression. ``key`` is
-    the column that ranges are made of, ``ordered`` says that reading in its order costs nothing and that it is
-    unique, so that a reader can go on after a key. ``pages`` is the size on disk for splits by place; ``sampled``
-    says that the relation can be sampled by blocks. ``fulls`` are the columns' types in the database's own words, with
-    their modifiers. ``guess`` is how many rows to plan for where nobody has counted or sampled any (0: no idea).
+    ``relation`` follows FROM; ``columns`` pairs each column with its SELECT expression. ``key`` is the column for
+    ranges; ``ordered``: it is unique and reading in its order costs nothing, so a reader can resume after a key.
+    ``pages`` is the size on disk for splits by place; ``sampled``: the relation can be sampled by blocks. ``fulls`` are
+    the columns' types in the database's own words, with their modifiers. ``guess`` is the number of rows to plan with
+    if none were counted or sampled (0: unknown).
     """
 
     relation: str
@@ -56,7 +56,7 @@ class Hints:
 
     @property
     def source(self) -> str:
-        """What stands after FROM, with the table's own condition where it has one."""
+        """Text after FROM, with the table's own condition if it has one."""
         return f"{self.relation} WHERE ({self.where}\n)" if self.where else self.relation
 
     def to_plain(self) -> dict[str, Plain]:
@@ -77,23 +77,23 @@ class Hints:
 
 
 def hints_of(table: SourceTable) -> Hints:
-    """Read back what ``Hints.to_plain`` wrote."""
+    """Parse the result of ``Hints.to_plain``."""
     data = cast("dict[str, Any]", dict(table.hints))
     data["columns"] = tuple((name, expression) for name, expression in data["columns"])
     data["fulls"] = tuple(data.get("fulls", ()))
-    data.pop("natives", None)  # an older version kept the types without their modifiers
+    data.pop("natives", None)  # an older version stored the types without their modifiers
     data["partition"] = Partition(*data["partition"])
     return Hints(**data)
 
 
 def rows_planned(table: SourceTable) -> int | None:
-    """How many rows to plan splits and units for."""
+    """Number of rows to plan splits and units for."""
     guess = table.hints.get("guess")
     return table.rows if table.rows is not None or not guess else int(str(guess))
 
 
 def _as_measured(found: Found) -> Found:
-    """What people are told of rows: of those that a condition chooses nobody knows the number."""
+    """Drop the row count of tables with a condition: the number of selected rows is unknown."""
     if not isinstance(found, SourceTable) or not hints_of(found).where:
         return found
     guess = rows_planned(found) or 0
@@ -133,8 +133,8 @@ class JdbcSource(Source, NativeSource):
 
 
 class JdbcEnumerator(Enumerator):
-    """Divides tables. A table of one split costs no question; tables of several share one snapshot, which is kept
-    until ``close`` so that all their rows are of one moment."""
+    """Divides tables. A table with one split needs no query; tables with several share one snapshot, which is kept
+    until ``close`` so that all their rows are of the same moment."""
 
     def __init__(self, source: JdbcSource, tables: Sequence[SourceTable]) -> None:
         self.source = source
@@ -212,20 +212,20 @@ class JdbcEnumerator(Enumerator):
 
 
 def _ends(part: KeyRange) -> dict[str, Plain]:
-    """The ends of a range as they stand in a split; a limit only where there is one."""
+    """The ends of a range as stored in a split; a limit only if there is one."""
     limits = {name: text for name, text in (("floor", part.floor), ("ceiling", part.ceiling)) if text is not None}
     return {"low": part.low, "high": part.high, **limits}
 
 
 def range_of(split: Split) -> KeyRange:
-    """The key range of a split; all ends open for a split that has none."""
+    """The key range of a split; a split without one has open ends."""
     ends = {name: split.payload.get(name) for name in ("low", "high", "floor", "ceiling")}
     texts = {name: None if end is None else str(end) for name, end in ends.items()}
     return KeyRange(**texts, nulls=bool(split.payload.get("nulls")))
 
 
 class JdbcReader(Reader):
-    """Reads splits through the dialect; holds nothing between two of them."""
+    """Reads splits through the dialect; keeps nothing between two of them."""
 
     def __init__(self, address: Address, table: SourceTable) -> None:
         self.address = address

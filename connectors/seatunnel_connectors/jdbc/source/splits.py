@@ -1,4 +1,4 @@
-"""How a table is divided: key ranges with open ends and a split for nulls. Pure, but for what a probe looks up.
+"""Divides a table: key ranges with open ends and a split for nulls. Pure, except for the queries of a probe.
 
 A range is half open, ``low <= key < high``; the first has no low end and the last no high end, so that a row is in
 exactly one range whatever was written since the bounds were taken. Bounds travel as text, which every database
@@ -18,10 +18,10 @@ from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.table_request import Partition
 from seatunnel_py.api import DataType, Kind, Plain
 
-ROWS_PER_SPLIT = ROWS_PER_UNIT * 9 // 10  # below a unit's budget by what estimates are off
+ROWS_PER_SPLIT = ROWS_PER_UNIT * 9 // 10  # below a unit's budget by the usual error of estimates
 BYTES_PER_SPLIT = 256 << 20  # wide rows: a split should stay a second or two of work
-ROWS_WORTH_DIVIDING = 100_000  # fewer rows are read faster than a second reader is under way
-SPLITS_MAX = 10_000  # a list longer than this costs more memory and planning than it buys
+ROWS_WORTH_DIVIDING = 100_000  # fewer rows are read before a second reader has started
+SPLITS_MAX = 10_000  # a longer list costs more memory and planning than it saves
 
 NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT})
 DIVISIBLE = NUMBERS | {Kind.DECIMAL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ}
@@ -32,7 +32,7 @@ DIVISIBLE = NUMBERS | {Kind.DECIMAL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kin
 class KeyRange:
     """``low <= key < high``, either end open when None; ``nulls`` selects the rows without a key instead.
 
-    ``floor <= key <= ceiling`` is what a person wants of the whole table, and holds in each of its ranges."""
+    ``floor <= key <= ceiling`` are the user's limits for the whole table, and hold in each of its ranges."""
 
     low: str | None = None
     high: str | None = None
@@ -49,7 +49,7 @@ class KeyRange:
 
 
 class Probe(Protocol):
-    """What the planning of splits may ask a database about one table's key column."""
+    """Queries about one table's key column, for planning splits."""
 
     def bounds(self) -> tuple[Any, Any]:
         """Smallest and largest value, both None for a table without any."""
@@ -59,7 +59,7 @@ class Probe(Protocol):
 
 
 def parts_wanted(rows: int | None, size: int | None, options: JdbcSourceOptions, parallelism: int) -> int:
-    """Into how many splits a table should be divided; 1 costs no further question."""
+    """Number of splits for a table; 1 needs no further query."""
     if not rows:
         return 1
     if options.split_size:
@@ -82,10 +82,10 @@ def key_ranges(
     options: JdbcSourceOptions,
     probe: Probe,
 ) -> list[KeyRange]:
-    """The ranges of a table; at least one, which has both ends open."""
+    """The ranges of a table: at least one, which then has both ends open."""
     given = [None if text is None else _read(dtype, text) for text in (partition.lower, partition.upper)]
     floor, ceiling = (None if value is None or not partition.limits else as_text(value) for value in given)
-    whole = KeyRange(floor=floor, ceiling=ceiling)  # without limits no condition at all, so nulls are read as well
+    whole = KeyRange(floor=floor, ceiling=ceiling)  # without limits no condition at all, so that nulls are read as well
     if parts <= 1:
         return [whole]
     found = probe.bounds() if None in given else given
@@ -113,18 +113,18 @@ def _inner_bounds(
 
 
 def is_even(low: Any, high: Any, rows: int | None, options: JdbcSourceOptions) -> bool:
-    """Whether the keys fill their range so evenly that dividing the range divides the rows (the peer's factor)."""
+    """True if the keys fill their range evenly enough to divide the range instead of the rows (SeaTunnel's factor)."""
     if not rows or not isinstance(low, int):
         return False
     factor = (int(high) - low + 1) / rows
     return options.even_lower <= factor <= min(options.even_upper, EVEN_FACTOR_MAX)
 
 
-EVEN_FACTOR_MAX = 2.0  # wider holes than this could hide whole splits; quantiles are one cheap query
+EVEN_FACTOR_MAX = 2.0  # wider gaps could leave whole splits empty; quantiles are one cheap query
 
 
 def even_bounds(low: Any, high: Any, parts: int) -> list[Any]:
-    """``parts - 1`` values that cut low..high (inclusive) into equal ranges; fewer where there are fewer values."""
+    """``parts - 1`` values that cut low..high (inclusive) into equal ranges; fewer if there are fewer values."""
     if isinstance(low, datetime):
         step: Any = (high - low) / parts
         return sorted({low + step * at for at in range(1, parts)} - {low})
@@ -142,7 +142,7 @@ def _cuts(width: int, parts: int) -> list[int]:
 
 
 def _read(dtype: DataType, text: str) -> Any:
-    """A bound as a job file writes it. ValueError says which text cannot be one."""
+    """Parse a bound from a job file. Raises ValueError that names the unusable text."""
     try:
         match dtype.kind:
             case kind if kind in NUMBERS:
@@ -160,12 +160,12 @@ def _read(dtype: DataType, text: str) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A key value as plain text, which reads back as the same value in any database."""
+    """A key value as plain text, which every database reads as the same value."""
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     return str(value)
 
 
 def as_plain(value: Any) -> Plain:
-    """A key value as it stands in a position."""
+    """A key value as stored in a position."""
     return value if isinstance(value, int | str) else as_text(value)

@@ -1,5 +1,5 @@
-"""Which of the tables that a pattern matches are read: kinds of tables, and what is excluded. A table that a job file
-names is read whatever it is."""
+"""Selects among the tables that a pattern matches, by kind and exclusion. A table that a job file names is always
+read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the options ``kinds`` and ``exclude`` say."""
+    """Values of the options ``kinds`` and ``exclude``."""
 
     kinds: frozenset[TableKind]
     excluded: tuple[NamePattern, ...]
@@ -33,8 +33,8 @@ class Choice:
         return any(pattern.fullmatch(name) for name in names for pattern in self.excluded)
 
     def why_not(self, kind: TableKind | None, names: Iterable[str]) -> str:
-        """Why a table that has these names, all of them whole, is left out; empty where it is read. None: it is of a
-        kind that nobody asks for, such as a sequence."""
+        """The reason why a table with these full names is not read; empty if it is read. ``kind`` None: a kind that no
+        option can select, such as a sequence."""
         if self.excludes(names):
             return "excluded"
         if kind is None:

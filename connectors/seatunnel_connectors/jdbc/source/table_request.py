@@ -1,4 +1,4 @@
-"""What a job file asks to read, one request per table or query, before any database was asked."""
+"""Lists what a job file asks to read, one request per table or query, before any database is contacted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from seatunnel_connectors.jdbc.source.condition import condition_of
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """How a person wants a table divided; everything absent means that it is up to us. ``limits``: rows below
-    ``lower`` and above ``upper`` are not wanted at all; else the two only say where to divide."""
+    """How the user wants a table divided; absent values are chosen automatically. ``limits``: rows below ``lower`` and
+    above ``upper`` are not read; else the two are only points to divide at."""
 
     column: str | None = None
     number: int | None = None
@@ -22,7 +22,8 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class TableRequest:
-    """``label`` names the option that asked, for messages. ``where`` is a condition without the word."""
+    """One table or query to read. ``label`` names its option, for messages. ``where`` is a condition without the
+    word."""
 
     label: str
     path: str | None
@@ -34,7 +35,7 @@ class TableRequest:
 
 
 def requests_of(options: JdbcSourceOptions) -> list[TableRequest]:
-    """Everything that the options ask for, in their order."""
+    """All requests of the options, in their order."""
     if options.table_list:
         return [_listed(entry, at, options) for at, entry in enumerate(options.table_list)]
     return [
@@ -50,7 +51,8 @@ def requests_of(options: JdbcSourceOptions) -> list[TableRequest]:
                 options.partition_num,
                 options.partition_lower_bound,
                 options.partition_upper_bound,
-                # The peer divides a query by its bounds and reads nothing beside them; a table it divides by itself.
+                # SeaTunnel divides a query by its bounds and reads nothing outside of them; a table it divides by
+                # itself.
                 limits=bool(options.query and options.partition_column) and _has_bounds(options),
             ),
         )
@@ -79,7 +81,7 @@ def _listed(entry: TableOptions, at: int, options: JdbcSourceOptions) -> TableRe
 
 
 def _statement(query: str | None) -> str | None:
-    """The statement without the semicolon that would end it inside of ours."""
+    """The statement without its final semicolon, which would end the enclosing statement."""
     return query.strip().rstrip(";").rstrip() if query else None
 
 

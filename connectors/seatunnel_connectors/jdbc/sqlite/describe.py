@@ -1,4 +1,4 @@
-"""From a SQLite file's own description to source tables."""
+"""Describes the tables of a SQLite file as source tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OURS = re.compile(r"seatunnel_(ledger|piece)|sqlite_.*")
 
 
 class Describer:
-    """Collects what was found and what is wrong over all requests."""
+    """Collects tables and faults over all requests."""
 
     def __init__(self, session: SqliteSession, options: JdbcSourceOptions) -> None:
         self.session = session
@@ -80,7 +80,7 @@ class Describer:
         return self._described(request, name)
 
     def _described(self, request: TableRequest, name: str) -> list[SourceTable]:
-        """A view over a table that is gone, or a virtual table of an extension that is not there, fails alone."""
+        """A view over a missing table, or a virtual table of a missing extension, fails alone."""
         try:
             return [self._table(request, name)]
         except sqlite3.Error as error:
@@ -88,7 +88,7 @@ class Describer:
             return []
 
     def _name(self, request: TableRequest) -> str:
-        """The table's name in a request; empty, and a problem, where its path is no path."""
+        """The table's name in a request; empty, with a noted problem, if its path is invalid."""
         try:
             return TablePath.parse(request.path or "").table
         except ValueError as error:
@@ -121,13 +121,13 @@ class Describer:
         return SourceTable(schema, rows, None, replace(hints, guess=span).to_plain())
 
     def _row_ids(self, name: str, row: str) -> tuple[int | None, int | None]:
-        """Smallest and largest, in two questions: only alone is each answered by the index."""
+        """Smallest and largest row id, in two queries: the index answers each only when it is asked alone."""
         low = self.session.ask(f"SELECT min({row}) FROM {quote(name)}")[0][0]
         high = self.session.ask(f"SELECT max({row}) FROM {quote(name)}")[0][0]
         return low, high
 
     def _rows(self, name: str, span: int) -> int | None:
-        """From the last ANALYZE, else counted; None where that would take long, since row ids have gaps."""
+        """Row count of the last ANALYZE, else counted; None if counting would take long, since row ids have gaps."""
         if "sqlite_stat1" in self.known or self.session.ask("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'"):
             found = self.session.ask("SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = ?", (name,))
             if found and found[0][0]:
@@ -151,7 +151,7 @@ class Describer:
         return SourceTable(schema, None, None, self._hints(request, schema, relation, 0).to_plain())
 
     def _declared(self, query: str, sample: list[tuple[Any, ...]]) -> list[str]:
-        """Types of a query's columns: what a view over it would declare, else what its first rows hold."""
+        """Types of a query's columns: those that a view over it would declare, else those of its first rows."""
         try:
             self.session.db.execute(f"CREATE TEMP VIEW st_query AS {query}")
             try:
@@ -204,6 +204,6 @@ def _sampled(values: list[Any]) -> str:
 
 
 def row_id(names: Iterable[str]) -> str:
-    """A name of the row id that no column has taken; empty where all are."""
+    """A name of the row id that no column uses; empty if all are used."""
     taken = {name.lower() for name in names}
     return next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), "")

@@ -1,5 +1,5 @@
-"""What else a table's definition says, beside columns and keys. None of it is made again: it is listed as not carried
-over. CHECK constraints stand in the text of CREATE TABLE only, AUTOINCREMENT too."""
+"""Lists the parts of a table's definition besides columns and keys. None is created again: they are listed as not
+carried over. CHECK constraints and AUTOINCREMENT exist only in the text of CREATE TABLE."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _foreign(session: SqliteSession, table: str) -> Iterator[Detail]:
 
 
 def _indexes(session: SqliteSession, table: str) -> Iterator[Detail]:
-    """Those that CREATE INDEX made; whole unique ones are keys."""
+    """Indexes made by CREATE INDEX; complete unique ones count as keys."""
     for _, index, unique, origin, partial in session.ask(f"PRAGMA index_list({quote(table)})"):
         columns = [row[2] for row in session.ask(f"PRAGMA index_xinfo({quote(index)})") if row[5]]
         if origin == "c" and not (unique and not partial and None not in columns):

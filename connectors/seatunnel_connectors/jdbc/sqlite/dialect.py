@@ -1,4 +1,4 @@
-"""SQLite behind the dialect port."""
+"""Implements the dialect port for SQLite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a SQLite file: in the order of its row ids, so that a reader can go on after any row."""
+"""Reads a SQLite file in the order of its row ids, so that a reader can resume after any row."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def _batches(
 
 
 class SqliteSnapshot(Snapshot):
-    """Answers questions about keys. Connections cannot share a view of the file, so each split is of the moment
-    when it is read."""
+    """Answers queries about keys. Connections cannot share a view of the file, so each split reads the file as of its
+    own start."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -129,7 +129,7 @@ class _KeyProbe(Probe):
 
 
 def row_id_ranges(table: SourceTable, parts: int) -> list[Split]:
-    """Ranges between the smallest and the largest row id, whose span the hints hold as ``pages``."""
+    """Ranges between the smallest and the largest row id; the hints hold their distance as ``pages``."""
     low = int(table.schema.options["rowid_low"])
     bounds = even_bounds(low, low + hints_of(table).pages - 1, parts)
     edges = [None, *bounds, None]

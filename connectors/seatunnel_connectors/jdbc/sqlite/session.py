@@ -1,4 +1,4 @@
-"""Connections to a SQLite file."""
+"""Opens connections to a SQLite file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefused
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
 
-BUSY_SECONDS = 60.0  # there is one writer at a time; the others wait for it this long
+BUSY_SECONDS = 60.0  # how long a writer waits for the others: only one can write at a time
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "ceph", "glusterfs", "lustre", "afs")
 KNOWN = frozenset(
     {
@@ -25,8 +25,8 @@ KNOWN = frozenset(
 
 
 class SqliteSession(Session):
-    """Autocommit outside of ``begin``; a transaction that may write takes the file's one write lock at once, so
-    that it never fails in its midst."""
+    """One connection, in autocommit outside of ``begin``. A transaction that may write takes the file's one write lock
+    at once, so that it never fails in between."""
 
     def __init__(self, address: Address, *, writing: bool) -> None:
         report_unknown(address, KNOWN)
@@ -41,7 +41,7 @@ class SqliteSession(Session):
             timeout=lock_timeout() or BUSY_SECONDS, check_same_thread=False,
         )  # fmt: skip
         if writing:
-            # Readers go on while a writer writes; but the shared memory that it needs does not work over a network.
+            # WAL: readers continue during a write. Its shared memory does not work over a network.
             if not on_network(path.absolute()):
                 self.db.execute("PRAGMA journal_mode = WAL")
             self.db.execute("PRAGMA synchronous = FULL")
@@ -53,8 +53,8 @@ class SqliteSession(Session):
         return self.db.execute(sql, values).rowcount
 
     def run_many(self, sql: str, rows: Sequence[Row]) -> int:
-        """A row that is refused takes only its own statement back: the rows behind it are tried in the same go, so that
-        thousands of bad rows are found by one."""
+        """Run a statement for each row. A refused row undoes only its own statement: the next rows are still tried, so
+        that one run finds thousands of bad rows."""
         left, done, bad = iter(rows), 0, []
         first: sqlite3.Error | None = None
         while True:
@@ -85,7 +85,7 @@ class SqliteSession(Session):
 
 
 def on_network(path: Path) -> bool:
-    """Whether the file lies on a network file system, as far as Linux says."""
+    """True if the file is on a network file system, as far as Linux reports it."""
     best, kind = "", ""
     with contextlib.suppress(OSError):
         for line in Path("/proc/mounts").read_text().splitlines():
@@ -98,7 +98,7 @@ def on_network(path: Path) -> bool:
 
 @contextlib.contextmanager
 def sessions(address: Address, *, writing: bool = True) -> Iterator[SqliteSession]:
-    """A pooled connection."""
+    """Borrow a connection from the pool."""
     key = ("sqlite", address.path, writing, lock_timeout())
     with borrow(key, lambda: SqliteSession(address, writing=writing), SqliteSession.close) as session:
         yield session
@@ -106,7 +106,7 @@ def sessions(address: Address, *, writing: bool = True) -> Iterator[SqliteSessio
 
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn sqlite3's errors into ours."""
+    """Turn sqlite3's errors into typed ones."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""SQLite as a target."""
+"""Writes to SQLite."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SqliteTargetDialect(TargetDialect):
     column_names: ClassVar[NameRules] = names
     row_order: ClassVar[str] = "rowid"
     clock: ClassVar[str] = "CAST(strftime('%s', 'now') AS INTEGER)"
-    compared: ClassVar[frozenset[Kind]] = COMPARED - {Kind.DECIMAL}  # long ones are texts here
+    compared: ClassVar[frozenset[Kind]] = COMPARED - {Kind.DECIMAL}  # long decimals are texts here
 
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)
@@ -43,7 +43,7 @@ class SqliteTargetDialect(TargetDialect):
         return quote(*names)
 
     def place(self, address: Address, path: TablePath) -> tuple[str, str]:
-        """A file is one database with one schema: what stands before a dot can only say so."""
+        """Database and table of a path. A file is one database with one schema, so any other prefix is refused."""
         before = path.schema or path.database
         if before and before.lower() != "main":
             raise ValueError(
@@ -116,8 +116,9 @@ class SqliteTargetDialect(TargetDialect):
         return [name for (name,) in names if name.endswith(f"__st_{token}")]
 
     def told_by(self, session: Session, database: str, table: str) -> str:
-        """An index of ours that holds no row: it goes with its table, stays with it under another name, and outlives
-        VACUUM. The number of the first page does neither: a new table often gets that of the old one."""
+        """Identify a table by an empty index on it, which is dropped with the table, keeps belonging to it after a
+        rename, and survives VACUUM. The number of the first page does not: a new table often gets the number of the old
+        one."""
         kept_elsewhere = "SELECT 1 FROM sqlite_master WHERE lower(name) = lower(?) AND rootpage = 0"
         return "" if session.ask(kept_elsewhere, (table,)) else "mark"
 
@@ -186,15 +187,15 @@ _KEY_REPLACES = re.compile(rf"\bPRIMARY\s+KEY\s*(?:ASC|DESC)?\s*(?:\([^)]*\))?\s
 
 
 def _replacing(sql: str) -> frozenset[str]:
-    """Which constraints of a table's definition have the conflict clause that deletes other rows. An upsert by the
-    primary key has the last word on that one."""
+    """Constraints of a table's definition with the conflict clause that deletes other rows. For the primary key, an
+    upsert overrides it."""
     rest, by_key = _KEY_REPLACES.subn("", sql)
     others = re.search(_REPLACES, rest, re.IGNORECASE)
     return frozenset([*([KEY] if by_key else []), *([OTHERS] if others else [])])
 
 
 def _column(name: str, declared: str) -> TargetColumn:
-    """A type that says nothing takes each value as it is."""
+    """A column. One without a meaningful type takes each value as it is."""
     read = types.read_as("" if declared == types.NO_TYPE else declared)
     return TargetColumn(name, None if read.by_value else read.dtype, declared, length=read.length)
 

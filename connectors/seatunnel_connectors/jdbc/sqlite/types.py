@@ -1,4 +1,5 @@
-"""SQLite's declared types and ours. A declared type is only a hint there: each value has a type of its own."""
+"""Maps SQLite's declared types to SeaTunnel's types. A declared type is only a hint in SQLite: each value has its own
+type."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from seatunnel_connectors.jdbc.target.target_plan import words_given
 from seatunnel_py.api import NANOSECONDS, NUMBER, PRECISION_MAX, STRING, Column, DataType, Kind, decimal
 
-EXACT_DIGITS = 15  # what a NUMERIC column, which stores floats, keeps of a decimal
+EXACT_DIGITS = 15  # digits of a decimal that a NUMERIC column keeps, because it stores floats
 
 AS_TEXT, AS_BYTES, AS_REAL = ", each value as its text", ", a text as its bytes", ", an integer as a real"
 
@@ -35,8 +36,8 @@ _DECLARED = re.compile(r"\s*([A-Za-z_][\w ]*?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a column is read. ``said`` is its declared type where its values arrive in another form; ``by_value`` that
-    this type says nothing of them."""
+    """How to read a column. ``said`` is its declared type if its values arrive in another form; ``by_value``: the
+    declared type does not determine the values."""
 
     dtype: DataType
     length: int = 0
@@ -45,7 +46,7 @@ class Reading:
 
 
 def read_as(declared: str) -> Reading:
-    """By the declared type. Of one that says nothing each value is read as its text."""
+    """The reading of a declared type. Values of a meaningless type are read as text."""
     match = _DECLARED.fullmatch(declared)
     if match is None:
         return Reading(STRING, said=(declared or "no type") + AS_TEXT, by_value=True)
@@ -65,13 +66,13 @@ def read_as(declared: str) -> Reading:
         return Reading(DataType(kind), said=declared + AS_BYTES)
     if kind is Kind.STRING:
         return Reading(STRING, first, "" if affinity(declared) == "TEXT" else declared + AS_TEXT)
-    if kind is Kind.DOUBLE and affinity(declared) != "REAL":  # FLOATING POINT has INT in its name: 2 is an integer
+    if kind is Kind.DOUBLE and affinity(declared) != "REAL":  # FLOATING POINT contains INT: 2 is an integer
         return Reading(DataType(kind), said=declared + AS_REAL)
     return Reading(DataType(kind))
 
 
 def affinity(declared: str) -> str:
-    """SQLite's own rules: into what it converts a value that it stores in such a column."""
+    """The affinity by SQLite's own rules: the type that it converts stored values to."""
     name = declared.upper()
     if "INT" in name:
         return "INTEGER"
@@ -83,7 +84,7 @@ def affinity(declared: str) -> str:
 
 
 NO_TYPE = "of no type"
-"""How a column without a declared type is called."""
+"""Text for a column without a declared type."""
 
 
 def _by_affinity(name: str) -> Kind | None:
@@ -110,12 +111,12 @@ _CREATED = {
 
 
 def created_type(column: Column, *, alone: bool) -> str:
-    """The declared type of a column in a table that we create."""
+    """Declared type of a column in a created table."""
     dtype = column.dtype
     if given := words_given(column):
         return given
     if dtype.kind in (Kind.INT, Kind.BIGINT, Kind.SMALLINT, Kind.TINYINT) and alone:
-        return "INTEGER"  # as the whole key it then is the row id itself
+        return "INTEGER"  # as the only key column it is then the row id itself
     if dtype.kind is Kind.DECIMAL:
         name = "DECIMAL" if dtype.precision <= EXACT_DIGITS else "DECIMAL_TEXT"
         return f"{name}({dtype.precision}, {dtype.scale})"

@@ -1,4 +1,4 @@
-"""Between SQLite's values and Arrow's columns: as declared, or refused by value."""
+"""Converts between SQLite's values and Arrow's columns: as declared, or refused by value."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ from seatunnel_py.api import (
 from seatunnel_py.formats.json.text import json_texts
 from seatunnel_py.formats.value_text import iso_text
 
-EXACT_INTEGER = 1 << 53  # a larger real may stand for another number than the one that was written
+EXACT_INTEGER = 1 << 53  # a larger real may represent another number than the written one
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _JULIAN_1970 = 2440587.5
 _WORDS = {"0": False, "1": True, "false": False, "true": True, "f": False, "t": True}
 
 Moment = Callable[[Any], str] | None
-"""What a number in a column of dates or timestamps means: its ISO text in UTC. None: nobody said it."""
+"""Converts a number in a column of dates or timestamps to ISO text in UTC. None: its meaning is unknown."""
 
 # ---------------------------------------------------------------- reading
 
 
 def moment_of(date_class: str, precision: str) -> Moment:
-    """By the parameters ``date_class`` and ``date_precision`` of the url, which are those of Java's driver."""
+    """The conversion for the url's parameters ``date_class`` and ``date_precision``, which are those of Java's
+    driver."""
     if date_class.lower() == "real":
         return lambda value: _since_1970(round((float(value) - _JULIAN_1970) * 86_400_000) * 1000)
     if date_class.lower() == "integer":
@@ -57,11 +58,11 @@ def _since_1970(microseconds: int) -> str:
 
 
 def to_column(values: Sequence[Any], dtype: DataType, name: str, moment: Moment = None) -> pa.Array:
-    """What SQLite returned, as declared. ValueError names the first value that is something else."""
+    """Convert SQLite's values to the declared type. Raises ValueError that names the first misfit."""
     try:
         return _uniform(values, dtype)
     except (pa.ArrowException, ValueMisfitError, TypeError, OverflowError):
-        pass  # values of several types, or one that does not fit: one by one
+        pass  # values of several types, or a misfit: convert one by one
     found = []
     for value in values:
         try:
@@ -89,7 +90,7 @@ def _refused(value: Any, dtype: DataType, name: str) -> str:
 
 
 def _uniform(values: Sequence[Any], dtype: DataType) -> pa.Array:
-    """Values of the one type that the declared one expects, at once. TypeError where they are of another."""
+    """Convert values that all have the expected type. Raises TypeError if they have another."""
     array = pa.array(values)
     kind, found = dtype.kind, array.type
     if pa.types.is_null(found):
@@ -113,7 +114,7 @@ def _uniform(values: Sequence[Any], dtype: DataType) -> pa.Array:
 def _from_texts(texts: pa.Array, dtype: DataType) -> pa.Array:
     if dtype.unit == NANOSECONDS:
         return texts.cast(to_arrow(dtype))
-    if dtype.kind is Kind.TIMESTAMP_TZ:  # SQLite's own moments are in UTC, and do not say so
+    if dtype.kind is Kind.TIMESTAMP_TZ:  # SQLite's own timestamps are in UTC, without a zone
         bare = pc.match_substring_regex(texts, r"^[^ T]*([ T][0-9:.]*)?$")
         texts = pc.if_else(bare, pc.binary_join_element_wise(texts, "Z", ""), texts)
     return convert(texts, NUMBER if dtype.kind is Kind.DECIMAL else STRING, dtype)
@@ -172,7 +173,7 @@ def _float(value: Any) -> float:
 
 
 def _digits(value: Any, *, whole: bool) -> str:
-    """A number in plain digits; a real has the shortest ones that give it back, which are those that were written."""
+    """A number in plain digits; a real gets the shortest digits that restore it, which are the written ones."""
     if isinstance(value, bytes) or (isinstance(value, str) and not _NUMBER.fullmatch(value.strip())):
         raise ValueError(value)
     if whole and isinstance(value, float) and abs(value) > EXACT_INTEGER:
@@ -194,7 +195,7 @@ def _moment_text(value: Any, dtype: DataType, moment: Moment) -> str:
 
 
 def stored(array: pa.Array, column: Column, shown: str) -> pa.Array:
-    """ValueMisfitError for the first value that SQLite would take and convert to another."""
+    """Check a column. Raises ValueMisfitError for the first value that SQLite would convert to another one."""
     kind, into = column.dtype.kind, affinity(shown)
     if kind is Kind.TIME:
         return array
@@ -213,7 +214,7 @@ def stored(array: pa.Array, column: Column, shown: str) -> pa.Array:
 
 
 def _survives(texts: pa.Array) -> pa.Array:
-    """Whether a column of numbers keeps all digits: it stores an integer of 64 bits or a float."""
+    """Mask of numbers that keep all digits in a numeric column, which stores 64-bit integers or floats."""
     plain = pc.replace_substring_regex(pc.replace_substring_regex(texts, r"[-.]", ""), r"^0+", "")
     fits = pc.less_equal(pc.binary_length(plain), EXACT_DIGITS)
     if pc.all(fits).as_py() is not False:
@@ -234,7 +235,7 @@ def _keeps(text: str) -> bool:
 
 def _number(text: str) -> Any:
     if text in ("Infinity", "-Infinity"):
-        return float(text)  # as a text it would stay one, and be no number
+        return float(text)  # a text would stay text, not a number
     if not _NUMBER.fullmatch(text):
         return text
     number = Decimal(text)
@@ -249,8 +250,8 @@ def _require(array: pa.Array, fits: pa.Array, shown: str) -> None:
 
 
 def to_values(array: pa.Array, column: Column, shown: str) -> list[Any]:
-    """A column as values that sqlite3 stores: temporal types as ISO text, decimals as text, containers as JSON. A
-    column of numbers gets numbers: SQLite's own reading of their text is not always the nearest."""
+    """A column as values for sqlite3: temporal types as ISO text, decimals as text, containers as JSON. A numeric
+    column gets numbers: SQLite's own parsing of their text is not always the nearest."""
     if (column.dtype.kind is Kind.DECIMAL or column.dtype == NUMBER) and affinity(shown) not in ("TEXT", "BLOB"):
         return [None if text is None else _number(text) for text in convert(array, column.dtype, STRING).to_pylist()]
     match column.dtype.kind:
