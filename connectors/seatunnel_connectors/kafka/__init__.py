@@ -1,9 +1,12 @@
-"""Kafka source and sink, on librdkafka.
+"""Reads and writes Kafka topics, on librdkafka.
 
 ::
 
-factory, options, settings      no client library; what ``check`` loads client, topics                  the cluster, its
-topics and offsets source, reader, consumer        splits, and one partition's messages in order records, formats,
-decode*       messages to rows sink*, committer, ledger, ...   rows to messages, once: staged, then committed in a
-transaction
+    *_factory, */options, client/settings  no client library; loaded by ``check``
+    client/   the cluster, its topics, offsets and consumers
+    source/   splits, and one partition's messages in order
+    decode/   messages to rows, one module per format
+    encode/   rows to messages, one module per format
+    schemas/  schemas of Avro and Protobuf messages
+    sink/     sends confirmed records, or stages them and commits in a transaction with a ledger
 """

@@ -1,1 +1,2 @@
-"""MySQL and MariaDB: read through ConnectorX, written by LOAD DATA from our own memory, spoken to through PyMySQL."""
+"""Reads MySQL and MariaDB through ConnectorX, writes them with LOAD DATA from memory, and runs statements with
+PyMySQL."""

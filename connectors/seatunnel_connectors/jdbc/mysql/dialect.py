@@ -1,4 +1,4 @@
-"""MySQL and MariaDB behind the dialect port."""
+"""Implements the dialect port for MySQL and MariaDB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MySQL and MariaDB as a target."""
+"""Writes to MySQL and MariaDB."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ from seatunnel_py.api import (
 )
 
 STILL_SECONDS = 20
-"""Between two statements of a commit nothing but the driver itself takes time."""
+"""Seconds that a driver may pause between two statements of a commit: nothing but the driver itself takes time
+there."""
 TABLES = ("BASE TABLE", "SYSTEM VERSIONED")
 _AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=False, handle_blob_as_string=False)
 
@@ -141,7 +142,7 @@ class MysqlTargetDialect(TargetDialect):
         text = (
             made.dtype is not None and made.dtype.kind is Kind.STRING and full.lower() not in created_types.NATIVE_TYPES
         )
-        # As the server writes it: a plan says the same before and after the table is made.
+        # In the server's spelling: a plan then shows the same before and after the table is created.
         return replace(made, inexact=text and not is_exact(kind), shown=full.lower())
 
     def stored(self, array: pa.Array, column: Column, shown: str) -> pa.Array:
@@ -162,7 +163,7 @@ class MysqlTargetDialect(TargetDialect):
         return bool(session.ask(f"SELECT 1 FROM information_schema.tables WHERE {where}", (database, table)))
 
     def beside(self, session: Session, database: str, token: str) -> list[str]:
-        """And the table that a shadow of the run has put aside."""
+        """The same, and the old table that a shadow of the run has renamed."""
         sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_name REGEXP %s"
         return [name for (name,) in session.ask(sql, (database, f"__st_{token}(_old)?$"))]
 
@@ -176,7 +177,7 @@ class MysqlTargetDialect(TargetDialect):
         return table_identity.name_of(session, load, table_id)
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
-        # Of a row that goes nothing is known but its key: behind an outer join every column takes nulls.
+        # Only the key of a deleted row is known: after an outer join every column allows nulls.
         nothing = f"(SELECT 1) AS one LEFT JOIN {target} ON 1 = 0 WHERE 1 = 0"
         return [
             f"CREATE TABLE IF NOT EXISTS {staging} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY, "
@@ -185,8 +186,8 @@ class MysqlTargetDialect(TargetDialect):
         ]
 
     def delete_where(self, relation: str, column: str) -> str:
-        # Left to itself it reads a small table whole, and waits for rows that other transactions are still adding: one
-        # that holds the ledger's row, which those want at their end, would never get them.
+        # By default it scans a small table, and waits for rows that other transactions are still inserting: if it held
+        # the ledger's row, which those need at their end, it would never get them.
         return f"DELETE r FROM {relation} r FORCE INDEX ({column}) WHERE r.{column} = {self.marker}"
 
     def insert_from(
@@ -233,7 +234,7 @@ def _literal(text: str) -> str:
 
 
 def is_exact(collation: str) -> bool:
-    """Whether texts that differ are never equal under it; ``…_bin`` alone takes 'a' and 'a ' for one."""
+    """True if different texts are never equal under it; ``…_bin`` alone treats 'a' and 'a ' as equal."""
     return collation == "binary" or collation.endswith(("_nopad_bin", "_0900_bin"))
 
 
@@ -247,7 +248,7 @@ def _features(session: Session) -> frozenset[str]:
 
 
 def takes_back(session: Session, engine: str | None) -> bool:
-    """Whether a storage engine knows transactions; of a view, which has none, its tables' engines are not asked for."""
+    """True if a storage engine supports transactions. A view has no engine, and its tables' engines are not checked."""
     if engine is None or engine.lower() == "innodb":
         return True
     known = session.ask("SELECT transactions FROM information_schema.engines WHERE engine = %s", (engine,))
@@ -257,9 +258,9 @@ def takes_back(session: Session, engine: str | None) -> bool:
 def on_duplicate(
     relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
 ) -> str:
-    """The end of an INSERT. Columns are set one after another, so the version, which the others look at, is last. The
-    row that is there may be of another key, and equal in another unique index: where the key is fixed, such a row stays
-    as it is (``keys.refuse_rows_of_other_keys``)."""
+    """The end of an INSERT. Columns are set in sequence, and all compare with the version, so the version is last. The
+    existing row may have another key, and be equal in another unique index: if the key is fixed, such a row stays
+    unchanged (``key_collisions.refuse_rows_of_other_keys``)."""
     changed = [name for name in columns if name not in fixed]
     only = []
     if version:
@@ -276,7 +277,7 @@ def on_duplicate(
 
 
 def _documents(session: Session, database: str, table: str, found: Sequence[Sequence[Any]]) -> frozenset[str]:
-    """The columns that were made as JSON, which MariaDB calls longtext: each has a check of its own name."""
+    """Columns that were created as JSON, which MariaDB calls longtext: each has a check with its own name."""
     if not any(_text(row[1]) == "longtext" and row[6] == "utf8mb4_bin" for row in found):
         return frozenset()
     checks = session.ask(

@@ -1,4 +1,4 @@
-"""PostgreSQL behind the dialect port."""
+"""Implements the dialect port for PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A job begins anew: what its earlier runs have left beside the target goes. The rules are those of PostgreSQL's."""
+"""Removes leftovers beside the target of a job's earlier runs, when the job restarts from scratch. The rules are those
+of PostgreSQL's clean-up."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ def sweep(session: Session, dialect: TargetDialect, load: Load, books: Books, co
 
 
 def _shows(held: Mapping[str, Held], *, committed: bool, beside: bool) -> bool:
-    """Whether rows of a run are in the target. Where it has a table ``beside`` that, only a commit that has named the
-    target shows any."""
+    """True if rows of a run are in the target. If the run has a table ``beside`` it, only after a commit that records
+    the target."""
     if beside:
         return committed and "" in held and bool(held[""].place)
     return committed or any(one.rows for one in held.values())

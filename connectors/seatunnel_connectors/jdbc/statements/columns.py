@@ -1,4 +1,4 @@
-"""The columns of a target, as they are or as they will be made, and what becomes of values in them."""
+"""Describes a target's columns, existing or to be created, and conversions of their values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def columns_of(
 def conversions(
     dialect: TargetDialect, table: TableSchema, columns: Mapping[str, TargetColumn], names: Mapping[str, str]
 ) -> tuple[Conversion, ...]:
-    """What the contract says, and what the database does beyond it."""
+    """Conversions by the declared types, and those that the database adds."""
     found = {one.column: one for one in column_fit.conversions(table, columns, names)}
     for column in table.columns:
         there = columns[names[column.name]]

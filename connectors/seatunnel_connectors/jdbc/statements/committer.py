@@ -1,5 +1,5 @@
-"""Finishing what units wrote by statements: staged rows are added to the target, in the transaction that writes the
-ledger; where units wrote to the target itself the ledger is all that is left."""
+"""Commits units written by statements: staged rows are added to the target, in the transaction that writes the ledger.
+If units write to the target itself, only the ledger is written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piec
 
 
 class StatementCommitter(Committer):
-    """One sink and table, on the driver."""
+    """Commits one sink and table, on the driver."""
 
     def __init__(self, dialect: TargetDialect, request: SinkRequest) -> None:
         self.dialect = dialect
@@ -31,7 +31,7 @@ class StatementCommitter(Committer):
 
     @contextmanager
     def _session(self, load: Load, what: str) -> Iterator[Session]:
-        """For a target that has a ledger: FatalError says so where it is gone."""
+        """Open a session for a target with a ledger. Raise FatalError if the ledger is missing."""
         address = self.request.address
         try:
             with self.dialect.explained(what), self.dialect.sessions(address) as session:
@@ -80,7 +80,7 @@ class StatementCommitter(Committer):
         return Staged(self.dialect, load).begin_anew
 
     def _compare(self, load: Load, pieces: Sequence[Piece], held: Mapping[str, Held]) -> None:
-        """FatalError where a unit that was written has left no record, or one of other rows."""
+        """Raise FatalError if a written unit has no record, or one with another row count."""
         names = data_ids(pieces)
         if lost := [name for name in names if name not in held]:
             raise NoWayOn(
@@ -96,7 +96,7 @@ class StatementCommitter(Committer):
     def _same_table(
         self, session: Session, load: Load, pieces: Sequence[Piece], held: Mapping[str, Held]
     ) -> str | None:
-        """Which table stands at the target's name. FatalError where rows of this run are in another one."""
+        """The table with the target's name. Raise FatalError if rows of this run are in another one."""
         if not load.told_by:
             return None
         names = [*(data_ids(pieces) if load.how != STAGED else ()), ""]
@@ -123,7 +123,7 @@ class StatementCommitter(Committer):
     def _apply(
         self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
     ) -> None:
-        """What becomes of the pieces, in the transaction of the ledger."""
+        """Apply the pieces, in the transaction of the ledger."""
         if load.how == STAGED:
             self._add_staged(session, load, books, pieces, context)
         elif load.how == SHADOW:
@@ -132,7 +132,7 @@ class StatementCommitter(Committer):
             self._keep_books(session, books, pieces, context)
 
     def _keep_books(self, session: Session, books: Books, pieces: Sequence[Piece], context: CommitContext) -> None:
-        """Of rows that are in the target itself."""
+        """Update the records of rows that are in the target itself."""
         contested = _contested(pieces)
         books.take_off(session, [name for name in data_ids(pieces) if name not in contested])
         newest = lives(pieces)
@@ -154,7 +154,7 @@ class StatementCommitter(Committer):
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         load = load_of(context.setup)
         if not load.books or not context.final:
-            return  # of a run that goes on a later life's commit finds what an older one has left
+            return  # if the run continues, a later execution's commit finds leftovers of older ones
         with (
             self.dialect.explained(f"dropping what was staged for {load.table}"),
             self.dialect.sessions(self.request.address) as session,

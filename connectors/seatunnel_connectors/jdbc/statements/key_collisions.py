@@ -1,7 +1,7 @@
-"""Keys that differ, and that the target's collation takes for one: rows are refused before they replace each other.
+"""Refuses rows whose keys differ but are equal in the target's collation, before they replace each other.
 
-An upsert leaves such a key as it is in the row that it meets. Whoever wrote it looks afterwards, under the locks of its
-own rows, whether each of its keys is there byte by byte.
+An upsert leaves the key of the row that it meets unchanged. The writer then checks, under the locks of its own rows,
+that each of its keys exists byte by byte.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from seatunnel_py.api import BadRows
 def refuse_equal_keys(
     dialect: TargetDialect, session: Session, load: Load, rows: str, target: str, where: str = "1 = 1", values: Row = ()
 ) -> None:
-    """BadRows where a row of the relation ``rows`` (``s`` in ``where``) went into another key's row of ``target``."""
+    """Raise BadRows if a row of the relation ``rows`` (``s`` in ``where``) was merged into another key's row of
+    ``target``."""
     if not load.inexact:
         return
     names = [dialect.quote(name) for name in load.inexact]
@@ -47,8 +48,8 @@ def refuse_equal_rows(dialect: TargetDialect, session: Session, load: Load, targ
 def refuse_rows_of_other_keys(
     dialect: TargetDialect, session: Session, load: Load, rows: str, target: str, values: Row = ()
 ) -> None:
-    """BadRows where a row that the query ``rows`` has written is not in the target under its key: it met a row of
-    another key, which the target takes for the same by another unique key, and which stays as it is."""
+    """Raise BadRows if a row that the query ``rows`` has written is not in the target under its key: it met a row with
+    another key that is equal in another unique key, and which stays unchanged."""
     if not load.other_keys:
         return
     names = [dialect.quote(name) for name in load.key]

@@ -1,4 +1,4 @@
-"""The target's own record of what arrived, in portable SQL: see the PostgreSQL ledger for what it is for."""
+"""Keeps the target's own record of arrived rows, in portable SQL: see the PostgreSQL ledger for its purpose."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIECES = "seatunnel_piece"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A unit's record: how many rows it has, and which table holds them (or the name that they are staged under)."""
+    """A unit's record: its number of rows, and the table with them (or the name that they are staged under)."""
 
     rows: int
     place: str
@@ -28,8 +28,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """The two tables of one database, about one sink and upstream table. Every method belongs into the caller's
-    transaction."""
+    """The two tables of one database, for one sink and upstream table. Call every method inside a transaction."""
 
     dialect: TargetDialect
     database: str
@@ -59,7 +58,7 @@ class Books:
         ]
 
     def sign_in(self, session: Session, job: str = "") -> None:
-        """A record without rows: this run of a job (``recorded.of_job``) has set up its target."""
+        """Insert a record without rows: this run of a job (``unit_record.of_job``) has set up its target."""
         session.run(
             self._sql(
                 "INSERT INTO {pieces} (token, data_id, attempt, row_count, byte_count, merged, source_rows, "
@@ -79,7 +78,7 @@ class Books:
         return Recorded(count, size, merged, json.loads(end) if end else None, read)
 
     def find_staged(self, session: Session, data_id: str) -> str | None:
-        """The name under which an earlier attempt has staged these rows."""
+        """Name under which an earlier attempt has staged these rows."""
         found = self._piece(session, data_id, "staged")
         return None if found is None else found[0]
 
@@ -90,7 +89,7 @@ class Books:
         return rows[0] if rows else None
 
     def check_fence(self, session: Session, context: WriteContext, shown: str) -> None:
-        """FatalError where a newer incarnation or epoch has made itself known, or the run is finished."""
+        """Raise FatalError if a newer incarnation or epoch has announced itself, or the run is finished."""
         rows = session.ask(
             self._sql(
                 "SELECT incarnation, epoch, finished, token FROM {ledger} WHERE {row}" + self.dialect.shared_lock
@@ -115,11 +114,12 @@ class Books:
         )  # fmt: skip
 
     def forget_piece(self, session: Session, data_id: str) -> None:
-        """Make room for another attempt."""
+        """Delete the record for another attempt."""
         session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND data_id = ?"), (self.token, data_id))
 
     def raise_fence(self, session: Session, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> None:
-        """Several units may do so at once: who comes second finds what the first one wrote, and never lowers it."""
+        """Announce this incarnation and epoch. Several units may do so at once: the second one finds the first one's
+        values, and never lowers them."""
         key = (lineage, step, self.table)
         rows = session.ask(self._sql("SELECT incarnation, epoch FROM {ledger} WHERE {row}"), key)
         if not rows:
@@ -130,7 +130,7 @@ class Books:
             session.run(self._sql(raised), (incarnation, epoch, *key, incarnation, incarnation, epoch))
 
     def lock(self, session: Session, lineage: str, step: str) -> tuple[int | None, int]:
-        """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
+        """Lock the ledger's row until the transaction ends. Returns last checkpoint of this set-up, and incarnation."""
         rows = session.ask(
             self._sql("SELECT last_checkpoint, incarnation, token FROM {ledger} WHERE {row}" + self.dialect.own_lock),
             (lineage, step, self.table),
@@ -140,12 +140,12 @@ class Books:
         return None, 0
 
     def held(self, session: Session) -> dict[str, Held]:
-        """What the target's records say of each unit; the one without a name is of units whose records are gone."""
+        """The target's record of each unit; the one without a name is for units whose records are deleted."""
         rows = session.ask(self._sql("SELECT data_id, row_count, staged FROM {pieces} WHERE token = ?"), (self.token,))
         return {name: Held(int(count), place or "") for name, count, place in rows}
 
     def remember(self, session: Session, place: str, held: Mapping[str, Held]) -> None:
-        """Which table has the rows of this run, for later commits: the units' own records go."""
+        """Record the table with this run's rows for later commits, since the units' own records are deleted."""
         if "" not in held:
             self.sign_in(session)
         if "" not in held or not held[""].place:
@@ -153,18 +153,18 @@ class Books:
             session.run(sql, (place, self.token))
 
     def last(self, session: Session, lineage: str, step: str) -> int | None:
-        """The last checkpoint of this lineage, whatever set-up it was of."""
+        """The last checkpoint of this lineage, in any set-up."""
         key = (lineage, step, self.table)
         rows = session.ask(self._sql("SELECT last_checkpoint FROM {ledger} WHERE {row}"), key)
         return None if not rows or rows[0][0] is None else int(rows[0][0])
 
     def others(self, session: Session, context: CommitContext) -> list[str]:
-        """Lineages under which this job is known, beside its own."""
+        """The job's other lineages."""
         sql = f"SELECT lineage FROM {{ledger}} WHERE {_OTHERS}"
         return [row[0] for row in session.ask(self._sql(sql), self._others(context))]
 
     def end_others(self, session: Session, context: CommitContext) -> dict[str, bool]:
-        """Their writers are refused from now on; whether each has committed anything, by token."""
+        """Refuse their writers from now on; by token, whether each has committed anything."""
         known = session.ask(
             self._sql(f"SELECT token, last_checkpoint FROM {{ledger}} WHERE {_OTHERS}"), self._others(context)
         )
@@ -172,7 +172,7 @@ class Books:
         return {token: last is not None for token, last in known}
 
     def set_up_by(self, session: Session, job: str) -> list[str]:
-        """Tokens of runs of this job that may have had no commit yet."""
+        """Tokens of this job's runs that may have had no commit yet."""
         sql = self._sql("SELECT token FROM {pieces} WHERE data_id = '' AND vertex = ? AND token <> ?")
         return [token for (token,) in session.ask(sql, (job, self.token))]
 
@@ -199,7 +199,7 @@ class Books:
             session.run(self._sql(f"DELETE FROM {{ledger}} WHERE lineage = ? AND ended_at {old}"), (lineage,))
 
     def take_off(self, session: Session, data_ids: list[str]) -> None:
-        """Of rows that are in the target and in a checkpoint the records are no longer needed."""
+        """Delete records of rows that are in the target and in a checkpoint."""
         for name in data_ids:
             self.forget_piece(session, name)
 
@@ -208,17 +208,17 @@ class Books:
         return replace(self, token=token)
 
     def has_ended(self, session: Session, token: str) -> bool | None:
-        """Whether the run of this token has finished, or was disowned; None: the ledger knows of no such run."""
+        """True if the run of this token has finished, or was disowned; None: the ledger has no such run."""
         rows = session.ask(self._sql("SELECT min(finished) FROM {ledger} WHERE token = ?"), (token,))
         return None if rows[0][0] is None else bool(rows[0][0])
 
     def unnamed(self, session: Session) -> list[str]:
-        """Units in the target that no checkpoint has named."""
+        """Units in the target that are in no checkpoint."""
         sql = "SELECT data_id FROM {pieces} WHERE token = ? AND checkpoint_id IS NULL ORDER BY data_id LIMIT 5"
         return [row[0] for row in session.ask(self._sql(sql), (self.token,))]
 
     def accept(self, session: Session, checkpoint: int, data_ids: list[str]) -> None:
-        """Mark the pieces that this checkpoint names."""
+        """Mark the pieces in this checkpoint."""
         for name in data_ids:
             session.run(
                 self._sql("UPDATE {pieces} SET checkpoint_id = coalesce(checkpoint_id, ?) "
@@ -227,12 +227,12 @@ class Books:
             )  # fmt: skip
 
     def named(self, session: Session) -> dict[str, int]:
-        """How many rows of the units that checkpoints have named are staged, by the names of these."""
+        """Number of staged rows of each unit in checkpoints, by the units' names."""
         sql = "SELECT staged, row_count - merged FROM {pieces} WHERE token = ? AND checkpoint_id > 0"
         return {staged: int(rows) for staged, rows in session.ask(self._sql(sql), (self.token,))}
 
     def rows_beside(self, session: Session) -> int:
-        """How many rows units have written beside the target."""
+        """Number of rows that units have written to staging tables."""
         sql = "SELECT coalesce(sum(row_count - merged), 0) FROM {pieces} WHERE token = ?"
         return int(session.ask(self._sql(sql), (self.token,))[0][0])
 
@@ -240,8 +240,9 @@ class Books:
         session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND checkpoint_id > 0"), (self.token,))
 
     def forget_overtaken(self, session: Session, vertex: str, life: tuple[int, int]) -> list[str]:
-        """Forget what older lives of a vertex have staged and no checkpoint has named; the names under which it is
-        staged. A piece of a later life is in a checkpoint: all that older ones had in theirs is committed by then."""
+        """Delete staged rows of older executions of a vertex that are in no checkpoint; returns the names under which
+        they are staged. A piece of a later execution is in a checkpoint, so all pieces in checkpoints of older ones are
+        committed by now."""
         where = f"token = ? AND checkpoint_id IS NULL AND vertex = ? AND {_OLDER}"
         values = (self.token, vertex, life[0], *life)
         found = [row[0] for row in session.ask(self._sql(f"SELECT staged FROM {{pieces}} WHERE {where}"), values)]
@@ -250,19 +251,20 @@ class Books:
         return found
 
     def keep_late(self, session: Session, checkpoint: int, data_ids: list[str], life: tuple[int, int]) -> None:
-        """Mark what other attempts must still find: from now on it is of the life that has named it."""
+        """Mark records that other attempts must still find: from now on they belong to the execution whose checkpoint
+        contains them."""
         kept = "checkpoint_id = coalesce(checkpoint_id, ?), incarnation = ?, epoch = ?"
         sql = self._sql(f"UPDATE {{pieces}} SET {kept} WHERE token = ? AND data_id = ?")
         for name in data_ids:
             session.run(sql, (checkpoint, *life, self.token, name))
 
     def forget_late(self, session: Session, vertex: str, life: tuple[int, int]) -> None:
-        """Forget records that only late attempts of older lives would have had to find: their writers are refused."""
+        """Delete records that only late attempts of older executions would need: their writers are refused."""
         where = f"token = ? AND checkpoint_id > 0 AND vertex = ? AND {_OLDER}"
         session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), (self.token, vertex, life[0], *life))
 
     def record(self, session: Session, context: CommitContext) -> None:
-        """Write the checkpoint; the pieces of a finished run have served."""
+        """Write the checkpoint; the records of a finished run's pieces are no longer needed."""
         key = (context.lineage, context.step, self.table)
         self.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
         session.run(

@@ -1,4 +1,4 @@
-"""What a sink that writes by statements has decided; plain data for every writer and the committer."""
+"""Holds the decisions of a sink that writes by statements: plain data for every writer and the committer."""
 
 from __future__ import annotations
 
@@ -58,25 +58,25 @@ class Load:
 
     @property
     def shows_early(self) -> bool:
-        """Whether rows are seen in the target before the last commit of a run."""
+        """True if rows are visible in the target before the last commit of a run."""
         return self.how == TABLE or (self.how == STAGED and not self.at_end)
 
     @property
     def shown(self) -> str:
-        """The target, for people."""
+        """The target's name for display."""
         return ".".join(filter(None, (self.database, self.table)))
 
     def begin_anew(self, empty: str) -> str:
-        """The way on from a loss; ``empty`` is the statement that empties the target."""
+        """Remedy after a loss; ``empty`` is the statement that empties the target."""
         return conservation.begin_anew(self.shown, empty, visible=self.shows_early)
 
     @property
     def into(self) -> str:
-        """The table that units write to where what they write is not told apart by unit."""
+        """The table that units write to, if their rows are not separated by unit."""
         return self.staging if self.how == SHADOW else self.table
 
     def unit(self, context: WriteContext) -> str:
-        """The name under which this attempt stages its rows: no two attempts ever have the same."""
+        """Name under which this attempt stages its rows: different for every attempt."""
         if self.how != STAGED:
             return ""
         who = (context.data_id, context.incarnation, context.epoch, context.attempt)
@@ -87,7 +87,7 @@ class Load:
 
 
 def load_of(data: Any) -> Load:
-    """Read back what ``Load.to_plain`` wrote."""
+    """Parse the result of ``Load.to_plain``."""
     fields = {key: value for key, value in dict(data).items() if key != "version"}
     for name in ("names", "key", "renew", "prepare", "sources", "required", "types", "rewritten", "inexact", "whole"):
         fields[name] = tuple(fields.get(name, ()))

@@ -1,7 +1,7 @@
-"""The sink's ``query`` option: one statement a row, in one transaction a unit.
+"""Runs the sink's ``query`` option: one statement per row, in one transaction per unit.
 
-Where rows have to arrive exactly once, that transaction also holds the unit's record, as of units that write to a table
-of ours: what the statement does then counts once, whatever it does.
+For exactly-once writes, that transaction also holds the unit's record, as for generated statements: the effects of the
+query then count once, whatever they are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from seatunnel_py.api import (
 
 
 class QueryWriter(Writer):
-    """Every row of whatever kind is given to the statement, as the peer does. A failed unit leaves nothing behind."""
+    """Runs the statement for every row, of any kind, as SeaTunnel does. A failed unit leaves nothing behind."""
 
     def __init__(self, dialect: TargetDialect, request: SinkRequest) -> None:
         self.dialect = dialect
@@ -71,7 +71,7 @@ class QueryWriter(Writer):
 
 
 class RecordedQueryWriter(StatementWriter):
-    """As a unit that writes to a table, but for the statement."""
+    """Adds the unit's record, like a unit of generated statements, and runs the query."""
 
     def __init__(self, dialect: TargetDialect, request: SinkRequest, load: Load, context: WriteContext) -> None:
         self.statement = _bound(dialect, request)

@@ -1,8 +1,8 @@
-"""Rows that units have staged in one table beside the target, and how a commit adds them to it.
+"""Adds rows that units have staged in one table beside the target to the target, in a commit.
 
-Rules. (1) Units are added in the order in which they were staged, rows in the order in which they were written: of two
-with one key the later one wins. (2) Everything here belongs into the commit's transaction, so none of it is DDL, which
-some databases commit by themselves.
+Rules. (1) Units are added in the order of staging, rows in the order of writing: of two with one key the later one
+wins. (2) Everything here belongs in the commit's transaction, so none of it is DDL, which some databases commit by
+themselves.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Staged:
 
     @property
     def fixed(self) -> list[str]:
-        """Columns of the key that an upsert leaves as they are in a row that is there."""
+        """Columns of the key that an upsert leaves unchanged in an existing row."""
         return self.key if self.load.other_keys else self.inexact
 
     @property
@@ -72,8 +72,8 @@ class Staged:
         return f"INSERT INTO {self.staging} ({UNIT}, {KIND}, {', '.join(self.columns)}) VALUES ({markers})"
 
     def move(self, session: Session, wanted: Mapping[str, int]) -> None:
-        """Units with their numbers of rows into the target, in the order in which they were staged. What is taken off
-        the staging table is counted: other rows than were staged are LOST."""
+        """Move units, given with their row counts, into the target, in the order of staging. Rows taken off the staging
+        table are counted: another number than was staged is LOST."""
         place = ".".join(filter(None, (self.load.database, self.load.staging)))
         total = sum(wanted.values())
         if not self.dialect.is_there(session, self.load.database, self.load.staging):
@@ -96,7 +96,8 @@ class Staged:
         return [unit for unit, first in sorted(found, key=lambda row: row[1]) if unit in units]
 
     def _add(self, session: Session, unit: str, rows: int) -> None:
-        """One unit's rows into the target. Where rows are merged by key the database does not say how many it took."""
+        """Move one unit's rows into the target. If rows are merged by key, the database does not report how many it
+        took."""
         deletes = self._count(session, unit, RowKind.DELETE) if self.key else 0
         if deletes:
             gone = self.dialect.delete_keys(self.target, self.key, self._deleted(), self.inexact)

@@ -1,4 +1,4 @@
-"""Writing by statements: one transaction a unit, rows in blocks, the unit's own record last."""
+"""Writes with statements: one transaction per unit, rows in blocks, the unit's own record last."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from seatunnel_py.api import (
     Writer,
 )
 
-BLOCK_ROWS = 20_000  # rows as Python values are held only this many at a time
+BLOCK_ROWS = 20_000  # only this many rows are held as Python values at a time
 
 
 class StatementWriter(Writer):
-    """One unit into one table."""
+    """Writes one unit into one table."""
 
     def __init__(self, dialect: TargetDialect, request: SinkRequest, load: Load, context: WriteContext) -> None:
         self.dialect = dialect
@@ -54,7 +54,7 @@ class StatementWriter(Writer):
         self.what = f"writing table {load.table}"
         self.books = Books(dialect, load.database, load.token, str(request.table.path)) if load.books else None
         self.rows = self.bytes = self.merged = self.read = 0
-        self.before = 0  # rows of this unit in front of the statement at work
+        self.before = 0  # rows of this unit before the current statement
         self.end: Position | None = None
         self.recorded: Recorded | None = None
         self.unit = load.unit(context)
@@ -68,7 +68,7 @@ class StatementWriter(Writer):
             self._look_back(self.books)
 
     def _look_back(self, books: Books) -> None:
-        """Fence off older attempts and see whether one of them has written these rows already."""
+        """Fence off older attempts, and check whether one of them has written these rows already."""
         context = self.context
         try:
             with self.dialect.explained(self.what):
@@ -89,8 +89,8 @@ class StatementWriter(Writer):
 
     @property
     def by_key(self) -> bool:
-        """By key the rows may come again, even where a query ends them elsewhere this time; not into a shadow, which
-        must hold nothing that no checkpoint names."""
+        """True if rows are written by key: they may be repeated, even if a query returns others this time. Not into a
+        shadow, which must hold only rows in checkpoints."""
         return bool(self.load.key) and self.load.upsert and not self.unit and self.load.how != SHADOW
 
     # -------------------------------------------------- rows
@@ -125,7 +125,7 @@ class StatementWriter(Writer):
         return self._as_stored(data if self.places is None else data.select(self.places), before)
 
     def _as_stored(self, data: pa.RecordBatch, before: int) -> pa.RecordBatch:
-        """The rows as the target's own types take them: the database tests less than it should."""
+        """The rows as the target's own types take them: databases check less than they should."""
         for at, (column, shown) in enumerate(zip(self.columns, self.load.types, strict=False)):
             given = data.column(at)
             try:
@@ -150,7 +150,7 @@ class StatementWriter(Writer):
         self.run_block(data, kinds)
 
     def run_block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
-        """Rows in their order, of whatever kinds."""
+        """Write rows in order, of any kinds."""
         if kinds is None or pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
             self._of_one_kind(RowKind.INSERT, data)
             return
@@ -179,7 +179,7 @@ class StatementWriter(Writer):
         self.keep(data, kind)
 
     def _check_required(self, data: pa.RecordBatch) -> None:
-        """What the target will refuse shows here, where the row can be set aside, and not in the commit of all."""
+        """Check required columns now, where a row can be quarantined, and not in the common commit."""
         for name in self.load.required:
             column = data.column(self.load.names.index(name))
             if column.null_count:
@@ -189,13 +189,14 @@ class StatementWriter(Writer):
                 )
 
     def keep(self, data: pa.RecordBatch, kind: RowKind) -> None:
-        """Into the staging table, kinds and all: what they mean to the target is the commit's business."""
+        """Write to the staging table, with kinds: the commit applies them to the target."""
         rows = [(self.unit, kind.value, *row) for row in self._rows(data)]
         count = self.session.run_many(self.staged.insert(), rows)
         self._confirmed(count, data.num_rows)
 
     def _run_of(self, kind: RowKind, data: pa.RecordBatch) -> None:
-        """Rows of one kind in a row, as the peer: -U is ignored, and what is about a row needs a key."""
+        """Write consecutive rows of one kind as SeaTunnel does: -U is ignored, and kinds other than inserts need a
+        key."""
         if kind is RowKind.INSERT or (kind is RowKind.UPDATE_AFTER and (self.load.upsert or not self.load.key)):
             self.insert(data)
         elif not self.load.key:
@@ -210,7 +211,7 @@ class StatementWriter(Writer):
             self.session.run_many(f"DELETE FROM {self.relation} WHERE {where}", rows)
 
     def _key_condition(self) -> tuple[str, list[int]]:
-        """The condition that finds a row by its key, and the places of the values for its markers."""
+        """Condition that finds a row by its key, and the places of the values for its markers."""
         texts, places = [], []
         for name in self.load.key:
             inexact = name in self.load.inexact
@@ -226,7 +227,7 @@ class StatementWriter(Writer):
         )
 
     def insert(self, data: pa.RecordBatch) -> None:
-        """New rows, or new values for rows whose key is there."""
+        """Insert rows, or update rows whose key exists."""
         columns = self.staged.columns
         if self.load.key and self.load.upsert:
             fixed, rows = self.staged.fixed, self._rows(data)
@@ -308,13 +309,13 @@ class StatementWriter(Writer):
         return mine.piece(self.context, replayed=False, staged=self.unit)
 
     def _replace(self, books: Books) -> None:
-        """What an earlier attempt at these rows has staged, and no checkpoint has named, goes."""
+        """Delete what an earlier attempt at these rows has staged, if it is in no checkpoint."""
         if self.replaced is not None:
             books.forget_piece(self.session, self.context.data_id)
             self.staged.forget(self.session, [self.replaced])
 
     def _already(self, recorded: Recorded) -> Piece:
-        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
+        """Result of an earlier attempt that has committed the same rows: nothing is applied, its counts are used."""
         recorded.check_same(self.rows, self.load.table)
         if self.begun:
             self.session.rollback()

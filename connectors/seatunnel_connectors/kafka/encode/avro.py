@@ -1,4 +1,4 @@
-"""Encodes the format avro: a row as the decoder's ``avro.py`` reads it, without a header.
+"""Encodes the format avro: a row as ``decode/avro.py`` reads it, without a header.
 
 Values that this Avro schema cannot hold are refused, not changed: a timestamp finer than milliseconds, a date outside
 of the years 1 to 9999, a null nested row.

@@ -1,5 +1,5 @@
-"""Encodes the format protobuf: a row as a message of the schema, without a header, as the decoder's ``protobuf.py``
-reads it.
+"""Encodes the format protobuf: a row as a message of the schema, without a header, as ``decode/protobuf.py`` reads
+it.
 
 A null is an omitted field, as in SeaTunnel; readers find the default there unless the schema tracks presence
 (``optional``). Values that a message cannot hold are refused, not changed: nulls inside of lists and maps, numbers

@@ -1,1 +1,1 @@
-"""Connections to MySQL and MariaDB, their types and their names."""
+"""Connects to MySQL and MariaDB, and maps their types and names."""

@@ -1,9 +1,9 @@
-"""Who keeps our sessions in MySQL and MariaDB waiting: for people who wonder why nothing moves.
+"""Finds the sessions that block this job's sessions in MySQL and MariaDB, so that users see why nothing moves.
 
-It looks over a connection of its own, which gives up soon, and shows no text of a statement: that may hold rows. Who
-holds a row the server always knows. Who holds a table it knows where performance_schema is on and watches metadata
-locks; elsewhere that is said, with the oldest open transactions, for one of them is what it is most often. A user who
-may see nothing but its own sessions is told that much.
+It uses its own connection with short timeouts, and shows no text of a statement, which may contain rows. The server
+always knows the holder of a row lock. It knows the holder of a table lock only if performance_schema is on and records
+metadata locks; otherwise that is reported with the oldest open transactions, one of which is the usual cause. If the
+user may see only its own sessions, that is reported, too.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ _AT_WORK = f"""
 
 
 def at_work(address: Address, seconds: float) -> Sequence[str]:
-    """Sessions of ours whose one statement the server has been at for so long; who waits for its client is not."""
+    """Sessions of this job whose current statement has run for ``seconds`` on the server; those that wait for their
+    client are omitted."""
     with (
         explained(f"asking {address.display} what its sessions do"),
         closing(MysqlSession(address, patience=LOOK_SECONDS)) as session,
@@ -70,7 +71,7 @@ def at_work(address: Address, seconds: float) -> Sequence[str]:
 
 
 def blocked_by(address: Address) -> Sequence[str]:
-    """One sentence for each of our sessions that waits for a lock, and who holds it."""
+    """One sentence for each of this job's sessions that waits for a lock, with the holder."""
     with (
         explained(f"asking {address.display} what keeps its sessions waiting"),
         closing(MysqlSession(address, patience=LOOK_SECONDS)) as session,

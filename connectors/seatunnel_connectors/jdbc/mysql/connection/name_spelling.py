@@ -1,5 +1,5 @@
-"""Names of tables as the server keeps them: with lower_case_table_names = 1 in small letters, with 2 as they were given
-first. Letter case tells names apart only with 0."""
+"""Spells table names as the server stores them: in small letters if lower_case_table_names is 1, as created if it is 2.
+Letter case distinguishes names only with 0."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _STORED = (
 
 
 def rule(session: Session) -> int:
-    """lower_case_table_names of the server."""
+    """Value of lower_case_table_names on the server."""
     return int(session.ask("SELECT @@lower_case_table_names")[0][0])
 
 
 def stored(session: Session, database: str, table: str) -> tuple[str, str]:
-    """Database and table as they are found in information_schema; a table need not be there yet."""
+    """Database and table as stored in information_schema; the table need not exist yet."""
     kept = rule(session)
     if kept == SMALL:
         return database.lower(), table.lower()

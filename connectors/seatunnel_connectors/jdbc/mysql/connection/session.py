@@ -1,7 +1,7 @@
-"""Connections to MySQL and MariaDB.
+"""Opens connections to MySQL and MariaDB.
 
-LOAD DATA LOCAL lets a server ask its client for any file. The only thing that this client ever sends is the block of
-rows that it has just offered, under a name drawn at random; any other request is refused and reported.
+LOAD DATA LOCAL lets a server request any file from its client. This client sends only the block of rows that it has
+just offered, under a random name; any other request is refused and reported.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Connection(pymysql.connections.Connection):  # type: ignore[misc]
     _read_timeout: Any
 
     def connect(self, sock: Any = None) -> None:
-        """A server that takes a connection and never greets is given up as one is that does not take it."""
+        """Apply the connection timeout to the server's greeting, too."""
         patience, self._read_timeout = self._read_timeout, self.connect_timeout
         try:
             super().connect(sock)
@@ -103,8 +103,8 @@ class MysqlSession(Session):
         )  # fmt: skip
         if given.get("tcpkeepalive", "true").lower() != "false":
             silence.watch(self.db._sock)
-        # Zero is a value like any other; a value that does not fit is an error, not something near it. A TIMESTAMP is
-        # a moment, which neither the server's zone nor the session's may move.
+        # Zero is a valid value; a value that does not fit is an error, not an approximation. Neither the server's nor
+        # the session's zone may shift a TIMESTAMP, which is an instant.
         self.run(
             "SET SESSION time_zone = '+00:00', sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), "
             "',STRICT_TRANS_TABLES,STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO')"
@@ -129,7 +129,7 @@ class MysqlSession(Session):
             return int(cursor.executemany(sql, rows) or 0)
 
     def load(self, relation: str, columns: Sequence[str], assignments: Sequence[str], data: Any) -> tuple[int, int]:
-        """LOAD DATA LOCAL from ``data``; returns the rows written and the number of warnings."""
+        """Run LOAD DATA LOCAL from ``data``. Return the rows written and the number of warnings."""
         name = f"seatunnel-{secrets.token_hex(16)}"
         setting = f" SET {', '.join(assignments)}" if assignments else ""
         self.db.offered = (name.encode(), data)
@@ -161,7 +161,7 @@ class MysqlSession(Session):
 
 
 def _seconds(text: str | None, default: int) -> int:
-    """The Java driver counts in milliseconds; 0 is its default."""
+    """Seconds of a parameter that the Java driver counts in milliseconds; 0 is its default."""
     return max(1, int(text) // 1000) if text and text.isdigit() and int(text) else default
 
 
@@ -184,7 +184,7 @@ def _tls(address: Address) -> dict[str, Any]:
 
 
 def reading_url(address: Address) -> str:
-    """The address as ConnectorX takes it."""
+    """The address as a URL for ConnectorX."""
     credentials = url_quote(address.user or "root", safe="")
     if address.secret:
         credentials += ":" + url_quote(address.secret, safe="")
@@ -199,17 +199,17 @@ def reading_url(address: Address) -> str:
 
 @contextlib.contextmanager
 def sessions(address: Address) -> Iterator[MysqlSession]:
-    """A pooled connection."""
+    """Borrow a connection from the pool."""
     key = ("mysql", lock_timeout(), *address.identity)
     with borrow(key, lambda: MysqlSession(address), MysqlSession.close, MysqlSession.sever) as session:
         yield session
 
 
 _RETRIABLE = (1040, 1205, 1213, 1317, 1467, 1969, 2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927, 3024, 4031)
-"""1467: the lock of an AUTO_INCREMENT counter was waited for in vain. 1969, 3024: a statement took too long.
-4031: nobody said anything for too long, as a driver that stood still."""
+"""1467: the lock of an AUTO_INCREMENT counter timed out. 1969, 3024: a statement took too long. 4031: the session was
+idle for too long, as after a stalled driver."""
 _BAD_ROWS = (1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1411, 1451, 1452, 1690, 3140, 3819, 4025)
-"""A value that does not fit its column; a constraint that a row violates."""
+"""A value that does not fit its column; a violated constraint."""
 _REMEDIES = {
     1044: "grant the user the privilege that is missing",
     1045: "correct username and password",
@@ -230,7 +230,7 @@ _TIME_LIMITS = (1969, 3024)
 
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn PyMySQL's errors into ours."""
+    """Turn PyMySQL's errors into typed ones."""
     try:
         yield
     except (pymysql.Error, OSError) as error:

@@ -1,8 +1,8 @@
-"""Which table stands at a name of MySQL and MariaDB.
+"""Identifies the table that has a name in MySQL and MariaDB.
 
-InnoDB numbers its tables: another name keeps the number; TRUNCATE and what builds the table anew (some ALTER TABLE,
-OPTIMIZE TABLE) change it. A user without the right PROCESS is not told. Then the time at which the table was made
-stands for the number; in MariaDB another name changes that as well.
+InnoDB numbers its tables. A rename keeps the number; TRUNCATE and statements that rebuild the table (some ALTER TABLE,
+OPTIMIZE TABLE) change it. Users without the privilege PROCESS cannot read it. For them the table's creation time
+replaces the number; in MariaDB a rename changes that as well.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from seatunnel_connectors.jdbc.statements.target_dialect import Session
 LOST_BY = "emptied by TRUNCATE, or rebuilt by ALTER TABLE or OPTIMIZE TABLE"
 _CREATED = "created"
 _LISTS = ("innodb_sys_tables", "innodb_tables")
-"""In MariaDB and before MySQL 8; since."""
+"""The list of table numbers: in MariaDB and before MySQL 8; since MySQL 8."""
 _NOT_TOLD = (1044, 1064, 1109, 1115, 1142, 1227, 1267)
-"""The list is not there or not for this user; or the server does not spell names as files."""
+"""The list is missing or not readable for this user; or the server does not spell names as files."""
 _FILE = "CONVERT(CAST(CONVERT({} USING filename) AS BINARY) USING utf8mb4)"
 _FILE_NAME = f"SELECT CONCAT({_FILE.format('%s')}, '/', {_FILE.format('%s')}), @@lower_case_table_names"
 _BY_NAME = "BINARY name = BINARY %s OR BINARY LOWER(LEFT(name, %s)) = BINARY LOWER(%s)"
 
 
 def told_by(session: Session, database: str, table: str) -> str:
-    """The list that has the number, and the table's name there; or that it goes by the time."""
+    """The list with the number, and the table's name there; or a marker that the creation time is used."""
     for one in _LISTS:
         try:
             [(name, folds)] = session.ask(_FILE_NAME, (database, table))
@@ -38,10 +38,10 @@ def told_by(session: Session, database: str, table: str) -> str:
 
 
 def table_id(session: Session, load: Load) -> str | None:
-    """None: there is no such table."""
+    """The table's id; None: there is no such table."""
     shown, _, name = load.told_by.partition(" ")
     if name:
-        parts = name + "#p#"  # of a table in parts each has a number
+        parts = name + "#p#"  # each part of a partitioned table has its own number
         rows = session.ask(
             f"SELECT MIN(table_id) FROM information_schema.{shown} WHERE {_BY_NAME}", (name, len(parts), parts)
         )
@@ -55,7 +55,7 @@ def table_id(session: Session, load: Load) -> str | None:
 
 
 def name_of(session: Session, load: Load, table_id: str) -> str | None:
-    """None: there is no such table any more, or the server does not tell."""
+    """The table's name; None: it no longer exists, or the server does not reveal it."""
     shown, _, known = load.told_by.partition(" ")
     kind, _, number = table_id.partition(" ")
     if not known or kind != "id":

@@ -1,4 +1,4 @@
-"""Between Arrow and MySQL: texts that were read, and lines for LOAD DATA."""
+"""Converts between Arrow and MySQL: texts that were read, and lines for LOAD DATA."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NULL = "\\N"
 
 
 def from_wire(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
-    """A column as declared. ValueError names a value that has no counterpart."""
+    """Convert a column to the declared type. Raises ValueError that names a value without counterpart."""
     t = pa.types
     if array.type == wanted:
         return array
@@ -33,7 +33,7 @@ def from_wire(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
 
 
 def _booleans(array: pa.Array, name: str) -> pa.Array:
-    """MySQL's BOOLEAN is a TINYINT(1), which holds any small number."""
+    """Convert MySQL's BOOLEAN, which is a TINYINT(1) and holds any small number."""
     extremes = pc.min_max(array).as_py()
     for number in extremes.values():
         if number not in (None, 0, 1):
@@ -42,7 +42,8 @@ def _booleans(array: pa.Array, name: str) -> pa.Array:
 
 
 def _moments(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
-    """Microseconds since 1970 to moments. The zero date counts as 0, which is the one second that no TIMESTAMP has."""
+    """Convert microseconds since 1970 to timestamps. The zero date counts as 0, the one second that no TIMESTAMP can
+    have."""
     if pc.any(pc.equal(array, 0)).as_py():
         raise ValueError(_no_counterpart(name, "0000-00-00 00:00:00"))
     return array.cast(pa.int64()).cast(wanted)
@@ -73,14 +74,15 @@ def _parsed(texts: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
 
 
 def _cast(texts: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Arrow reads no times, but timestamps; a time below zero or beyond a day is none of the latter."""
+    """Cast the texts. Arrow parses timestamps, but no times; negative times and times beyond a day are not
+    timestamps."""
     if not pa.types.is_time(wanted):
         return texts.cast(wanted)
     return pc.binary_join_element_wise("1970-01-01", texts, " ").cast(pa.timestamp("us")).cast(wanted)
 
 
 def _check_digits(texts: pa.Array, wanted: pa.DataType, name: str) -> None:
-    """Arrow's cast wraps a number of more digits than it holds around."""
+    """Refuse numbers with too many digits: Arrow's cast would overflow."""
     for text in texts.to_pylist():
         whole = (text or "").lstrip("-").partition(".")[0].lstrip("0")
         if len(whole) > wanted.precision - wanted.scale:
@@ -94,8 +96,8 @@ def _check_digits(texts: pa.Array, wanted: pa.DataType, name: str) -> None:
 
 
 def lines(columns: Sequence[pa.Array]) -> memoryview:
-    """Rows as LOAD DATA reads them: fields between tabs, ``\\N`` for null, escaped by backslashes. The texts of an
-    Arrow array lie one behind the other, so its own buffer is what is sent."""
+    """Rows in the format of LOAD DATA: fields between tabs, ``\\N`` for null, escaped by backslashes. The texts of an
+    Arrow array are contiguous, so its own buffer is sent."""
     kind = pa.large_string()
     fields = [pc.fill_null(column, NULL).cast(kind) for column in columns]
     ended = pc.binary_join_element_wise(
@@ -107,14 +109,14 @@ def lines(columns: Sequence[pa.Array]) -> memoryview:
 
 
 def field_texts(array: pa.Array, column: Column) -> pa.Array:
-    """A column as the text of its fields."""
+    """A column as texts of fields."""
     match column.dtype.kind:
         case Kind.STRING:
             return _escaped(array)
         case Kind.BOOLEAN:
             return array.cast(pa.int8()).cast(pa.string())
         case Kind.BYTES | Kind.BINARY_VECTOR | Kind.BFLOAT16_VECTOR:
-            # As hexadecimal digits: the lines are read as UTF-8, which bytes are not.
+            # As hexadecimal digits: the lines are read as UTF-8, and bytes may not be.
             return pa.array([None if value is None else value.hex() for value in array.to_pylist()], pa.string())
         case Kind.TIMESTAMP_TZ:
             return array.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us")).cast(pa.string())
@@ -122,7 +124,7 @@ def field_texts(array: pa.Array, column: Column) -> pa.Array:
             return time_text(array)
         case Kind.FLOAT | Kind.DOUBLE:
             _refuse_not_finite(array)
-            return array.cast(pa.float64()).cast(pa.string())  # its own digits, also in a wider column
+            return array.cast(pa.float64()).cast(pa.string())  # the digits of its own type, also in a wider column
         case Kind.ARRAY | Kind.MAP | Kind.ROW | Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR | Kind.SPARSE_FLOAT_VECTOR:
             return _escaped(json_texts(array, column.dtype))
         case _:

@@ -1,4 +1,4 @@
-"""MySQL's types as we read them: SeaTunnel's map, with nothing cut that has room."""
+"""Maps MySQL's types for reading: as SeaTunnel does, without truncation where the target type has room."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SHAPES = ("geometry", "point", "linestring", "polygon", "multipoint", "multiline
            "geometrycollection", "geomcollection")  # fmt: skip
 _TEMPORAL = {"date": Kind.DATE, "time": Kind.TIME, "datetime": Kind.TIMESTAMP, "timestamp": Kind.TIMESTAMP_TZ}
 _EWKB = "IF(ST_SRID({0}) = 0, SUBSTR({0}, 5), CONCAT(SUBSTR({0}, 5, 4), x'20', SUBSTR({0}, 1, 4), SUBSTR({0}, 10)))"
-"""PostGIS' form of a geometry: WKB with the number of its reference system, which WKB does not hold. The server's own
-form is that number, then WKB; ST_AsBinary would turn the axes of some systems."""
+"""PostGIS' form of a geometry: WKB with the number of its reference system, which WKB lacks. The server's own form is
+that number, then WKB; ST_AsBinary would swap the axes of some systems."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a column is read: our type, and the SELECT expression with ``{0}`` for the quoted column. ``said`` is the
-    server's type where its values arrive in another form (``Column.converted_from``)."""
+    """How to read a column: its type, and the SELECT expression with ``{0}`` for the quoted column. ``said`` is the
+    server's type if its values arrive in another form (``Column.converted_from``)."""
 
     dtype: DataType
     expression: str = "{0}"
@@ -38,11 +38,11 @@ class Reading:
 
 
 def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_null: bool = False) -> Reading | None:
-    """None for an unknown type.
+    """The reading of a type; None for an unknown type.
 
-    Decimals and everything about time arrive as text: the reader's own conversion stops at 28 digits, at zero dates
-    and at times beyond a day, and takes the process' standard error along. A TIMESTAMP is a moment: it arrives as its
-    microseconds since 1970, which no time zone of server or session moves.
+    Decimals, dates and times arrive as text: ConnectorX's own conversion fails at 29 digits, at zero dates and at times
+    beyond a day, and writes to the process' standard error. A TIMESTAMP is an instant: it arrives as microseconds since
+    1970, independent of the time zones of server and session.
     """
     data, first = name.lower(), numbers(full)[0]
     if data in _INTEGERS or data in ("bigint", "year"):
@@ -54,7 +54,7 @@ def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_
     if data in ("decimal", "numeric", "dec", "fixed"):
         return Reading(decimal(first or 10, numbers(full)[1]), "CAST({0} AS CHAR)", _zerofill(full))
     if data in ("float", "double", "real"):
-        # The digits of ``float(7,3)`` are how the server shows a number; a target without them shows it otherwise.
+        # The digits of ``float(7,3)`` determine the display of a number; a target without them displays it differently.
         said = full if numbers(full) != (0, 0) else _zerofill(full)
         return Reading(DataType(Kind.FLOAT if data == "float" else Kind.DOUBLE), said=said)
     if data in _TEXTS:
@@ -84,7 +84,7 @@ def _integer(data: str, full: str, options: JdbcSourceOptions) -> Reading:
 
 
 def _zerofill(full: str) -> str:
-    """Its leading zeros are how the server shows a number, and belong to no value."""
+    """Zero-filled type, or empty. Its leading zeros are display only, not part of the value."""
     return full if "zerofill" in full.lower() else ""
 
 
@@ -94,7 +94,7 @@ def _temporal(data: str, full: str, zero_dates_are_null: bool) -> Reading:
     value = "CAST(UNIX_TIMESTAMP({0}) * 1000000 AS SIGNED)" if data == "timestamp" else text
     if not zero_dates_are_null or data == "time":
         return Reading(dtype, value, full if data == "timestamp" else "")
-    # Java's driver calls a date without a month or a day a zero date as well.
+    # Java's driver counts a date without a month or a day as a zero date, too.
     return Reading(dtype, f"IF({text} LIKE '%-00%', NULL, {value})", f"{full}, zero dates as null")
 
 
@@ -108,7 +108,7 @@ def length_of(name: str, full: str) -> int:
 
 
 def digits_of(dtype: DataType, full: str) -> int | None:
-    """Digits of a fraction of a second; None where there are no seconds."""
+    """Digits of a fraction of a second; None for types without seconds."""
     return numbers(full)[0] if dtype.kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) else None
 
 

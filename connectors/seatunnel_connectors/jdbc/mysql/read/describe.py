@@ -1,4 +1,4 @@
-"""From information_schema to source tables: any number of tables in three questions."""
+"""Describes tables from information_schema as source tables: any number of them in three queries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from seatunnel_py.api import (
 
 Name = tuple[str, str]
 _OURS = re.compile(r"seatunnel_(ledger|piece)")
-_WRONG_STATEMENT = (1049, 1052, 1054, 1060, 1064, 1146, 1248, 1305)  # syntax, and names that are not there
+_WRONG_STATEMENT = (1049, 1052, 1054, 1060, 1064, 1146, 1248, 1305)  # syntax errors and missing names
 _KINDS = {
     "BASE TABLE": TableKind.TABLE, "SYSTEM VERSIONED": TableKind.TABLE, "VIEW": TableKind.VIEW,
 }  # fmt: skip
@@ -49,7 +49,7 @@ def _text(value: Any) -> str:
 
 
 class Describer:
-    """Collects what was found and what is wrong over all requests."""
+    """Collects tables and faults over all requests."""
 
     def __init__(self, session: MysqlSession, address: Address, options: JdbcSourceOptions) -> None:
         self.session = session
@@ -107,7 +107,7 @@ class Describer:
         self.details = details_of(self.session, where, values)
 
     def _name(self, request: TableRequest) -> Name | None:
-        """Database and table of a request; None, and a problem, where its path is no path."""
+        """Database and table of a request; None, with a noted problem, if its path is invalid."""
         if not request.path:
             return self.address.database, ""
         try:
@@ -171,7 +171,7 @@ class Describer:
         return SourceTable(schema, rows, size, hints.to_plain())
 
     def _check_readable(self, path: TablePath, name: Name, comment: str) -> None:
-        if not self.columns[name]:  # MariaDB says in the comment what a view lacks
+        if not self.columns[name]:  # MariaDB names the fault of a broken view in its comment
             self.found.fails(
                 path, comment or "it has no columns that can be described", "correct the view, or leave it out"
             )
@@ -181,7 +181,7 @@ class Describer:
             self.found.not_granted(path, ".".join(name), f"GRANT SELECT ON {quote(*name)} TO {account};")
 
     def _query(self, request: TableRequest) -> list[SourceTable]:
-        """A query's types are those of a table made of it: the server's own answer, and nothing is kept."""
+        """Types of a query are those of a table made from it: the server's own answer, and nothing is kept."""
         relation = f"(\n{request.query}\n) AS q"
         name = self._name(request)
         if name is None:
@@ -204,7 +204,7 @@ class Describer:
         return [SourceTable(schema, None, None, hints.to_plain())]
 
     def _failed_query(self, request: TableRequest, path: TablePath, error: pymysql.Error) -> None:
-        """A statement that is wrong is the job file's; one that is refused or held up is its table's."""
+        """Blame the job file for a wrong statement, and the table for one that is refused or blocked."""
         told = failure(error, f"{request.label}: the query cannot be run")
         if error.args[0] in _WRONG_STATEMENT:
             self.found.wrong(told.message)
@@ -265,8 +265,8 @@ class Describer:
             self.found.wrong(f"table {schema.path}: partition_column {wanted!r} {why}")
         usable = column is not None and column.dtype.kind in DIVISIBLE
         ordered = whole and schema.primary_key is not None and schema.primary_key.columns == (key,)
-        # The reader's session has the server's own zone, in which no literal says every moment: ranges may be uneven
-        # there, and a reader cannot go on behind a row.
+        # The reader's session has the server's own zone, in which some instants have no literal: ranges may be uneven
+        # there, and a reader cannot resume after a row.
         ordered = ordered and column is not None and column.dtype.kind is not Kind.TIMESTAMP_TZ
         return Hints(
             relation=relation, columns=expressions, where=request.where, key=key if usable else "",

@@ -1,6 +1,6 @@
-"""What else a table's definition says, beside columns and keys: read off information_schema, and part of CREATE TABLE
-where it is carried over: defaults, indexes, AUTO_INCREMENT, and MariaDB's checks. MySQL shows a check's texts escaped
-once more, and its own kind of names in them: its checks are not made again."""
+"""Reads the parts of a table's definition besides columns and keys from information_schema. Defaults, indexes,
+AUTO_INCREMENT and MariaDB's checks become part of CREATE TABLE if they are carried over. MySQL's checks do not: it
+shows their texts doubly escaped, and with another quoting of names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMES = re.compile(r"'(?:''|\\.|[^'\\])*'|`((?:``|[^`])*)`")
 
 
 def details_of(session: MysqlSession, where: str, values: Sequence[Any]) -> Mapping[Name, list[Detail]]:
-    """The details of tables, in five questions; ``where`` chooses them by table_schema and table_name."""
+    """The details of tables, in five queries; ``where`` selects them by table_schema and table_name."""
     found: dict[Name, list[Detail]] = defaultdict(list)
     maria = "mariadb" in str(session.ask("SELECT VERSION()")[0][0]).lower()
     for database, table, column, default, extra in session.ask(
@@ -59,12 +59,12 @@ def _checks(session: MysqlSession, where: str, values: Sequence[Any], found: dic
 
 
 def _columns_in(clause: str) -> Iterable[str]:
-    """The names in an expression, which the server writes in backticks."""
+    """Names in an expression, which the server writes in backticks."""
     return dict.fromkeys(name.replace("``", "`") for name in _NAMES.findall(clause) if name)
 
 
 def _numbers(session: MysqlSession, where: str, values: Sequence[Any], found: dict[Name, list[Detail]]) -> None:
-    """What AUTO_INCREMENT gives next."""
+    """The next number of AUTO_INCREMENT."""
     for database, table, following in session.ask(
         "SELECT table_schema, table_name, auto_increment FROM information_schema.tables "
         f"WHERE {where} AND auto_increment IS NOT NULL",
@@ -85,7 +85,8 @@ def _indexes(session: MysqlSession, where: str, values: Sequence[Any], found: di
     ):
         ending = (f"({cut})" if cut else "") + (" DESC" if order == "D" else "")
         name = _text(column)
-        quoted = quote(name).replace("{", "{{").replace("}", "}}")  # the definition has a place for the index's name
+        # the definition has a placeholder for the index's name
+        quoted = quote(name).replace("{", "{{").replace("}", "}}")
         parts[database, table, index, int(plain), _text(kind)].append((name, quoted + ending if name else ""))
     for (database, table, index, plain, kind), columns in parts.items():
         word = f"{kind} " if kind in ("FULLTEXT", "SPATIAL") else "" if plain else "UNIQUE "
@@ -115,6 +116,6 @@ def _literal(text: str) -> str:
 
 
 def can_be_made(one: Detail, names: Mapping[str, str]) -> bool:
-    """Whether its definition means the same in a table whose columns have these names."""
+    """True if its definition has the same meaning in a table whose columns have these names."""
     same = all(names.get(name) == name for name in one.columns)
     return one.dialect == DIALECT and one.kind in _MADE and bool(one.definition) and same

@@ -1,8 +1,8 @@
-"""Reading MySQL through ConnectorX: a query at a time, each on a connection of its own.
+"""Reads MySQL through ConnectorX: a query at a time, each on its own connection.
 
-ConnectorX cannot be stopped in the midst of a result: its thread and the server's would wait for ever. What is read in
-the order of its primary key is therefore asked for in pages, which are always read to their end. It counts rows, not
-bytes: how wide they are is taken from the table's statistics, for 20,000 rows of 1 MB are more than a worker has.
+ConnectorX cannot be stopped in the middle of a result: its thread and the server's would wait forever. So rows in
+primary key order are read in pages, always to the page's end. It counts rows, not bytes: their width is taken from the
+table's statistics, because 20,000 rows of 1 MB exceed a worker's memory.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from seatunnel_py.api import Batch, FatalError, Position, Rejected, RetriableErr
 
 BATCH_ROWS = 20_000
 BATCH_BYTES = 16 << 20
-PAGE_ROWS = 100_000  # what may be read in vain when a unit ends
-PAGE_BYTES = 64 << 20  # ConnectorX reads so far ahead
+PAGE_ROWS = 100_000  # rows that may be read in vain when a unit ends
+PAGE_BYTES = 64 << 20  # ConnectorX prefetches this much
 
 
 def read(
@@ -52,7 +52,7 @@ def read(
 
 
 def rows_within(size: int, most: int, table: SourceTable) -> int:
-    """How many rows of the table are about so large, and not more than ``most``."""
+    """Number of the table's rows in about ``size`` bytes, at most ``most``."""
     rows = rows_planned(table)
     if not rows or not table.bytes:
         return most
@@ -76,7 +76,7 @@ def _select(hints: Hints, split: Split, after: Position | None, page: int) -> st
 
 
 def _query(address: Address, sql: str, table: SourceTable, what: str) -> Iterator[pa.RecordBatch]:
-    """The batches of one query, as they come. A reader that is left early reads on to the end without looking."""
+    """Yield the batches of one query as they come. A reader that is closed early reads the rest and drops it."""
     batches = _batches(address, sql, rows_within(BATCH_BYTES, BATCH_ROWS, table), what)
     try:
         for found in batches:
@@ -134,7 +134,7 @@ def _elements(
 
 
 class MysqlSnapshot(Snapshot):
-    """Answers questions about keys. Readers cannot share a view: each split is of the moment when it is read."""
+    """Answers queries about keys. Readers cannot share a view: each split reads the table as of its own start."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -165,7 +165,7 @@ class _KeyProbe(Probe):
         return low, high
 
     def quantiles(self, parts: int, *, exact: bool) -> list[Any]:
-        """One step through the index per split, by the rows that a split should hold."""
+        """One step through the index per split, by its target number of rows."""
         where = f"({self.hints.where}\n) AND " if self.hints.where else ""
         rows = rows_planned(self.table) or int(self.snapshot.ask(f"SELECT count(*) FROM {self.hints.source}")[0][0])
         step = max(1, rows // parts)

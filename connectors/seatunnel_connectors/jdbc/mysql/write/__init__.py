@@ -1,1 +1,1 @@
-"""Writes to MySQL and MariaDB: statements, LOAD DATA, and shadows."""
+"""Writes to MySQL and MariaDB with statements, LOAD DATA, and shadows."""

@@ -1,4 +1,4 @@
-"""The type of a column in a table that we create in MySQL or MariaDB."""
+"""Chooses the type of a column in a created table of MySQL or MariaDB."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from seatunnel_connectors.jdbc.target.target_plan import words_given
 from seatunnel_py.api import Column, Kind
 
 DECIMAL_DIGITS, DECIMAL_SCALE = 65, 30
-KEY_LENGTH = 255  # characters of a text without declared length that is part of a key
-VARCHAR_MAX = 4000  # longer texts count too much against a row's 65,535 bytes
+KEY_LENGTH = 255  # characters of a text in a key without declared length
+VARCHAR_MAX = 4000  # longer texts take too much of a row's 65,535 bytes
 
 EXACT_COLLATIONS = ("utf8mb4_nopad_bin", "utf8mb4_0900_bin")
-"""Collations under which texts that differ are never equal, MariaDB's and MySQL's. utf8mb4_bin takes 'a' and 'a ' for
-one."""
+"""Collations under which different texts are never equal, MariaDB's and MySQL's. utf8mb4_bin treats 'a' and 'a ' as
+equal."""
 NATIVE_TYPES = ("uuid", "json", "inet4", "inet6")
-"""Types that a source's column may have under the same name, where the server has them."""
+"""Types of a source's column that are kept under the same name, if the server has them."""
 
 _CREATED = {
     Kind.BOOLEAN: "TINYINT(1)",
@@ -34,8 +34,8 @@ _TEXT_WORDS = re.compile(r"(national )?(var)?char|(tiny|medium|long)?text", re.I
 
 
 def created_type(column: Column, *, in_key: bool, features: frozenset[str]) -> str:
-    """``features`` are those of EXACT_COLLATIONS and NATIVE_TYPES that the server has. Texts of a key are compared by
-    a collation that tells all of them apart, or rows would replace others."""
+    """The type. ``features`` are the server's entries of EXACT_COLLATIONS and NATIVE_TYPES. Texts of a key get a
+    collation that distinguishes all of them: otherwise rows would replace others."""
     dtype, length = column.dtype, column.length
     if given := words_given(column):
         plain_text = in_key and _TEXT_WORDS.match(given) and "collate" not in given.lower()
@@ -59,7 +59,7 @@ def created_type(column: Column, *, in_key: bool, features: frozenset[str]) -> s
 
 
 def _own_type(column: Column, features: frozenset[str]) -> str:
-    """The source's own type where the server has the same; empty: it has not."""
+    """The source's own type if the server has it; else empty."""
     said, kind = column.converted_from.lower().removesuffix(", zero dates as null"), column.dtype.kind
     name = "json" if said == "jsonb" else said
     if kind is Kind.STRING and name in NATIVE_TYPES and name in features:
@@ -67,7 +67,7 @@ def _own_type(column: Column, features: frozenset[str]) -> str:
     if kind is Kind.BYTES and said in SHAPES:
         return said
     if kind is Kind.TIMESTAMP_TZ and re.fullmatch(r"timestamp(\(\d\))?", said):
-        # Left to itself the server lets it follow the clock.
+        # By default the server updates it to the current time.
         return said + (" NULL" if column.nullable else " DEFAULT '1970-01-01 00:00:01'")
     return ""
 
@@ -86,7 +86,7 @@ def _text_type(length: int) -> str:
 
 
 def features_of(version: str, collations: list[str]) -> frozenset[str]:
-    """What the server has, by its version. MySQL's own JSON would change numbers and the order of keys."""
+    """Features of the server, by its version. MySQL's own JSON would change numbers and the order of keys."""
     numbers = tuple(int(part) for part in re.findall(r"\d+", version.removeprefix("5.5.5-"))[:2])
     if "mariadb" not in version.lower():
         return frozenset(collations)

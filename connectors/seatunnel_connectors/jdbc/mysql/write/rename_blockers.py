@@ -1,8 +1,8 @@
-"""What ties a table to its place: found out before another one takes it.
+"""Finds what depends on a table before another one takes its name.
 
-A server shows a user only what the user has rights on. Triggers that are hidden would be lost without a word, so where
-they may be hidden they count as there. A foreign key of a hidden table follows the old table, which then cannot be
-dropped, and that is said.
+A server shows only what the user has privileges for. Hidden triggers would be lost silently, so if they may be hidden,
+they count as existing. A foreign key of a hidden table follows the old table, which then cannot be dropped; that is
+reported.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from seatunnel_connectors.jdbc.statements.target_dialect import Session
 
 _HOST = "substring_index(current_user(), '@', -1)"
 _ME = f"""concat("'", left(current_user(), length(current_user()) - length({_HOST}) - 1), "'@'", {_HOST}, "'")"""
-"""As information_schema spells who has a right."""
+"""SQL for the current user, spelt as in information_schema's privileges."""
 
 
 def ties(session: Session, database: str, table: str, *, kept: bool) -> tuple[str, ...]:
-    """What a table would lose, or others would, if another one took its name. ``kept``: that one is made after its
-    structure, which LIKE does not copy whole."""
+    """Losses of this table or others if another one takes its name. ``kept``: the other one copies its structure, for
+    which LIKE is incomplete."""
     place = (database, table)
     referring = session.ask(
         "SELECT DISTINCT constraint_schema, table_name FROM information_schema.referential_constraints "
@@ -53,7 +53,7 @@ def ties(session: Session, database: str, table: str, *, kept: bool) -> tuple[st
 
 
 def _sees_triggers(session: Session, database: str, table: str) -> bool:
-    """A right that comes by a role is not found here, and counts as none."""
+    """True if triggers are visible. A privilege by a role is not found here, and counts as missing."""
     mine = f"privilege_type = 'TRIGGER' AND grantee = {_ME}"
     sql = (
         f"SELECT 1 FROM information_schema.user_privileges WHERE {mine} UNION "
@@ -64,7 +64,7 @@ def _sees_triggers(session: Session, database: str, table: str) -> bool:
 
 
 def shape(session: Session, database: str, table: str) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
-    """Columns and indexes, to be compared with those of a table that was made after it."""
+    """Columns and indexes, for comparison with a table created from it."""
     columns = session.ask(
         "SELECT column_name, column_type, is_nullable, column_default, extra FROM information_schema.columns "
         "WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",

@@ -1,13 +1,13 @@
-"""A table that is filled beside its place, and takes it at the end by one RENAME TABLE.
+"""Fills a shadow table, which takes the target's name at the end by one RENAME TABLE.
 
-DDL ends a transaction here, so the ledger cannot decide by itself whether that has happened: between the renaming and
-the ledger's COMMIT a driver may die. What tells is the name, and a mark at the end of the table's comment: lineage,
+DDL ends a transaction here, so the ledger alone cannot show whether the rename has happened: a driver may die between
+the rename and the ledger's COMMIT. The proof is the name, and a mark at the end of the table's comment: lineage,
 checkpoint, and the token of the run.
 
-Rules. (1) The shadow is marked before it is renamed, and the mark goes after the ledger has committed: whoever comes
-later finds the shadow under its own name (nothing has happened), or a target with this very mark (it has), or neither,
-which is a loss and never a success (I31). (2) All names hold the run's token, so that a statement of an older driver
-that is late finds nothing it could rename. (3) What was there is dropped last.
+Rules. (1) The shadow is marked before it is renamed, and the mark is removed after the ledger has committed. A later
+session finds the shadow under its own name (not renamed), or a target with this very mark (renamed), or neither, which
+is a loss and never a success (I31). (2) All names contain the run's token, so that a late statement of an older driver
+finds nothing to rename. (3) The old table is dropped last.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_py.api import CommitContext, FatalError, NoWayOn, RetriableError
 
 COMMENT_MAX = 2048
-LOCK_SECONDS = 50  # as long as InnoDB waits for a row
+LOCK_SECONDS = 50  # InnoDB's timeout for a row lock
 TRIES = 3
 _OLD = "_old"
 _MARK = re.compile(r" ?\[seatunnel (\S+) (\d+) ([0-9a-f]{8})\]$")
 _NO_LOCKS = (1105, 1235)
-"""What clusters of several servers answer, where they allow no named locks."""
+"""Errors of clusters of several servers, which do not support named locks."""
 _REFERRED_TO = (1217, 1451, 3730)
 _MOVED = (1050, 1146)
-"""Another session has renamed in between: the one name is taken, or nothing has the other."""
+"""Another session has renamed in between: one name is taken, or the other is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What stands at the names now: the comments of target and shadow, None where there is no such table."""
+    """Comments of target and shadow now; None: there is no such table."""
 
     target: str | None
     shadow: str | None
 
 
 class Next(StrEnum):
-    """What is left to be done for the target to be the shadow."""
+    """The next step until the target is the shadow."""
 
     SWAP = "the target goes aside for it"
     TAKE = "its name is free"
@@ -61,7 +61,7 @@ class Next(StrEnum):
 
 
 def following(seen: Seen, mark: str, *, replaces: bool) -> Next:
-    """Rule 1."""
+    """Decide by rule 1."""
     if seen.target is not None and seen.target.endswith(mark):
         return Next.NOTHING
     if seen.shadow is None:
@@ -72,22 +72,22 @@ def following(seen: Seen, mark: str, *, replaces: bool) -> Next:
 
 
 def mark_of(load: Load, context: CommitContext) -> str:
-    """What the comment ends with between the renaming and the end."""
+    """Mark at the end of the comment between the rename and the end."""
     return f"[seatunnel {context.lineage} {context.checkpoint} {load.token}]"
 
 
 def marked(comment: str, mark: str) -> str:
-    """A comment that has room for the mark; people read the whole of theirs again when it is taken off."""
+    """The comment with the mark, shortened to make room; the complete one returns when the mark is removed."""
     return f"{comment[: COMMENT_MAX - len(mark) - 1]} {mark}" if comment else mark
 
 
 def without_mark(comment: str) -> str:
-    """What people have written, whoever has left a mark behind it."""
+    """The user's comment without any mark."""
     return _MARK.sub("", comment)
 
 
 def token_in(comment: str | None) -> str:
-    """Whose mark it bears."""
+    """Token of the mark in a comment; empty: none."""
     found = _MARK.search(comment or "")
     return found.group(3) if found else ""
 
@@ -97,7 +97,7 @@ def old_name(load: Load) -> str:
 
 
 def look(session: Session, load: Load) -> Seen:
-    """Names are compared as the server compares them: where it knows no capitals they come back without."""
+    """Compare names as the server does: without letter case it returns them in lower case."""
     rows = session.ask(
         "SELECT table_name, table_comment, @@lower_case_table_names FROM information_schema.tables "
         "WHERE table_schema = %s AND table_name IN (%s, %s)",
@@ -111,15 +111,15 @@ def look(session: Session, load: Load) -> Seen:
 
 @contextmanager
 def alone(session: Session, load: Load) -> Iterator[None]:
-    """Two sinks of one run, or of two, may want the same name at the same time. An exception closes the session, and
-    so gives the lock back."""
+    """Lock the target's name: two sinks of one run, or of two, may want it at the same time. An exception closes the
+    session, which releases the lock."""
     name = "seatunnel_" + blake2b(f"{load.database}.{load.table}".encode(), digest_size=16).hexdigest()
     try:
         [(locked,)] = session.ask("SELECT GET_LOCK(%s, %s)", (name, LOCK_SECONDS))
     except pymysql.Error as error:
         if not error.args or error.args[0] not in _NO_LOCKS:
             raise
-        yield  # names and comments decide without it too; of two runs at once one may be told that it is lost
+        yield  # names and comments decide without it, too; of two runs at once one may be reported as lost
         return
     if locked != 1:
         raise RetriableError(
@@ -131,8 +131,9 @@ def alone(session: Session, load: Load) -> Iterator[None]:
 
 
 def take_place(session: Session, load: Load, context: CommitContext, rows: int, begin_anew: str) -> bool:
-    """Whatever is left to do; in a session of its own, for it commits. False where the target is somebody else's and
-    the rows have to be added to it. LOST where the shadow does not hold the ``rows`` that units have written to it."""
+    """Do all remaining steps, in a session of its own, because it commits. Return False if another sink has created the
+    target, so that the rows must be added to it. Raise LOST if the shadow does not hold the ``rows`` that units have
+    written to it."""
     mark = mark_of(load, context)
     for _ in range(TRIES):
         step = following(look(session, load), mark, replaces=bool(load.replaces))
@@ -193,12 +194,12 @@ def _aside(load: Load) -> str:
 
 
 def statement(load: Load) -> str:
-    """The renaming, as people are shown it."""
+    """The rename statement, for display."""
     return f"RENAME TABLE {_aside(load)}{quote(load.database, load.staging)} TO {quote(load.database, load.table)}"
 
 
 def tidy(session: Session, load: Load) -> None:
-    """After the ledger's COMMIT; safe to be done again."""
+    """Clean up after the ledger's COMMIT; can be repeated."""
     try:
         session.run(f"DROP TABLE IF EXISTS {quote(load.database, old_name(load))}")
     except pymysql.Error as error:
@@ -213,26 +214,27 @@ def tidy(session: Session, load: Load) -> None:
     failpoints.MYSQL_DROPPED.hit()
     target = look(session, load).target
     if target is not None and token_in(target) == load.token:
-        now = without_mark(target)  # people may have changed it since, or it was cut for the mark
+        now = without_mark(target)  # the user may have changed it since, or it was shortened for the mark
         _set_comment(session, load.database, load.table, load.comment if load.comment.startswith(now) else now)
 
 
 def drop_unmarked(session: Session, load: Load) -> None:
-    """Of a run that is given up; a shadow or target with its mark is named by a completed checkpoint (I33)."""
+    """Drop the shadow of an abandoned run. A shadow or target with its mark belongs to a completed checkpoint (I33),
+    and stays."""
     seen = look(session, load)
     if load.token not in (token_in(seen.target), token_in(seen.shadow)):
         session.run(f"DROP TABLE IF EXISTS {quote(load.database, load.staging)}")
 
 
 def _set_comment(session: Session, database: str, table: str, comment: str) -> None:
-    # The driver fills values in by itself, after "%".
+    # The driver substitutes values itself, after "%".
     session.run(f"ALTER TABLE {quote(database, table).replace('%', '%%')} COMMENT = %s", (comment,))
 
 
 def sweep(session: Session, books: Books, load: Load, prefix: str) -> None:
-    """Drop what runs into this table have left that never came back. The ledger says of a run that it has ended, and
-    then its writers are refused; one that it does not know of had no checkpoint yet, and is at work if it has written
-    in the last day."""
+    """Drop leftovers of runs into this table that never came back. If the ledger shows that a run has ended, its
+    writers are refused. A run that the ledger does not know had no checkpoint yet; it counts as active if it has
+    written within the last day."""
     pattern = re.compile(re.escape(prefix) + rf"([0-9a-f]{{8}})({_OLD})?", re.IGNORECASE)
     names = session.ask(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND left(table_name, %s) = %s",

@@ -1,4 +1,4 @@
-"""Finishing a shadow: it takes the target's name while the ledger's row is held, and the ledger says so then."""
+"""Commits a shadow: it takes the target's name while the ledger's row is locked, and the ledger then records it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from seatunnel_py.api import CommitContext, NoWayOn, Piece
 
 
 class MysqlCommitter(StatementCommitter):
-    """One sink and table, on the driver."""
+    """Commits one sink and table, on the driver."""
 
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         load = load_of(context.setup)
@@ -31,7 +31,7 @@ class MysqlCommitter(StatementCommitter):
         ):
             failpoints.MYSQL_BEFORE.hit()
             session.begin()
-            # The row must be there to be held: nobody else may rename, or become this run's driver, in the meantime.
+            # The row must exist to be locked: no other driver may rename, or take over this run, in the meantime.
             books.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
             self._commit(session, load, pieces, context)
             failpoints.MYSQL_INSIDE.hit()
@@ -80,7 +80,7 @@ class MysqlCommitter(StatementCommitter):
         ):
             session.begin()
             _, incarnation = books.lock(session, context.lineage, context.step)
-            if incarnation <= context.incarnation:  # else it is a newer driver's
+            if incarnation <= context.incarnation:  # otherwise it belongs to a newer driver
                 with shadow.alone(beside, load):
                     shadow.drop_unmarked(beside, load)
                 books.forget_all(session)

@@ -1,6 +1,6 @@
-"""Values that the server takes, in strict mode too, and stores as others: it pads, cuts blanks, rounds and guesses.
+"""Finds values that the server stores as others, even in strict mode: it pads, strips blanks, rounds and guesses.
 
-Each is tested before it is sent, by the type of its column. What passes is stored as it is.
+Values are tested before they are sent, by the type of their column. Those that pass are stored unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _HAS_SYSTEM = b"\x20"
 
 
 def stored(array: pa.Array, column: Column, shown: str) -> pa.Array:
-    """The values as a column of the type ``shown`` takes them. ValueMisfitError for the first that would change."""
+    """The values as stored in a column of the type ``shown``. Raises ValueMisfitError for the first that would
+    change."""
     name = re.split(r"[ (]", shown.lower(), maxsplit=1)[0]
     match column.dtype.kind:
         case Kind.STRING:
@@ -67,7 +68,7 @@ def _among(array: pa.Array, words: list[str]) -> pa.Array:
 
 
 def _each_once(array: pa.Array, words: list[str]) -> pa.Array:
-    """A set is stored in the order of its declaration, each word once."""
+    """A set in stored form: in the order of its declaration, each word once."""
     different = pc.unique(array).to_pylist()
     kept = [text for text in different if text is None or text == _in_order(text, words)]
     return pc.is_in(array, pa.array(kept, pa.string()))
@@ -79,7 +80,7 @@ def _in_order(text: str, words: list[str]) -> str:
 
 
 def _with_system(array: pa.Array) -> pa.Array:
-    """EWKB as the server's own form: the number of the reference system, then WKB."""
+    """EWKB in the server's own form: the number of the reference system, then WKB."""
     return pa.array([None if value is None else _own_form(value) for value in array.to_pylist()], pa.binary())
 
 

@@ -1,4 +1,4 @@
-"""The sink of one upstream table: what it decides beyond what every database does."""
+"""Defines MySQL's sink of one upstream table: its decisions beyond those for every database."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class MysqlSink(StatementSink):
         return replace(seen, ties=ties(session, database, table, kept=chosen.truncate))
 
     def _refuse_engine(self, session: Session, seen: TargetTable, shown: str) -> None:
-        """FatalError where rows could not be taken back: of a table that is made, or one that rows reach only once."""
+        """Raise FatalError if rows cannot be rolled back: for a created table, or for exactly-once rows."""
         options = self.request.options
         remade = not seen.exists or options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
         asked = by_name(options.table_options).get("engine")
@@ -73,7 +73,8 @@ class MysqlSink(StatementSink):
 
     @property
     def _considers_shadow(self) -> bool:
-        """Whether it matters what ties the target down: to find out makes a server open every table that it has."""
+        """True if a shadow is possible, so that dependencies matter: finding them makes a server open all its
+        tables."""
         options = self.request.options
         if options.exactly_once_recipe is Recipe.AUTO:
             return options.is_exactly_once and self.request.mode is JobMode.BATCH and is_large(self.request)
@@ -104,8 +105,8 @@ class MysqlSink(StatementSink):
         self, target: TargetTable, chosen: Plan, shown: str, relation: str, names: dict[str, str],
         key: Sequence[str], load: Load,
     ) -> tuple[list[Effect], list[str], list[str]]:  # fmt: skip
-        """Into a shadow nothing is destroyed before the end. That it may be renamed then is found out now: to alter
-        and to drop takes rights that to create does not."""
+        """Effects of the set-up. A shadow destroys nothing before the end. Privileges for the rename are checked now:
+        ALTER and DROP need others than CREATE."""
         effects, renew, prepare = super()._effects(target, chosen, shown, relation, names, key, load)
         if load.how != SHADOW:
             return effects, renew, prepare

@@ -1,4 +1,4 @@
-"""Writing to MySQL: LOAD DATA LOCAL from memory; by key through a temporary table where keys are there already."""
+"""Writes to MySQL with LOAD DATA LOCAL from memory, or through a temporary table if keys may exist already."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _BYTES = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
 
 
 class MysqlWriter(StatementWriter):
-    """LOAD DATA LOCAL turns errors into warnings and skips rows whose key is there, so nothing it did is kept unless
-    every row was written and nothing was remarked upon."""
+    """Writes one unit. LOAD DATA LOCAL turns errors into warnings and skips rows whose key exists, so its result is
+    kept only if every row was written without any warning."""
 
     session: MysqlSession
 
@@ -42,13 +42,13 @@ class MysqlWriter(StatementWriter):
             self._without_load(error)
         by_key = bool(self.load.key and self.load.upsert)
         if not by_key or not (self.may_load or self.load.inexact or self.load.other_keys):
-            super().insert(data)  # strict statements: the first bad row is named
+            super().insert(data)  # strict statements: their error names the first bad row
             return
         self.straight = False
         self._insert_by_key(data)
 
     def _without_load(self, error: pymysql.Error) -> None:
-        """LOAD DATA LOCAL may be switched off; any other error is one."""
+        """Continue without LOAD DATA LOCAL if it is disabled; raise any other error."""
         if not error.args or error.args[0] not in LOCAL_INFILE_OFF:
             raise error
         self.may_load = False
@@ -60,10 +60,10 @@ class MysqlWriter(StatementWriter):
                 return
         except pymysql.Error as error:
             self._without_load(error)
-        super().keep(data, kind)  # strict statements: the first bad row is named
+        super().keep(data, kind)  # strict statements: their error names the first bad row
 
     def _load_straight(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> bool:
-        """Into the table itself; False where that was taken back."""
+        """Load into the table itself; False if that was rolled back."""
         self.session.run("SAVEPOINT block")
         written, warnings = self._load(relation, data, marks)
         if written == data.num_rows and not (warnings and self._complaints()):
@@ -72,7 +72,7 @@ class MysqlWriter(StatementWriter):
         return False
 
     def _insert_by_key(self, data: pa.RecordBatch) -> None:
-        """New rows, or new values for rows whose key is there, by way of a temporary table."""
+        """Insert rows, or update rows whose key exists, through a temporary table."""
         if self.merging:
             self.session.run(f"DELETE FROM {self.temporary}")
         else:
@@ -120,11 +120,11 @@ class MysqlWriter(StatementWriter):
         return self.session.load(relation, columns, assignments, text_conversion.lines(texts))
 
     def _complaints(self) -> list[str]:
-        """Warnings that mean that a value was changed; notes are about digits behind a decimal's scale."""
+        """Warnings that mean a changed value; notes about digits beyond a decimal's scale do not."""
         return [text for level, _, text in self.session.ask("SHOW WARNINGS LIMIT 20") if level != "Note"]
 
     def _commit(self) -> Piece:
-        if self.merging:  # the temporary table goes before the connection is given back
+        if self.merging:  # the temporary table must go before the connection is returned
             self.session.run(f"DROP TEMPORARY TABLE {self.temporary}")
         try:
             return super()._commit()
@@ -140,8 +140,8 @@ class MysqlWriter(StatementWriter):
             raise
 
     def _look_whether_overtaken(self, error: Exception) -> None:
-        """In a shadow each row is new: where a key is there, or the unit's record, it may be that another attempt was
-        faster. The next one finds its record and takes its counts."""
+        """In a shadow each row is new: if a key or the unit's record exists, another attempt may have been faster. A
+        retry finds its record and takes its counts."""
         if self.load.how != SHADOW or not self.books or error.args[0] != DUPLICATE:
             return
         self.session.rollback()

@@ -1,1 +1,1 @@
-"""Connections to PostgreSQL, its catalog, types and locks."""
+"""Connects to PostgreSQL, and reads its catalog, types and locks."""

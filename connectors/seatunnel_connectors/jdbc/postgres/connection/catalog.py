@@ -1,4 +1,4 @@
-"""Looking tables up: any number of them in four questions, and queries in two each."""
+"""Looks tables up: any number of them in four queries, and queries in two each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from seatunnel_connectors.jdbc.postgres.connection.types import Native
 from seatunnel_py.api import Detail
 
 OURS = re.compile(r"seatunnel_(ledger|piece)|.*__st_[0-9a-f]{8}")
-"""Names of tables that this connector keeps in a target; a pattern never reads them."""
+"""Names of this connector's own tables in a target; patterns never match them."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundColumn:
-    """``full`` is the type with its modifier, of a domain the one below it; ``array_type`` the same without."""
+    """A column. ``full`` is the type with its modifier (for a domain, its base type); ``array_type`` the same without
+    the modifier."""
 
     name: str
     native: Native
@@ -35,10 +36,10 @@ class FoundColumn:
 
 @dataclass(slots=True)
 class FoundTable:
-    """A relation as the catalog knows it. ``keys`` are (name, columns, primary) of its full unique indexes, the
-    primary key first; ``pages`` counts blocks now, not when it was last analysed. ``inherited``: other tables may
-    inherit from it (partitions do not count), ``alone``: it is read without their rows (``families``). ``sized``: the
-    size is that of now. ``hides``: policies of row-level security apply to the user."""
+    """A relation in the catalog. ``keys`` are (name, columns, primary) of its full unique indexes, the primary key
+    first; ``pages`` counts blocks now, not at the last ANALYZE. ``inherited``: other tables may inherit from it
+    (partitions do not count); ``alone``: it is read without their rows (``read.inheritance``). ``sized``: the size is
+    current. ``hides``: policies of row-level security apply to the user."""
 
     oid: int
     schema: str
@@ -65,7 +66,8 @@ class FoundTable:
 
     @property
     def rows(self) -> int | None:
-        """An estimate: the density at the last VACUUM or ANALYZE times the size now. None: nobody has looked yet."""
+        """Estimated rows: the density at the last VACUUM or ANALYZE times the present size. None: neither has run
+        yet."""
         if self.kind in ("v", "f"):
             return int(self.rows_then) if self.rows_then > 0 else None
         if not self.size:
@@ -76,7 +78,7 @@ class FoundTable:
 
     @property
     def guess(self) -> int:
-        """How many rows of this width the size could hold."""
+        """Number of rows of this width that fit the size."""
         return max(1, self.size // (28 + 12 * len(self.columns))) if self.size else 0
 
 
@@ -121,7 +123,7 @@ _COLUMNS = """
     ORDER BY a.attrelid, a.attnum
 """
 
-# Only indexes that make a whole column list unique: not partial ones, none over expressions, none half built.
+# Only indexes that make whole columns unique: not partial ones, not over expressions, not unfinished ones.
 _KEYS = """
     SELECT i.indrelid, c.relname, i.indisprimary,
            ARRAY(SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, at)
@@ -148,8 +150,8 @@ _TYPES = """
 
 
 def find_tables(db: Statements, names: Sequence[tuple[str, str]] | None) -> dict[tuple[str, str], FoundTable]:
-    """The tables of those names; None: all that do not belong to the database itself. To look at a size waits for
-    whoever locks a table: where one does, sizes are those of the last VACUUM or ANALYZE."""
+    """The tables of those names; None: all but the system's. Reading a size waits for exclusive locks on the table: if
+    there is one, sizes are those of the last VACUUM or ANALYZE."""
     sized = True
     try:
         found = _rows_of_tables(db, names, _SIZES)
@@ -173,7 +175,7 @@ def _rows_of_tables(db: Statements, names: Sequence[tuple[str, str]] | None, siz
 
 
 def fill_columns(db: Statements, tables: Iterable[FoundTable]) -> None:
-    """Columns and keys of the tables, in two questions."""
+    """Columns and keys of the tables, in two queries."""
     by_oid = {table.oid: table for table in tables}
     if not by_oid:
         return
@@ -187,7 +189,7 @@ def fill_columns(db: Statements, tables: Iterable[FoundTable]) -> None:
 
 
 def correlations(db: Statements, wanted: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], float]:
-    """How far the rows of a table lie in the order of a column: 1 or -1 wholly, 0 not at all."""
+    """Correlation between the order of a table's rows and a column: 1 or -1 completely, 0 not at all."""
     if not wanted:
         return {}
     lists: list[list[str]] = [list(part) for part in zip(*wanted, strict=True)]
@@ -201,8 +203,8 @@ OWN_SCHEMA = r"""
         FROM (SELECT (regexp_match(current_setting('search_path'), '^ *("(?:[^"]|"")*"|[^,"]+)'))[1] AS first) path
         WHERE first <> '"$user"' AND first <> '$user'), 'public')
 """
-"""The schema of a table that is named without one. Where none of the search path is there, it is the first one that it
-names: rows that are meant for a schema that is still to be made must not go to another one."""
+"""SQL for the schema of a table that is named without one. If no schema of the search path exists, it is the first one
+in it: rows for a schema that is yet to be created must not go to another one."""
 
 
 def search_path_schema(db: Statements) -> str:
@@ -218,7 +220,7 @@ def current_database(db: Statements) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FoundQuery:
-    """``table_oid`` is the one table that all columns come from, or 0."""
+    """A described query. ``table_oid`` is the single table that all columns come from, or 0."""
 
     columns: tuple[FoundColumn, ...]
     rows: int | None
@@ -269,9 +271,9 @@ def name_of(db: Statements, oid: int) -> tuple[str, str] | None:
 
 
 def near_names(db: Statements, missing: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """For each missing table the nearest name that exists, where one is near."""
+    """For each missing table the nearest existing name, if one is similar."""
     known: dict[str, list[str]] = defaultdict(list)
-    for schema, name in db.execute(  # a schema without a table is one all the same
+    for schema, name in db.execute(  # schemas without tables count, too
         "SELECT n.nspname, c.relname FROM pg_namespace n "
         "LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
     ):

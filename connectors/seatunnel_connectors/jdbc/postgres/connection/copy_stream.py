@@ -1,10 +1,10 @@
-"""COPY as a stream of bytes: the messages that one server sends for ``COPY … TO STDOUT`` are, byte for byte, those
-that another takes for ``COPY … FROM STDIN``.
+"""Streams COPY as bytes: the messages that one server sends for ``COPY … TO STDOUT`` are, byte for byte, those that
+another accepts for ``COPY … FROM STDIN``.
 
-libpq hands rows over one by one, which costs 0.8 µs each; a look at the frames in what the socket gave costs 0.3 µs
-with everything else (bench/README.md). So a session is opened by libpq (addresses, authentication) and then spoken to
-past it, from one ReadyForQuery to the next, which leaves it as libpq found it. That takes a socket whose bytes are
-the protocol's: an encrypted session is refused.
+libpq returns rows one by one, which costs 0.8 µs each; scanning the frames in the socket's data costs 0.3 µs in total
+(bench/README.md). So libpq opens a session (addresses, authentication), and this module then uses its socket directly,
+from one ReadyForQuery to the next, which leaves the session as libpq expects it. The socket's bytes must be the
+protocol's: an encrypted session is refused.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Block, NativeRefused, borrow
 
 READ_BYTES = 1 << 20  # also the largest block: the servers work while it travels
-GSS_SINCE = 120000  # servers before it cannot encrypt by GSSAPI
-# A wait has no end of its own, the unit's deadline is one; but a socket with any timeout stays non-blocking for libpq.
+GSS_SINCE = 120000  # older servers cannot encrypt by GSSAPI
+# The unit's deadline limits a wait; but a socket with any timeout stays non-blocking for libpq.
 WAIT_SECONDS = 86_400.0
 
 _LENGTH = Struct(">I")
 _QUERY = Struct(">cI")
 _COPY_DATA, _COMPLETE, _ERROR, _READY, _DESCRIPTION = b"d"[0], b"C"[0], b"E"[0], b"Z"[0], b"T"[0]
-_COLUMN = Struct(">IhIhih")  # behind a column's name: table, number, type, size, modifier, format
+_COLUMN = Struct(">IhIhih")  # after a column's name: table, number, type, size, modifier, format
 _COPY_DONE = b"c\0\0\0\4"
 _CONNECTION_LOST = "08006"
 
 
 class ServerError(psycopg.Error):
-    """An error message with its fields by letter (PostgreSQL documentation, "Error and Notice Message Fields")."""
+    """A server's error with its fields by letter (PostgreSQL documentation, "Error and Notice Message Fields")."""
 
     def __init__(self, fields: dict[str, str]) -> None:
         super().__init__(fields.get("M", "an error without a message"))
@@ -48,8 +48,8 @@ class ServerError(psycopg.Error):
 
 
 class Stream:
-    """One session. ``rows`` is what the server last confirmed for a COPY, in either direction, or for an INSERT;
-    ``types`` are those of the columns of the last query, by number."""
+    """One session. ``rows`` is the server's last confirmed count of a COPY, in either direction, or of an INSERT;
+    ``types`` are the column types of the last query, by number."""
 
     def __init__(self, info: str) -> None:
         self.info = info
@@ -73,18 +73,18 @@ class Stream:
         return bool(row and row[0])
 
     def refresh(self) -> None:
-        """Connect again where the server has ended the session while it was idle: an idle server has nothing to say."""
+        """Reconnect if the server has ended the idle session: an idle server sends no messages otherwise."""
         if select.select([self._socket], [], [], 0)[0]:
             self.close()
             self._connect()
 
     def run(self, sql: str) -> None:
-        """Run statements; what they return is not looked at."""
+        """Run statements and ignore their results."""
         self._query(sql)
         self._finish()
 
     def ask(self, sql: str) -> list[dict[str, Any]]:
-        """The rows of one query, by libpq."""
+        """Return the rows of one query, through libpq."""
         with self.session.cursor(row_factory=psycopg.rows.dict_row) as cursor:
             return cursor.execute(sql.encode(), prepare=False).fetchall()
 
@@ -105,12 +105,12 @@ class Stream:
     # -------------------------------------------------- into a server
 
     def begin_copy(self, sql: str) -> None:
-        """Send statements that end in a COPY FROM STDIN. Nothing is waited for: where one of them fails the server
-        throws away what is fed, and says so in the end."""
+        """Send statements that end in a COPY FROM STDIN, without waiting: if one fails, the server discards the data
+        and reports the error at the end."""
         self._query(sql)
 
     def feed(self, block: Block) -> None:
-        """Send CopyData messages. An error that has arrived by then is raised: the rest would be sent in vain."""
+        """Send CopyData messages. Raise an error that has arrived by then: the rest would be sent in vain."""
         self._send(block)
         while select.select([self._socket], [], [], 0)[0]:
             self._receive()
@@ -120,7 +120,7 @@ class Stream:
                 raise self._error
 
     def end_copy(self) -> int:
-        """Send the end; returns the rows that the server confirmed."""
+        """Send the end; return the row count that the server confirms."""
         self._send(_COPY_DONE)
         self._finish()
         return self.rows
@@ -139,8 +139,8 @@ class Stream:
             pass
 
     def _step(self) -> bool:
-        """Take one message, or read more; True once the server is ready for the next query. Only then is an error
-        raised, so that the session can go on."""
+        """Process one message, or read more; True once the server is ready for the next query. Only then is an error
+        raised, so that the session stays usable."""
         kind = self._message()
         if kind is None:
             self._receive()
@@ -149,7 +149,7 @@ class Stream:
         return kind == _READY
 
     def _message(self) -> int | None:
-        """Take the next message if it is there wholly; returns its kind."""
+        """Process the next message if it is complete; return its kind."""
         data, at = self._data, self._at
         if len(data) - at < 5:
             return None
@@ -174,8 +174,8 @@ class Stream:
             raise self._lost(f"the connection broke: {error}") from error
 
     def _receive(self) -> None:
-        """Read what is there, and the whole of a message that has begun: a row of hundreds of MB comes in many parts,
-        which are put together once."""
+        """Read available bytes, and the whole of a message that has begun: a row of hundreds of MB arrives in many
+        parts, which are joined once."""
         parts = [self._data[self._at :]]
         missing = 1
         if len(parts[0]) >= 5:
@@ -193,7 +193,7 @@ class Stream:
         self._at = 0
 
     def _lost(self, why: str) -> ServerError:
-        """What the server said before it went, if it said anything."""
+        """Error for a lost session, with the server's last message, if any."""
         return self._error or ServerError({"C": _CONNECTION_LOST, "M": why})
 
     def close(self) -> None:
@@ -203,7 +203,7 @@ class Stream:
 
 
 def _types(body: bytes) -> Iterator[int]:
-    """The types of the columns that a RowDescription names."""
+    """Types of the columns in a RowDescription."""
     at = 2
     while at < len(body):
         at = body.index(b"\0", at) + 1
@@ -212,8 +212,8 @@ def _types(body: bytes) -> Iterator[int]:
 
 
 def _end_of_data(data: bytes, at: int) -> int:
-    """Where the run of whole CopyData messages that begins at ``at`` ends. A server sends one for each row: this loop
-    is the price of every row on its way."""
+    """End of the run of complete CopyData messages that begins at ``at``. A server sends one per row: this loop is the
+    cost of every row."""
     last, size, unpack = len(data) - 5, len(data), _LENGTH.unpack_from
     while at <= last and data[at] == _COPY_DATA:
         following = at + 1 + unpack(data, at + 1)[0]
@@ -225,7 +225,7 @@ def _end_of_data(data: bytes, at: int) -> int:
 
 @contextmanager
 def stream(address: Address) -> Iterator[Stream]:
-    """A pooled session. NativeRefused where it is encrypted."""
+    """Borrow a session from the pool. Raises NativeRefused if it is encrypted."""
     info = conninfo(address)
     with borrow(("postgres-stream", info), lambda: Stream(info), Stream.close) as found:
         found.refresh()

@@ -1,4 +1,4 @@
-"""Types in binary COPY: whose bytes mean the same to every server, and which column takes which bytes.
+"""Knows the types in binary COPY: those with the same bytes on every server, and the columns that take them.
 
 A type that depends on a catalog or a setting (an enum, a composite, oid) is cast in the SELECT, as for other sinks.
 """
@@ -21,7 +21,7 @@ _NUMBERS = {info.name: info.oid for info in psycopg.adapters.types} | {
     f"_{info.name}": info.array_oid for info in psycopg.adapters.types
 }
 COPIED = {name for scalar in _SCALARS for name in (scalar, f"_{scalar}")} & set(_NUMBERS)
-"""Types whose binary form depends on nothing but PostgreSQL: no user's type, no setting, no catalog."""
+"""Types whose binary form depends on PostgreSQL only: not on user types, settings or a catalog."""
 
 
 def sent_as(full: str) -> str:
@@ -43,8 +43,8 @@ def selected(full: str, name: str, expression: str) -> str:
 
 
 def same_bytes(sent: str, full: str) -> bool:
-    """Whether a column of type ``full`` takes the bytes of type ``sent`` for the same values. A server rounds numbers
-    and seconds to a column's modifier without a word, and refuses texts that are too long for theirs."""
+    """True if a column of type ``full`` takes the bytes of type ``sent`` as the same values. A server silently rounds
+    numbers and seconds to a column's modifier, and refuses texts that are too long."""
     if sent == full:
         return True
     source, target = native_of(sent), native_of(full)

@@ -1,6 +1,6 @@
-"""Who keeps our sessions in PostgreSQL waiting: for people who wonder why nothing moves.
+"""Finds the sessions that block this job's sessions in PostgreSQL, so that users see why nothing moves.
 
-It looks over a connection of its own, which gives up soon, and shows no text of a statement: that may hold rows.
+It uses its own connection with short timeouts, and shows no text of a statement, which may contain rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _AT_WORK = """
 
 
 def at_work(address: Address, seconds: float) -> Sequence[str]:
-    """Sessions of ours whose one statement the server has been at for so long; who waits for its client is not."""
+    """Sessions of this job whose current statement has run for ``seconds`` on the server; those that wait for their
+    client are omitted."""
     rows = _asked(address, _AT_WORK, [seconds, SESSIONS_MAX])
     return [
         f"session {pid} in {address.display} has been at one statement for {since} s ({doing})"
@@ -56,7 +57,7 @@ def _asked(address: Address, sql: str, values: Sequence[Any]) -> list[tuple[Any,
 
 
 def blocked_by(address: Address) -> Sequence[str]:
-    """One sentence for each of our sessions that waits for a lock, and who holds it."""
+    """One sentence for each of this job's sessions that waits for a lock, with the holder."""
     rows = _asked(address, _BLOCKED, [SESSIONS_MAX])
     return [
         f"session {waiting} in {address.display} has waited for {seconds} s for a lock that session {pid} holds: "

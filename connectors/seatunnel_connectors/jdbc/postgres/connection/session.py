@@ -1,7 +1,7 @@
-"""Connections to PostgreSQL: ADBC for rows, psycopg for everything that is said in statements.
+"""Connects to PostgreSQL: ADBC for rows, psycopg for statements.
 
-Both come from the worker's pool. All sessions speak UTF-8, UTC and standard strings, set at connect time, so that
-a literal means the same everywhere and no round trip is spent on it.
+Both come from the worker's pool. All sessions use UTF-8, UTC and standard strings, set at connect time, so that a
+literal means the same everywhere and no round trip is needed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CLIENT_CHECK_SECONDS = 5
 Statements = psycopg.Connection[tuple[Any, ...]]
 T = TypeVar("T")
 
-# JDBC name (lower case) -> libpq name, for those that say the same in both.
+# JDBC name (lower case) -> libpq name, for those with the same values in both.
 _SAME = {
     "sslmode": "sslmode",
     "sslrootcert": "sslrootcert",
@@ -72,7 +72,7 @@ _SERVER_TYPES = {
 KNOWN = frozenset(_SAME) | {"ssl", "sockettimeout", "tcpkeepalive", "targetservertype", "currentschema", "options"}
 
 
-# Without synchronised scans a second reading of the same snapshot gives the same rows in the same order.
+# Without synchronised scans a second read of the same snapshot returns the same rows in the same order.
 _SETTINGS = (
     "-c timezone=UTC -c standard_conforming_strings=on -c datestyle=ISO -c extra_float_digits=1 "
     "-c intervalstyle=postgres -c bytea_output=hex -c synchronize_seqscans=off"
@@ -83,7 +83,7 @@ _infos: dict[tuple[object, ...], str] = {}
 
 
 def conninfo(address: Address) -> str:
-    """libpq's connection string, made once for each address and limit of waits."""
+    """libpq's connection string, made once per address and timeout."""
     key = (address.identity, lock_timeout())
     info = _infos.get(key)
     if info is None:
@@ -93,7 +93,7 @@ def conninfo(address: Address) -> str:
 
 
 def _conninfo(address: Address) -> str:
-    """The JDBC parameters that libpq knows under other names are translated."""
+    """Translate JDBC parameters with other names in libpq."""
     given = address.parameters
     words: dict[str, Any] = {
         "host": address.host, "port": address.port, "dbname": address.database or address.user or "postgres",
@@ -110,7 +110,7 @@ def _conninfo(address: Address) -> str:
         words["password"] = address.secret
     words |= {_SAME[name]: value for name, value in given.items() if name in _SAME}
     if given.get("ssl", "").lower() in ("true", "") and "ssl" in given and "sslmode" not in given:
-        words["sslmode"] = "verify-full"  # what the Java driver makes of ssl=true
+        words["sslmode"] = "verify-full"  # the Java driver's meaning of ssl=true
     if given.get("sockettimeout", "0").isdigit() and int(given.get("sockettimeout", "0")):
         words["tcp_user_timeout"] = int(given["sockettimeout"]) * 1000
     if "tcpkeepalive" in given:
@@ -134,7 +134,7 @@ class Rows:
         self._connection = adbc.AdbcConnection(_database(info))
 
     def run(self, sql: str) -> int:
-        """Run statements without a result; returns the affected rows of the last one (-1: none reported)."""
+        """Run statements without a result. Return the affected rows of the last one (-1: none reported)."""
         statement = adbc.AdbcStatement(self._connection)
         try:
             statement.set_sql_query(sql)
@@ -160,8 +160,8 @@ class Rows:
             statement.close()
 
     def copy(self, sql: str, batch_bytes: int) -> Generator[pa.RecordBatch, None, None]:
-        """Read by binary COPY, a batch at a time. A reader that is left early is cancelled at the server: without
-        that, closing it would read the rest of the table."""
+        """Read by binary COPY, a batch at a time. A reader that is closed early is cancelled at the server: otherwise
+        closing would read the rest of the table."""
         statement = adbc.AdbcStatement(self._connection)
         reader = None
         finished = False
@@ -169,7 +169,7 @@ class Rows:
             statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(batch_bytes)})
             statement.set_sql_query(sql)
             handle, _ = statement.execute_query()
-            # The driver's own reader: an error in the midst of the rows keeps its SQLSTATE and details.
+            # The driver's own reader: an error between rows keeps its SQLSTATE and details.
             reader = AdbcRecordBatchReader._import_from_c(handle.address)
             yield from reader
             finished = True
@@ -199,7 +199,7 @@ def _database(info: str) -> Any:
 
 @contextlib.contextmanager
 def rows(address: Address) -> Iterator[Rows]:
-    """A pooled connection for rows."""
+    """Borrow a connection for rows from the pool."""
     info = conninfo(address)
     with borrow(("postgres-rows", info), lambda: Rows(info), Rows.close) as connection:
         yield connection
@@ -207,7 +207,7 @@ def rows(address: Address) -> Iterator[Rows]:
 
 @contextlib.contextmanager
 def statements(address: Address) -> Iterator[Statements]:
-    """A pooled connection for statements, in autocommit."""
+    """Borrow a connection for statements from the pool, in autocommit."""
     info = conninfo(address)
 
     def make() -> Statements:
@@ -222,25 +222,27 @@ def _sever(db: Statements) -> None:
 
 
 def connect(address: Address) -> Statements:
-    """A connection of one's own, which outlives a unit (the keeper of a snapshot)."""
+    """Open a separate connection, which outlives a unit (the keeper of a snapshot)."""
     return opened(conninfo(address))
 
 
 def opened(info: str, **more: Any) -> Statements:
-    """A session that ends with its client, even while it waits for a lock: PostgreSQL 14 and later look for that."""
+    """Open a session that ends with its client, even while it waits for a lock: PostgreSQL 14 and later check for
+    that."""
     db = psycopg.connect(info, autocommit=True, **more)
     if db.info.server_version >= 140000:
-        with contextlib.suppress(psycopg.errors.InvalidParameterValue):  # no such look on the server's platform
+        # the server's platform does not support the check
+        with contextlib.suppress(psycopg.errors.InvalidParameterValue):
             db.execute(f"SET client_connection_check_interval = '{CLIENT_CHECK_SECONDS}s'", prepare=False)
     return db
 
 
 # ---------------------------------------------------------------- errors
 
-# Classes and states after which the same unit may work: connection, resources, shutdown, conflicts of transactions,
-# time limits (whoever held the lock may be gone), a server that takes no writes for now.
+# Classes and states after which a retry may succeed: connection, resources, shutdown, conflicts of transactions, time
+# limits (the lock may be free by then), a server that is temporarily read-only.
 _RETRIABLE = ("08", "53", "57P", "57014", "40", "55P03", "25006", "25P03", "25P04")
-_BAD_ROWS = ("22", "23")  # a value that does not fit its column; a constraint that a row violates
+_BAD_ROWS = ("22", "23")  # a value that does not fit its column; a violated constraint
 _LINE = re.compile(r"; COPY .*, line (\d+)")  # of the COPY that failed
 
 TABLE_CHANGED = "ST002"  # a state of our own
@@ -271,12 +273,12 @@ REMEDIES = {
 
 
 NO_LIST = "an array that is no list"
-"""How a SELECT of ours complains of an array that a list cannot hold (``types.read_as``)."""
+"""Error of generated SELECTs for an array that a list cannot hold (``types.read_as``)."""
 _NO_LIST = re.compile(rf'"{NO_LIST}, (column .*)"; Array value')
 
 
 def failure(error: Exception, what: str) -> PluginError:
-    """The same error in our words: what failed, why, and whether trying again may help."""
+    """A typed error: the failed action, the cause, and whether a retry may help."""
     reason = _reason(error)
     if found := _NO_LIST.search(reason):
         return FatalError(
@@ -291,13 +293,13 @@ def failure(error: Exception, what: str) -> PluginError:
     if lost or state.startswith(_RETRIABLE):
         return RetriableError(f"{what}: {reason}", remedy or "check that the server is up and can be reached")
     if state.startswith(_BAD_ROWS):
-        # Rows before the one that a block names may still be refused: foreign keys are looked at behind all rows.
+        # Earlier rows of the block may still be refused: foreign keys are checked after all rows.
         line = _LINE.search(reason) if isinstance(error, psycopg.Error) else None
         return BadRows(f"{what}: {reason}", remedy, int(line.group(1)) - 1 if line else None)
     return FatalError(f"{what}: {reason}", remedy)
 
 
-# A connection that is refused has no SQLSTATE in libpq, only the server's words.
+# A refused connection has no SQLSTATE in libpq, only the server's words.
 _REFUSALS = (
     (re.compile(r"password authentication failed|no password supplied|role \".*\" does not exist"), "28P01"),
     (re.compile(r"no pg_hba\.conf entry|authentication failed for user"), "28000"),
@@ -310,11 +312,11 @@ def _state_of_refusal(reason: str) -> str:
     return next((state for pattern, state in _REFUSALS if pattern.search(reason)), "")
 
 
-_OURS = "inline_code_block"  # in a context: of what a job runs only our own guards are such blocks
+_OURS = "inline_code_block"  # in a context: in a job only our own guards are such blocks
 
 
 def relation_of(error: Exception) -> str:
-    """The table whose constraint a statement broke; empty where the server names none."""
+    """The table with the violated constraint; empty if the server names none."""
     named = error.diag.table_name if isinstance(error, psycopg.Error) else None
     return named or _details(error).get("PG_DIAG_TABLE_NAME", "")
 
@@ -341,7 +343,7 @@ def _text(word: bytes | str) -> str:
 
 @contextlib.contextmanager
 def explained(what: str | Callable[[], str]) -> Iterator[None]:
-    """Turn a driver's error into ours; ``what`` says what was being done, to which table."""
+    """Turn a driver's error into a typed one; ``what`` describes the action and its table."""
     try:
         yield
     except (psycopg.Error, adbc.Error) as error:
@@ -352,7 +354,7 @@ def explained(what: str | Callable[[], str]) -> Iterator[None]:
 
 
 def quote(*names: str) -> str:
-    """A dotted identifier. ValueError for what no identifier can hold."""
+    """A dotted identifier. Raises ValueError for characters that no identifier can contain."""
     for name in names:
         if not name or "\0" in name:
             raise ValueError(f"{name!r} cannot be a name in PostgreSQL")

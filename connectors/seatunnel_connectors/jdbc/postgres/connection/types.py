@@ -1,7 +1,7 @@
-"""PostgreSQL's types and ours: what is read as what, how it is asked for, and what is created for it.
+"""Maps PostgreSQL's types: how each is read and selected, and which type is created for a column.
 
 Types that Arrow does not have (uuid, json, interval, enums, ranges …) are cast to text in the SELECT. Reading them
-natively would hand on the database's binary form, which only another PostgreSQL understands. Elements of arrays follow
+natively would return the database's binary form, which only another PostgreSQL understands. Elements of arrays follow
 the rules of columns.
 """
 
@@ -17,13 +17,13 @@ from seatunnel_py.api import ANY_DIGITS, NUMBER, PRECISION_MAX, STRING, Column, 
 
 VARCHAR_MAX = 10_485_760
 PSEUDO = "p"
-"""The category of what an expression may be, but no column: void, record, unknown."""
+"""The category of types that no column can have: void, record, unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A column's type in the catalog. ``name`` is pg_type.typname after domains were resolved, ``category`` its
-    typtype, ``element`` the element's typname of an array."""
+    """A column's type in the catalog. ``name`` is pg_type.typname with domains resolved, ``category`` its typtype,
+    ``element`` the typname of an array's elements."""
 
     name: str
     modifier: int = -1
@@ -56,14 +56,14 @@ _EXACT = frozenset(
     {"bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea", "date", "time"}
     | {"timestamp", "timestamptz"}
 )
-"""Types whose values and type both have a counterpart: reading them converts nothing."""
+"""Types that are read without any conversion of values and type."""
 
 
 def read_as(native: Native) -> tuple[DataType, str] | None:
-    """Our type, and the SELECT expression with ``{0}`` for the quoted column, ``{1}`` for an array's type and ``{2}``
-    for the column's name as a literal; None for what no column can have.
+    """The SeaTunnel type, and the SELECT expression with ``{0}`` for the quoted column, ``{1}`` for an array's type and
+    ``{2}`` for the column's name as a literal; None for types that no column can have.
 
-    A type without counterpart is read as the text that the server shows and takes again.
+    A type without counterpart is read as the server's text, which the server accepts as input.
     """
     if native.name in _PLAIN:
         kind, expression = _PLAIN[native.name]
@@ -82,21 +82,21 @@ def _array(native: Native) -> tuple[DataType, str]:
     dtype, expression = inner
     if expression == "{0}":
         return array(dtype), _list_only("{0}", "{1}")
-    if dtype.kind is Kind.STRING:  # by the array's own output: a cast of elements may show them in another way
+    if dtype.kind is Kind.STRING:  # by the array's own output: a cast of elements may show them differently
         return array(STRING), _list_only("{0}::text::text[]", "text[]")
     return array(dtype), _list_only(f"{expression}[]", f"{expression.partition('::')[2]}[]")
 
 
 def _list_only(expression: str, kind: str) -> str:
-    """An array of more dimensions would arrive flattened, and one that begins elsewhere without its bounds: the server
-    names the value instead."""
+    """Refuse arrays that a list cannot hold: one with more dimensions would arrive flattened, and one with another
+    lower bound would lose it. The server's error names the value."""
     odd = "array_ndims({0}) > 1 OR array_lower({0}, 1) <> 1"
     complaint = f"({literal(NO_LIST)} || ', column ' || {{2}} || ': ' || {{0}}::text)::text[]::{kind}"
     return f"CASE WHEN {odd} THEN {complaint} ELSE {expression} END"
 
 
 def is_exact(native: Native) -> bool:
-    """Whether reading a column of that type gives its values in a type of the same meaning."""
+    """True if reading a column of that type keeps its values in a type of the same meaning."""
     if native.element and native.name.startswith("_"):
         return is_exact(Native(native.element, native.modifier))
     if native.name == "numeric":
@@ -106,7 +106,7 @@ def is_exact(native: Native) -> bool:
 
 
 def precision_of(modifier: int) -> tuple[int, int]:
-    """Precision and scale of a numeric's modifier; (-1, -1) where it has none. A scale may be negative."""
+    """Precision and scale of a numeric's modifier; (-1, -1) if it has none. A scale may be negative."""
     if modifier < 4:
         return -1, -1
     precision, scale = (modifier - 4 >> 16) & 0xFFFF, (modifier - 4) & 0x7FF
@@ -114,8 +114,7 @@ def precision_of(modifier: int) -> tuple[int, int]:
 
 
 def numeric_type(modifier: int) -> DataType:
-    """numeric(p, s) as a decimal that holds each of its values; where none does, and without a precision, the number's
-    text."""
+    """numeric(p, s) as a decimal that holds all its values; text if no decimal does, or without a precision."""
     precision, scale = precision_of(modifier)
     if precision < 0:
         return NUMBER
@@ -135,7 +134,7 @@ _TYPNAMES = {
 
 @lru_cache(maxsize=1024)
 def native_of(full: str) -> Native:
-    """A type in the words of ``format_type`` or of a CREATE TABLE as the catalog has it."""
+    """Parse a type from ``format_type`` or from a CREATE TABLE, as the catalog has it."""
     full = re.sub(r"\s*([(),])\s*", r"\1", full.strip().lower()).replace(")with", ") with")
     if full.endswith("[]"):
         inner = native_of(full[:-2])
@@ -151,7 +150,7 @@ def native_of(full: str) -> Native:
 
 
 def digits_of(native: Native) -> int:
-    """How many digits of a second's fraction a time, timestamp or interval keeps."""
+    """Digits of a second's fraction that a time, timestamp or interval keeps."""
     name = native.element or native.name
     if name in ("time", "timetz", "timestamp", "timestamptz") and 0 <= native.modifier < 6:
         return native.modifier
@@ -168,7 +167,7 @@ def target_column(name: str, full: str) -> TargetColumn:
 
 
 def length_of(native: Native) -> int:
-    """Characters that a varchar or char may hold; 0: no limit."""
+    """Maximum characters of a varchar or char; 0: no limit."""
     return native.modifier - 4 if native.name in ("varchar", "bpchar") and native.modifier > 4 else 0
 
 
@@ -199,7 +198,7 @@ _CREATED = {
 
 
 def created_type(column: Column) -> str:
-    """The column's type in a table that we create. ValueError names a type that PostgreSQL has no column for."""
+    """The column's type in a created table. Raises ValueError for a type without counterpart in PostgreSQL."""
     if not KEPT_BY_POSTGRES.fullmatch(column.native):
         if given := words_given(column):
             return given
@@ -225,6 +224,6 @@ def created_type(column: Column) -> str:
 
 
 def _says(column: Column) -> bool:
-    """Whether the native name still describes the column: a transform may have changed its type since."""
+    """True if the native name still describes the column: a transform may have changed its type since."""
     mapped = read_as(native_of(column.native))
     return mapped is not None and mapped[0] == column.dtype

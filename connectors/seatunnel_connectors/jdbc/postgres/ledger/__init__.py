@@ -1,1 +1,1 @@
-"""The ledger in the target's schema, and the commits that write it."""
+"""Keeps the ledger in the target's schema, and runs the commits that write it."""

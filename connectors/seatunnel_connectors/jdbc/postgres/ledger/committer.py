@@ -1,5 +1,5 @@
-"""Finishing: a shadow takes the target's name, or what units have staged is added to the target, in the transaction
-that writes the ledger. Where units write to the target itself only the ledger is left to be written."""
+"""Commits a table: a shadow takes the target's name, or staged rows are added to the target, in the transaction that
+writes the ledger. If units write to the target itself, only the ledger is written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piec
 
 
 class PostgresCommitter(Committer):
-    """One sink and table, on the driver."""
+    """Commits one sink and table, on the driver."""
 
     def __init__(self, address: Address, table: TableSchema) -> None:
         self.address = address
@@ -75,7 +75,7 @@ class PostgresCommitter(Committer):
 
     @contextmanager
     def _session(self, load: Load, what: str) -> Iterator[Statements]:
-        """For a target that has a ledger: FatalError says so where it is gone."""
+        """Open a session for a target with a ledger. Raise FatalError if the ledger is missing."""
         with explained(what), statements(self.address) as db:
             try:
                 yield db
@@ -86,14 +86,14 @@ class PostgresCommitter(Committer):
                 raise
 
     def _known(self, db: Statements, books: Books, context: CommitContext) -> bool:
-        """Whether the ledger has this checkpoint; FatalError where it knows a newer run."""
+        """True if the ledger has this checkpoint. Raise FatalError if it has a newer run."""
         row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
         if row is not None and row[1] > context.incarnation:
             raise fenced_off(f"{books.schema}.{self.table.path.table}")
         return row is not None and row[0] is not None and bool(row[0] >= context.checkpoint)
 
     def _apply(self, db: Statements, load: Load, books: Books, *, final: bool) -> None:
-        """What becomes visible with the ledger."""
+        """Make the rows visible, together with the ledger."""
         if load.how == STAGED and (final or not load.at_end):
             staged.add_named(db, load, books)
         if load.how == STAGED and final:
@@ -104,22 +104,22 @@ class PostgresCommitter(Committer):
             db.execute(books.forget_pieces().encode())
 
     def _drop_all(self, db: Statements, load: Load, books: Books) -> None:
-        """Everything that this run has staged, whoever it was."""
+        """Drop everything that this run has staged, in any attempt."""
         if load.how != PREPARED:
             left = db.execute(books.tables(load.into).encode()).fetchall()
             staged.drop(db, load.schema, (table for (table,) in left))
         db.execute(books.forget_pieces().encode())
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
-        """The run is given up: what nobody will finish is dropped. Of a run that goes on, what a life has left is found
-        by the commit of a later one: here rows of others would go, that a checkpoint has named."""
+        """Abandon the run: drop what no commit will finish. For a run that continues, a later execution's commit finds
+        the leftovers of earlier ones: dropping here could delete rows of others that a checkpoint contains."""
         load = load_of(context.setup)
         if not load.books or not context.final:
             return
         with explained(f"dropping what was staged for {load.schema}.{load.table}"), statements(self.address) as db:
             if load.how == PREPARED:
                 prepared.roll_back_all(db, load)
-            if load.how == TABLE:  # the rows are there; whose they are nobody will ask
+            if load.how == TABLE:  # the rows are in the target; their records are not needed any more
                 db.execute(self._books(load).forget_pieces().encode())
             else:
                 self._drop_all(db, load, self._books(load))
@@ -163,7 +163,8 @@ class PostgresCommitter(Committer):
             db.execute(books.sweep(keep_days).encode())
 
     def recover(self, context: CommitContext) -> int | None:
-        """The last committed checkpoint; makes this incarnation known, so that writers of older ones are refused."""
+        """Return the last committed checkpoint. Announces this incarnation, so that writers of older ones are
+        refused."""
         load = load_of(context.setup)
         if not load.books:
             return None
@@ -177,7 +178,7 @@ class PostgresCommitter(Committer):
         return row[0] if row else None
 
     def _nothing_else(self, db: Statements, load: Load, books: Books) -> None:
-        """In a shadow the rows of a unit that no checkpoint names could not be told apart."""
+        """Raise if a shadow has rows of a unit outside of any checkpoint: they could not be told apart."""
         unnamed = [row[0] for row in db.execute(books.unnamed().encode())]
         if unnamed:
             raise NoWayOn(
@@ -193,7 +194,7 @@ class PostgresCommitter(Committer):
 
 
 def _make(db: Statements, ends: Iterable[tuple[Load, CommitContext, Sequence[Piece]]]) -> None:
-    """Tables that no unit has made, because there was nothing to read."""
+    """Create tables that no unit has created, because there were no rows."""
     script = [statement for load, context, pieces in ends if context.final and not pieces for statement in load.make]
     if script:
         db.execute("; ".join(script).encode(), prepare=False)

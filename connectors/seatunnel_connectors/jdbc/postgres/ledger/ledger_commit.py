@@ -1,13 +1,13 @@
-"""Commits that have only books to keep: their rows are in the target already, or stay where they are staged until the
-last one. Of all tables of a schema in one transaction, in as many statements as for one.
+"""Commits tables whose rows need no work: they are in the target already, or stay staged until the last commit. All
+tables of a schema take one transaction, with as many statements as one table.
 
-Rules. (1) The ledger is asked first, its rows locked (I38); whose is done takes no part. (2) All or nothing: one table
-whose units are lost, or that a newer driver has, fails them all, for nobody here knows which of them can go on without
-it. (3) A commit waits for the server's disk, also where the rows are seen already: nobody keeps these books again, and
-the records of units that came back would stay. (4) What the target's records say
-is compared with what units have told, and the table that has their rows with the one at the target's name: anything
-else is LOST, and the whole is taken back. (5) A driver that stands still in the middle (stopped, its machine
-frozen) does not keep the ledger's rows from the one that takes over: the server ends its session.
+Rules. (1) The ledger is read first, its rows locked (I38); a table that is already committed is skipped. (2) All or
+nothing: one table whose units are lost, or that a newer driver owns, fails all of them, because this level cannot
+decide which ones may proceed alone. (3) A commit waits for the server's disk, even if the rows are visible already:
+these entries are never written again, and the records of units would otherwise stay. (4) The target's records are
+compared with the reports of the units, and the table that holds their rows with the one that has the target's name: any
+difference is LOST, and everything is rolled back. (5) A driver that stalls in the middle (stopped, or on a frozen
+machine) cannot block the ledger's rows for its successor: the server ends its session.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from seatunnel_connectors.jdbc.postgres.write import staged
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_py.api import FatalError, NoWayOn
 
-# Another session that holds one table's row must not keep the other tables.
+# Another session with a lock on one table's row must not block the other tables.
 LOCK_SECONDS = 5
 # Between two messages of a commit nothing but the driver itself takes time.
 STILL_SECONDS = 20
 
 
 def keep(db: Statements, schema: str, entries: Sequence[Entry], then: Callable[[], None] = lambda: None) -> None:
-    """One transaction for all of them, and for what comes ``then``; one message, but for what has to be dropped with
-    it. FatalError names the table that the others had to wait for."""
+    """Run one transaction for all entries and for the statements of ``then``, in one message, except for tables to be
+    dropped with it. Raises FatalError that names the table which blocked the others."""
     todo = list(entries)
     while todo:
         db.execute(f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{STILL_SECONDS}s'".encode(), prepare=False)
@@ -48,7 +48,7 @@ def keep(db: Statements, schema: str, entries: Sequence[Entry], then: Callable[[
 
 
 def _kept(db: Statements, schema: str, entries: Sequence[Entry]) -> set[tuple[str, str]]:
-    """The tables of which the ledger says that they are done: then nothing else counts."""
+    """Tables that the ledger shows as committed already; nothing else needs checking for them."""
     tables = EntryStatements(schema, entries)
     named = [entry for entry in entries if entry.names_units]
     ended = [entry for entry in entries if entry.ends]
@@ -66,7 +66,7 @@ def _kept(db: Statements, schema: str, entries: Sequence[Entry]) -> set[tuple[st
         tables.record(),
     ]
     cursor = db.execute(";\n".join(script).encode(), prepare=False)
-    while cursor.description is None:  # settings
+    while cursor.description is None:  # skip the results of settings
         cursor.nextset()
     if done := _done(entries, cursor.fetchall()):
         return done
@@ -94,7 +94,7 @@ def _kept(db: Statements, schema: str, entries: Sequence[Entry]) -> set[tuple[st
 
 
 def _done(entries: Sequence[Entry], rows: Iterable[tuple[str, str, int | None, int]]) -> set[tuple[str, str]]:
-    """FatalError where the ledger knows a newer driver."""
+    """Tables that are already committed. Raise FatalError if the ledger has a newer driver."""
     wanted = {entry.row: entry for entry in entries}
     done = set()
     for step, table, checkpoint, incarnation in rows:
@@ -108,7 +108,7 @@ def _done(entries: Sequence[Entry], rows: Iterable[tuple[str, str, int | None, i
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the target's records say of the units of one table: how many, of how many rows, in which tables."""
+    """The target's records of one table's units: number of units, number of rows, and tables with the rows."""
 
     units: int
     rows: int
@@ -117,7 +117,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The table that stands at the target's name ``now``, and the one that earlier commits had their rows in."""
+    """The table with the target's name ``now``, and the one with the rows of earlier commits."""
 
     now: str | None
     before: str | None
@@ -127,7 +127,7 @@ NOTHING = Held(0, 0, ())
 
 
 def _all_there(entries: Iterable[Entry], found: dict[str, Held]) -> None:
-    """FatalError where a unit that was written has left no record, or one of other rows."""
+    """Raise FatalError if a written unit has no record, or one with another row count."""
     for entry in entries:
         held = found.get(entry.token, NOTHING)
         wanted = len(entry.taken_off) + len(entry.marked)
@@ -145,7 +145,7 @@ def _all_there(entries: Iterable[Entry], found: dict[str, Held]) -> None:
 
 
 def _same_table(db: Statements, entry: Entry, place: Place, held: Held) -> None:
-    """FatalError where rows of this run are in another table than the one that stands at the target's name now."""
+    """Raise FatalError if rows of this run are in another table than the one that has the target's name now."""
     wrote = {one for one in (*held.places, place.before) if one and one.startswith(OID)}
     others = sorted(int(one.removeprefix(OID)) for one in wrote - {place.now})
     if not others:
@@ -157,5 +157,5 @@ def _same_table(db: Statements, entry: Entry, place: Place, held: Held) -> None:
 
 
 def fenced_off(shown: str) -> FatalError:
-    """The answer to a driver whose time is over."""
+    """The error for a driver that has been replaced."""
     return FatalError(f"table {shown}: a newer run of this job has taken over; this one is fenced off")

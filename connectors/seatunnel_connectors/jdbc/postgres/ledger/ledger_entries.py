@@ -1,4 +1,5 @@
-"""What is to be kept of the commits of many tables, and the statements that do it for all of them at once."""
+"""Describes the ledger entries for the commits of many tables, and builds the statements that write all of them at
+once."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ from seatunnel_py.api import CommitContext, Piece
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One table's commit. ``taken_off`` are units whose records nobody needs any longer, ``marked`` those whose records
-    stay, as part of this checkpoint; ``lives``: of each vertex the newest life, by which the writers of older ones are
+    """One table's commit. ``taken_off``: units whose records are no longer needed; ``marked``: units whose records
+    stay, as part of this checkpoint; ``lives``: the newest execution of each vertex, by which writers of older ones are
     refused; ``seen``: the rows are in the target itself; ``ends``: no record is needed any longer; ``shows``: rows of
-    this run are in the target before its last commit, so that it has to stay the same table."""
+    this run are in the target before its last commit, so the table must stay the same."""
 
     load: Load
     table: str
@@ -45,13 +46,13 @@ class Entry:
 
     @property
     def row(self) -> tuple[str, str]:
-        """What names it in the ledger, beside the lineage."""
+        """Key in the ledger, besides the lineage."""
         return self.context.step, self.table
 
 
 def entry_of(load: Load, table: str, pieces: Sequence[Piece], context: CommitContext) -> Entry:
-    """What is to be kept of these pieces. Of units that write to the target itself only late attempts need the record
-    once it is in a checkpoint."""
+    """The ledger entry for these pieces. If units write to the target itself, records in a checkpoint are needed only
+    by late attempts."""
     names, rows = data_ids(pieces), sum(piece.rows for piece in pieces)
     newest = tuple((vertex, *life) for vertex, life in lives(pieces).items())
     shows = bool(load.into) and load.how != SHADOW and not (load.how == STAGED and load.at_end)
@@ -65,7 +66,7 @@ def entry_of(load: Load, table: str, pieces: Sequence[Piece], context: CommitCon
 
 @dataclass(frozen=True, slots=True)
 class EntryStatements:
-    """The statements about all these tables; a driver has one lineage, incarnation and job id for all of them."""
+    """Statements about all these tables; a driver has one lineage, incarnation and job id for all of them."""
 
     schema: str
     entries: Sequence[Entry]
@@ -75,7 +76,8 @@ class EntryStatements:
         return self.entries[0].context
 
     def lock(self) -> str:
-        """In one order, so that no two sessions ever wait for one another: checkpoint of this set-up, incarnation."""
+        """Lock the rows in a fixed order, so that no two sessions deadlock. Returns checkpoint of this set-up, and
+        incarnation."""
         wanted = (f"({literal(one.context.step)}, {literal(one.table)}, {literal(one.token)})" for one in self.entries)
         return f"""
             SELECT l.step, l.table_name, CASE WHEN l.token = w.token THEN l.last_checkpoint END, l.incarnation
@@ -85,7 +87,7 @@ class EntryStatements:
         """
 
     def places(self, entries: Iterable[Entry]) -> str:
-        """By token the table that stands at the target's name now, and the one that earlier commits had."""
+        """By token: the table with the target's name now, and the one of earlier commits."""
         wanted = ", ".join(f"({literal(one.token)}, {oid_of(one.load.schema, one.load.table)})" for one in entries)
         return f"""
             SELECT w.token, w.place, p.staged FROM (VALUES {wanted}) AS w (token, place)
@@ -93,7 +95,7 @@ class EntryStatements:
         """
 
     def remember(self, entries: Iterable[Entry]) -> str:
-        """Which table has the rows of this run, for later commits: the units' own records go."""
+        """Record the table with this run's rows for later commits, since the units' own records are deleted."""
         wanted = ", ".join(
             f"({literal(one.token)}, '', 0, 0, 0, 0, 0, 0, 0, 0, {oid_of(one.load.schema, one.load.table)})"
             for one in entries
@@ -105,8 +107,8 @@ class EntryStatements:
         """
 
     def take_off(self, entries: Iterable[Entry]) -> str:
-        """By token how many records each table had, of how many rows, and where these are. A record that stays is, from
-        now on, of the life that has named it: attempts of that one may still come."""
+        """By token: the number of records and rows per table. A record that stays belongs from now on to the execution
+        whose checkpoint contains it: attempts of that execution may still come."""
         named = (
             f"({literal(one.token)}, {literal(name)}, {one.context.checkpoint}, {str(stays).lower()}, {life})"
             for one in entries
@@ -131,10 +133,10 @@ class EntryStatements:
         """
 
     def forget_overtaken(self, entries: Iterable[Entry]) -> str:
-        """What older lives of a vertex have left; answers the tables. Of rows that are seen the record of a late
-        attempt, which cannot come any more once it is in a checkpoint; before that the unit may be read again. Of
-        staged ones what no checkpoint has named: a piece of a later life is in one, and all that older ones had in
-        theirs is marked by then, or is about to be."""
+        """Delete leftovers of older executions of a vertex; returns their tables. For visible rows, delete the records
+        of late attempts: once in a checkpoint they cannot come any more, before that the unit may be read again. For
+        staged rows, delete those outside of any checkpoint: a piece of a later execution is in one, so all pieces in
+        checkpoints of older ones are marked by then, or are about to be."""
         newest = (
             f"({literal(one.token)}, {literal(vertex)}, {incarnation}, {epoch}, {str(one.seen).lower()})"
             for one in entries
@@ -153,7 +155,7 @@ class EntryStatements:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token IN ({tokens})"
 
     def record(self) -> str:
-        """Write the checkpoints into the ledger; a row that is not affected is a newer driver's."""
+        """Write the checkpoints into the ledger; a row that is not affected belongs to a newer driver."""
         who = self._who
         same = f"{literal(who.lineage)}, {literal(who.job_id)}, {who.incarnation}, 0"
         rows = (

@@ -1,12 +1,12 @@
-"""Two small tables in the target's schema, by which the target itself remembers what arrived.
+"""Keeps two small tables in the target's schema, in which the target itself records what has arrived.
 
-``seatunnel_piece`` has a row for each unit, written in the transaction of the unit's rows: a second attempt at the
-same rows finds it and applies nothing. It says which table holds the rows (``staged``): the unit's own one by name, the
-target by its oid, for another table may stand at its name by the time of the commit; the row without ``data_id`` says
-the same of units whose records are gone. ``seatunnel_ledger`` has a row for each (lineage, step, table): the last
-committed checkpoint, and the newest incarnation and epoch, which fence off the writers of older ones. A lineage has
-ended when its driver says that all tables of the job have arrived, not when its rows here are ``finished``: where
-another table failed, a later driver repeats the last commits of all, and only these rows know that they are done.
+``seatunnel_piece`` has a row for each unit, written in the transaction of the unit's rows: a second attempt at the same
+rows finds it and applies nothing. It names the table that holds the rows (``staged``): the unit's own table by name,
+the target by its oid, because another table may have its name at the time of the commit. The row without ``data_id``
+does the same for units whose records are deleted. ``seatunnel_ledger`` has a row for each (lineage, step, table): the
+last committed checkpoint, and the newest incarnation and epoch, which fence off older writers. A lineage has ended when
+its driver reports that all tables of the job have arrived, not when its rows here are ``finished``: if another table
+failed, a later driver repeats the last commits of all tables, and only these rows show that they are done.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _LOCK = 7_305_808_869_232_650_098  # "seatunnr": one session at a time creates s
 
 
 def create_schema(schema: str) -> str:
-    """Without the lock two sessions that do it at once would collide in the catalog in spite of IF NOT EXISTS."""
+    """Create a schema under a lock: two sessions that do it at once collide in the catalog despite IF NOT EXISTS."""
     return f"SELECT pg_advisory_xact_lock({_LOCK}); CREATE SCHEMA IF NOT EXISTS {quote(schema)}"
 
 
 def create(schema: str) -> str:
-    """Statements that create both tables, with the same lock."""
+    """Statements that create both tables, under the same lock."""
     return f"""
         SELECT pg_advisory_xact_lock({_LOCK});
         CREATE TABLE IF NOT EXISTS {quote(schema, LEDGER)} (
@@ -51,7 +51,7 @@ def create(schema: str) -> str:
 
 
 def oid_of(schema: str, table: str) -> str:
-    """An expression: which table stands at this name. A rewrite, TRUNCATE or another name do not change it."""
+    """SQL expression for the id of the table with this name. A rewrite, TRUNCATE or a rename do not change it."""
     return f"'{OID}' || to_regclass({literal(quote(schema, table))})::oid"
 
 
@@ -61,7 +61,7 @@ def _among(tokens: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """The statements about one sink and table. ``token`` was drawn when the run was planned, so it is one for all
+    """Statements about one sink and table. ``token`` was drawn when the run was planned: it is the same for all
     attempts and restores of a run and different for every other run."""
 
     schema: str
@@ -69,9 +69,8 @@ class Books:
     table: str
 
     def insert_piece(self, context: WriteContext, recorded: Recorded, staged: str) -> str:
-        """One row; where the ledger knows a newer writer its attempt is null, which the table refuses, so that the
-        statement can go to the server together with COMMIT. ``staged`` is an expression: which table holds the unit's
-        rows."""
+        """Insert the unit's row. If the ledger has a newer writer, its attempt is null, which the table refuses, so the
+        statement can be sent together with COMMIT. ``staged`` is an expression for the table with the unit's rows."""
         end = "NULL" if recorded.end is None else literal(json.dumps(recorded.end))
         return f"""
             INSERT INTO {quote(self.schema, PIECES)}
@@ -94,7 +93,7 @@ class Books:
         """
 
     def raise_fence(self, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> str:
-        """Make this incarnation and epoch known, so that writers of older ones are refused from now on."""
+        """Announce this incarnation and epoch, so that older writers are refused from now on."""
         return f"""
             INSERT INTO {quote(self.schema, LEDGER)} AS l
                 (lineage, step, table_name, job_id, token, incarnation, epoch)
@@ -106,32 +105,32 @@ class Books:
         """
 
     def last(self, context: CommitContext) -> str:
-        """The last checkpoint of this lineage, whatever set-up it was of."""
+        """The last checkpoint of this lineage, in any set-up."""
         return (
             f"SELECT last_checkpoint FROM {quote(self.schema, LEDGER)} WHERE {self._row(context.lineage, context.step)}"
         )
 
     def others(self, context: CommitContext) -> str:
-        """Lineages under which this job is known, beside its own."""
+        """The job's other lineages."""
         return (
             f"SELECT lineage FROM {quote(self.schema, LEDGER)} WHERE {self._others(context)} ORDER BY committed_at DESC"
         )
 
     def end_others(self, context: CommitContext) -> str:
-        """Their writers are refused from now on; answers token and rows of each."""
+        """Refuse their writers from now on; returns token and rows of each."""
         ended = f"UPDATE {quote(self.schema, LEDGER)} SET finished = true"
         return f"{ended} WHERE {self._others(context)} RETURNING token, rows"
 
     def set_up_by(self, job: str) -> str:
-        """Tokens of runs of this job that may have had no commit yet."""
+        """Tokens of this job's runs that may have had no commit yet."""
         return (
             f"SELECT token FROM {quote(self.schema, PIECES)} WHERE data_id = '' AND vertex = {literal(job)} "
             f"AND token <> {literal(self.token)}"
         )
 
     def not_counted(self, tokens: Sequence[str]) -> str:
-        """By token the rows that are in the target and that no commit has counted yet, less those that commits have
-        counted and that still wait in tables of their own."""
+        """By token: rows in the target that no commit has counted yet, minus those counted by commits that still wait
+        in separate tables."""
         here = f"starts_with(staged, {literal(OID)})"
         return f"""
             SELECT token, sum(CASE WHEN checkpoint IS NULL AND {here} THEN rows
@@ -140,7 +139,7 @@ class Books:
         """
 
     def staged_by(self, tokens: Sequence[str]) -> str:
-        """Tables beside targets that these runs have made: a token is part of the names."""
+        """Tables beside targets that these runs have created: a token is part of the names."""
         names = f"__st_({'|'.join(tokens)})(_[0-9a-f]{{12}})?$"
         return f"""
             SELECT relname FROM pg_class
@@ -151,7 +150,7 @@ class Books:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE {_among(tokens)}"
 
     def disown(self, context: CommitContext) -> str:
-        """They end, and are nobody's."""
+        """Mark other lineages as ended, without an owner."""
         return (
             f"UPDATE {quote(self.schema, LEDGER)} SET finished = true, job_id = '', "
             f"ended_at = coalesce(ended_at, now()) WHERE {self._others(context)}"
@@ -164,15 +163,15 @@ class Books:
         )
 
     def lock(self, lineage: str, step: str) -> str:
-        """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
+        """Lock the ledger's row until the transaction ends. Returns last checkpoint of this set-up, and incarnation."""
         return f"""
             SELECT CASE WHEN token = {literal(self.token)} THEN last_checkpoint END, incarnation
             FROM {quote(self.schema, LEDGER)} WHERE {self._row(lineage, step)} FOR UPDATE
         """
 
     def named(self) -> str:
-        """Tables of the units that checkpoints have named, in the order in which they were staged: name, whether it is
-        there, whether it has a column for the kinds of rows, and how many rows were staged in it."""
+        """Tables of the units in checkpoints, in the order of staging: name, whether it exists, whether it has a column
+        for row kinds, and how many rows were staged in it."""
         return f"""
             SELECT p.staged, c.oid IS NOT NULL, EXISTS (
                 SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = '__st_kind'), p.rows - p.merged
@@ -187,14 +186,14 @@ class Books:
         return f"{self.forget_pieces()} AND checkpoint > 0"
 
     def staged_rows(self) -> str:
-        """How many rows units have written beside the target."""
+        """Number of rows that units have written to staging tables."""
         return (
             f"SELECT coalesce(sum(rows - merged), 0)::bigint FROM {quote(self.schema, PIECES)} "
             f"WHERE token = {literal(self.token)}"
         )
 
     def tables(self, prefix: str) -> str:
-        """Every table whose name begins so."""
+        """Every table whose name has this prefix."""
         return f"""
             SELECT relname FROM pg_class
             WHERE relnamespace = {self._namespace} AND relkind = 'r' AND starts_with(relname, {literal(prefix)})
@@ -205,22 +204,22 @@ class Books:
         return f"to_regnamespace({literal(quote(self.schema))})"
 
     def unnamed(self) -> str:
-        """Pieces in the target that no checkpoint named."""
+        """Pieces in the target that are in no checkpoint."""
         return f"""
             SELECT data_id FROM {quote(self.schema, PIECES)}
             WHERE token = {literal(self.token)} AND checkpoint IS NULL ORDER BY data_id LIMIT 5
         """
 
     def forget_piece(self, data_id: str, staged: str) -> str:
-        """Make room for another attempt; none where yet another has done so since."""
+        """Delete the record for another attempt; has no effect if yet another attempt was faster."""
         return f"{self.forget_pieces()} AND data_id = {literal(data_id)} AND coalesce(staged, '') = {literal(staged)}"
 
     def forget_pieces(self) -> str:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"
 
     def sign_in(self, job: str) -> str:
-        """A record without rows: this run of a job (``recorded.of_job``) has set up its target, and what it has beside
-        it is in use."""
+        """Insert a record without rows: this run of a job (``unit_record.of_job``) has set up its target, and its other
+        tables are in use."""
         return f"""
             INSERT INTO {quote(self.schema, PIECES)}
                 (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, checkpoint, vertex)
@@ -228,14 +227,14 @@ class Books:
         """
 
     def end(self, context: CommitContext) -> str:
-        """The whole lineage has ended, unless a later driver has gone on with it."""
+        """End the whole lineage, unless a later driver has continued it."""
         return (
             f"UPDATE {quote(self.schema, LEDGER)} SET ended_at = now() "
             f"WHERE lineage = {literal(context.lineage)} AND incarnation <= {context.incarnation} AND ended_at IS NULL"
         )
 
     def sweep(self, keep_days: int) -> str:
-        """Drop lineages all of whose rows have ended, once that is older than anybody will restore."""
+        """Delete lineages whose rows all ended so long ago that they will not be restored."""
         ledger, old = quote(self.schema, LEDGER), f"ended_at < now() - interval '{keep_days} days'"
         return f"""
             DELETE FROM {ledger} WHERE {old} AND lineage IN (

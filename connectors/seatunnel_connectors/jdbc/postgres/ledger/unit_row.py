@@ -1,8 +1,8 @@
-"""A unit's own row in the target: what makes its rows count once, whichever way they came.
+"""Keeps a unit's own row in the target, which makes its rows count once, in every recipe.
 
-The row is written in the transaction of the unit's rows. Where the target itself was written to, an attempt at rows
-that another attempt has committed already applies nothing; where the rows are staged in a table of their own, the new
-attempt takes the older one's place. Older epochs and runs are fenced off.
+The row is written in the transaction of the unit's rows. If the target itself was written, an attempt at rows that
+another attempt has committed applies nothing; if the rows are staged in a separate table, the new attempt replaces the
+older one. Older epochs and runs are fenced off.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SessionError = (adbc.Error, psycopg.Error)
 
 
 class UnitRecord:
-    """``run`` and ``ask`` speak to the session that the unit's rows go through; their errors are the driver's own.
+    """Record of a unit. ``run`` and ``ask`` use the session of the unit's rows; their errors are the driver's own.
 
-    ``held`` is what another attempt at these rows has committed, None if there was none when this one began; ``before``
-    the same, where it stands for these rows. Where this attempt takes its place, ``replaced`` is the table of its rows
-    by its record, or empty.
+    ``held`` is the record that another attempt at these rows has committed, None if there was none at the start of this
+    one; ``before`` is the same record if it is valid for these rows. If this attempt replaces it, ``replaced`` is the
+    table with its rows, or empty.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class UnitRecord:
         self._ask = ask
 
     def look_back(self) -> None:
-        """A unit that was tried before, or follows one of an older epoch, first asks what the target holds."""
+        """Look for an existing record, if the unit was tried before, or follows one of an older epoch."""
         context = self.context
         if self.books and (context.attempt or context.epoch or context.incarnation > 1):
             self._run(
@@ -84,12 +84,12 @@ class UnitRecord:
         if self.load.key and self.load.upsert and self.load.how == TABLE:
             self.replaced = (
                 row["staged"] or ""
-            )  # by key the rows may come again, even where a query ends them elsewhere this time
+            )  # by key the rows may be repeated, even if a query returns others this time
         else:
             self.before = self.held
 
     def commit(self, mine: Recorded, *, begun: bool) -> Piece:
-        """The unit's own row and COMMIT in one message. Another attempt that was faster makes this one undo itself."""
+        """Send the unit's own row and COMMIT in one message. If another attempt was faster, this one rolls back."""
         staged, end = self.load.into if self.load.how == STAGED and begun else "", "COMMIT"
         if self.load.how == PREPARED:
             staged = prepared.gid(self.load, self.context)
@@ -108,20 +108,20 @@ class UnitRecord:
             if error.sqlstate == _NOT_NULL:
                 raise fenced_off(self.shown) from error
             if self.books is None or error.sqlstate != UNIQUE or relation_of(error) != PIECES:
-                # Constraints that are deferred are looked at by COMMIT.
+                # COMMIT checks deferred constraints.
                 raise failure(error, f"committing a unit of table {self.shown}") from error
             return self._other_was_faster(self.books, mine)
         failpoints.POSTGRES_UNIT.hit()
         return mine.piece(self.context, replayed=False, staged=staged)
 
     def _place(self, staged: str) -> str:
-        """An expression for the table that holds the rows; NULL where a statement of people decides that."""
+        """SQL expression for the table with the rows; NULL if the user's statement decides that."""
         if self.load.how == STAGED:
             return literal(staged) if staged else "NULL"
         return oid_of(self.load.schema, self.load.into) if self.load.into else "NULL"
 
     def already(self, recorded: Recorded, rows: int) -> Piece:
-        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
+        """Result of an earlier attempt that has committed the same rows: nothing is applied, its counts are used."""
         recorded.check_same(rows, self.shown)
         self._run("ROLLBACK")
         return recorded.piece(self.context, replayed=True)

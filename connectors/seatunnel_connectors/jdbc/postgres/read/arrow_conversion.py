@@ -1,7 +1,7 @@
-"""Between Arrow as our schemas declare it and Arrow as ADBC speaks binary COPY with PostgreSQL.
+"""Converts between the declared Arrow types and those of ADBC's binary COPY with PostgreSQL.
 
-Every conversion is vectorised. What PostgreSQL can hold and Arrow cannot (infinite dates, NaN in a numeric, 24:00)
-is refused by column and value: the driver would wrap it around silently.
+Every conversion is vectorised. Values that PostgreSQL can hold and Arrow cannot (infinite dates, NaN in a numeric,
+24:00) are refused by column and value: the driver would silently overflow.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from seatunnel_py.api import (
     to_arrow,
 )
 
-# The driver moves PostgreSQL's epoch (2000) to Unix's, by which 'infinity' and '-infinity' both wrap around to values
-# below every date that PostgreSQL has (4713 BC).
+# The driver shifts PostgreSQL's epoch (2000) to Unix's. 'infinity' and '-infinity' both overflow, to values below
+# PostgreSQL's earliest date (4713 BC).
 _DATE_LEAST = -2_440_588
 _TIMESTAMP_LEAST = -210_866_803_200_000_000
 _DAY_US = 86_400_000_000
@@ -34,7 +34,7 @@ _EPOCH_DAYS = 10_957
 
 
 class ValueRefused(ValueError):
-    """A value that the other side cannot hold; the message names column and value, and row where it helps."""
+    """A value that the other side cannot hold; the message names column and value, and row if useful."""
 
 
 # ---------------------------------------------------------------- reading
@@ -96,12 +96,12 @@ def _refuse_infinite(array: pa.Array, numbers: pa.Array, least: int, name: str) 
 
 
 def as_it_came(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
-    """The values of a row for the quarantine, each as PostgreSQL has it."""
+    """Values of a row for the quarantine, as PostgreSQL has them."""
     return {name: _came(column.slice(row, 1)) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
 
 
 def last_key(keys: pa.Array) -> Any:
-    """The value of the last row, to go on behind; one that Python's dates do not reach as text."""
+    """Value of the last row, to resume after it; as text if it is outside of Python's dates."""
     last = keys.storage if isinstance(keys, pa.ExtensionArray) else keys
     try:
         return last[-1].as_py()
@@ -121,9 +121,9 @@ def _came(one: pa.Array) -> Any:
     number = array.view(pa.int32() if bits == 32 else pa.int64())[0].as_py()
     if number >= least:
         return shown_values(array)[0]
-    sent = number - epoch + (1 << bits)  # what the server sent, before the driver wrapped it around
+    sent = number - epoch + (1 << bits)  # the number that the server sent, before the driver's overflow
     if sent >> (bits - 1):
-        return "-infinity"  # the least number of all
+        return "-infinity"  # the smallest number of all
     if sent == (1 << (bits - 1)) - 1:
         return "infinity"
     text = date_text(sent + epoch) if per_day == 1 else moment_text(sent + epoch, per_day // 86_400)
@@ -131,7 +131,7 @@ def _came(one: pa.Array) -> Any:
 
 
 def _number_texts(texts: pa.Array) -> pa.Array:
-    """Numbers without bounds, in plain digits; the driver has words of its own for what is no number."""
+    """Unbounded numbers in plain digits; the driver has its own words for values that are not numbers."""
     words = pc.fill_null(pc.match_substring_regex(texts, "[a-z]"), False)
     if not pc.any(words).as_py():
         return texts
@@ -141,12 +141,12 @@ def _number_texts(texts: pa.Array) -> pa.Array:
 
 
 def _decimals(texts: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
-    # Longer than all digits with a point: the cast would wrap such a number around without a word.
+    # Longer than all digits with a point: the cast would silently overflow.
     if _largest(pc.binary_length(texts)) <= wanted.precision + 1:
         try:
             return texts.cast(wanted)
         except pa.ArrowInvalid:
-            pass  # found value by value, for the message
+            pass  # the loop below finds the value, for the message
     try:
         return convert(_number_texts(texts), NUMBER, decimal(wanted.precision, wanted.scale))
     except ValueMisfitError as error:
@@ -154,7 +154,7 @@ def _decimals(texts: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
 
 
 def _offsets(array: pa.ListArray) -> pa.Array:
-    """Offsets into ``array.flatten()``, which leaves out what lies under nulls and before a slice."""
+    """Offsets into ``array.flatten()``, which omits values under nulls and before a slice."""
     lengths = pc.fill_null(pc.list_value_length(array), 0)
     return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
 
@@ -185,8 +185,8 @@ _EXACT: dict[str, pa.DataType] = {
 
 
 def direct_type(native: str, element: str, arrow: pa.DataType) -> pa.DataType | None:
-    """The Arrow type that COPY takes for a column of that PostgreSQL type; None: it goes through text and a cast
-    by the server (inet, enums, timetz …)."""
+    """Arrow type that COPY takes for a column of that PostgreSQL type; None: it is sent as text and cast by the server
+    (inet, enums, timetz …)."""
     if native in _EXACT and _castable(arrow, _EXACT[native]):
         return _EXACT[native]
     if native == "numeric":
@@ -206,7 +206,7 @@ def _numeric(arrow: pa.DataType) -> pa.DataType | None:
 
 
 def _castable(arrow: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a cast keeps the meaning; texts of numbers, dates of texts and so on are left to the server."""
+    """True if a cast keeps the meaning; numbers from texts, texts from dates and so on are left to the server."""
     return bool(arrow == wanted or pa.types.is_null(arrow) or _same_family(arrow, wanted))
 
 
@@ -230,7 +230,7 @@ def _same_family(arrow: pa.DataType, wanted: pa.DataType) -> Any:
 
 
 def converter(native: str, dtype: DataType, wanted: pa.DataType | None) -> Convert | None:
-    """What brings a column to the type that COPY takes; None: nothing is to be done."""
+    """Function that converts a column to the type that COPY takes; None: no conversion is needed."""
     arrow = to_arrow(dtype)
     if native in _TEXTS and pa.types.is_nested(arrow):
         as_json = _as_json(dtype)
@@ -264,7 +264,7 @@ def cast(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
 
 
 def _as_text(array: pa.Array, name: str) -> pa.Array:
-    """Values in the text form that PostgreSQL's input functions take."""
+    """Values in the text form of PostgreSQL's input functions."""
     t = pa.types
     if t.is_string(array.type):
         return array
@@ -298,7 +298,7 @@ def _plain_text(value: Any) -> str:
 
 
 def _uuids(array: pa.Array, name: str) -> pa.Array:
-    """The sixteen bytes of each; only the plain form with four dashes, which is what databases print."""
+    """The sixteen bytes of each; only the plain form with four dashes, which databases print."""
     digits = pc.replace_substring(array, "-", "")
     bad = pc.and_(pc.is_valid(array), pc.invert(pc.match_substring_regex(digits, "^[0-9A-Fa-f]{32}$")))
     if pc.any(bad).as_py():
@@ -307,7 +307,7 @@ def _uuids(array: pa.Array, name: str) -> pa.Array:
 
 
 def _jsonb(array: pa.Array) -> pa.Array:
-    """jsonb's binary form is its text after a version byte."""
+    """jsonb's binary form: its text after a version byte."""
     return pc.binary_join_element_wise("\x01", array, "").cast(pa.binary())
 
 

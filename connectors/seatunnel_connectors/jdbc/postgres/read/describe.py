@@ -1,4 +1,4 @@
-"""From what the catalog says to source tables: schemas, keys, estimates, and how each is best divided."""
+"""Describes tables of the catalog as source tables: schemas, keys, estimates, and the best way to divide each."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ class _Found:
 
     @property
     def size(self) -> int | None:
-        """Bytes of a table on disk; None: nobody has looked."""
+        """Bytes of a table on disk; None: unknown."""
         known = self.table is not None and not self.query and (self.table.sized or self.table.size)
         return self.table.size if self.table and known else None
 
     @property
     def planned(self) -> int | None:
-        """How many rows to plan for."""
+        """Number of rows to plan with."""
         return self.rows if self.rows is not None else self.guess or None
 
 
 @dataclass(slots=True)
 class Describer:
-    """Collects what was found and what is wrong over all requests, so that one message holds every problem."""
+    """Collects tables and faults over all requests, so that one message lists every problem."""
 
     db: Statements
     options: JdbcSourceOptions
@@ -118,7 +118,7 @@ class Describer:
         return [self._relation(request, path, table) for request, path, table in chosen]
 
     def _names(self, schema: str, table: str) -> tuple[str, str]:
-        """What a pattern is compared with."""
+        """Names to compare with a pattern."""
         return f"{self.database}.{schema}.{table}", f"{schema}.{table}"
 
     def _relation(self, request: TableRequest, path: TablePath, table: FoundTable) -> _Found | None:
@@ -201,7 +201,7 @@ class Describer:
         return _Found(request, path, found.columns, table, request.query, guess=found.rows or 0)
 
     def _failed_query(self, request: TableRequest, path: TablePath, error: psycopg.Error) -> None:
-        """A statement that is wrong is the job file's; one that is refused or held up is its table's."""
+        """Blame the job file for a wrong statement, and the table for one that is refused or blocked."""
         told = failure(error, f"{request.label}: the query cannot be run")
         state = error.sqlstate or ""
         if state.startswith("42") and state != "42501":
@@ -271,8 +271,8 @@ class Describer:
             )
         names = {column.name for column in columns}
         keys = [key for key in (one.table.keys if one.table else []) if names.issuperset(key[1])]
-        # A query's rows may repeat a table's key (a join); only the table itself proves it.
-        # So do those of its heirs, which its key does not know.
+        # A query's rows may repeat a table's key (a join); only the table itself proves it. Rows of inheriting tables
+        # may repeat it as well, since its key does not cover them.
         proved = not one.query and (one.table is None or one.table.alone or not one.table.inherited)
         primary = next((PrimaryKey(key, name, proved) for name, key, is_primary in keys if is_primary), None)
         unique = tuple(
@@ -320,7 +320,7 @@ class Describer:
 
 
 def _leading_key(schema: TableSchema) -> str:
-    """The first column of the primary key, else of a unique key, if ranges can be made of it; else empty."""
+    """First column of the primary key, else of a unique key, if ranges can be made of it; else empty."""
     keys = [schema.primary_key.columns] if schema.primary_key else []
     keys += [tuple(name for name, _ in key.columns) for key in schema.constraints]
     for key in keys:

@@ -1,5 +1,5 @@
-"""What else a table's definition says, beside columns and keys: read off the catalog, and made again where that is
-wanted. Definitions are the server's own words, so that they mean the same in another PostgreSQL."""
+"""Reads the parts of a table's definition besides columns and keys from the catalog, and creates them again if
+requested. Definitions are in the server's own words, so that they mean the same in another PostgreSQL."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _CONSTRAINT_KINDS = {"c": DetailKind.CHECK, "f": DetailKind.FOREIGN_KEY, "x": De
 
 
 def fill_details(db: Statements, tables: Iterable[FoundTable]) -> None:
-    """The details of the tables, in four questions."""
+    """The details of the tables, in four queries."""
     by_oid = {table.oid: table for table in tables if table.kind in ("r", "p", "m")}
     if not by_oid:
         return
@@ -91,8 +91,8 @@ def _of_column(
 
 
 def statements(schema: str, name: str, details: Sequence[Detail], prefix: str) -> list[str]:
-    """What makes the details again; each without effect where it was done before. ``prefix`` begins names of indexes,
-    which are one set for a whole schema."""
+    """Statements that create the details again; each can be repeated without effect. ``prefix`` begins index names,
+    which must be unique in a schema."""
     relation = quote(schema, name)
     return [_statement(relation, one, prefix, at) for at, one in enumerate(details)]
 
@@ -125,7 +125,7 @@ def _statement(relation: str, one: Detail, prefix: str, at: int) -> str:
 
 
 def _how(definition: str) -> str:
-    """What follows USING in an index's definition; names before it may hold the word too, in quotes."""
+    """The text after USING in an index's definition; quoted names before it may contain that word, too."""
     bare = re.compile(r'"(?:[^"]|"")*"').sub(lambda match: "x" * len(match[0]), definition)
     return definition[bare.index(" USING ") + len(" USING ") :]
 
@@ -135,5 +135,5 @@ def _unless(there: str, statement: str) -> str:
 
 
 def can_be_made(one: Detail, names: Mapping[str, str]) -> bool:
-    """Whether its definition means the same in a table whose columns have these names."""
+    """True if its definition has the same meaning in a table whose columns have these names."""
     return one.dialect == DIALECT and all(names.get(name) == name for name in one.columns)

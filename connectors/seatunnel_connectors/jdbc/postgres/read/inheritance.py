@@ -1,8 +1,8 @@
-"""Tables that inherit from others: PostgreSQL reads the rows of all heirs with a table.
+"""Handles tables that inherit from others: PostgreSQL reads the rows of all heirs with a table.
 
-Rules. (1) No row is read twice: where an heir is read by itself, or is excluded, the table is read without the rows of
-its heirs. (2) Otherwise they come with it, as in a query, and its key proves nothing: an heir may hold the same key.
-(3) An heir whose rows are not read by either way is named.
+Rules. (1) No row is read twice: if an heir is read separately, or is excluded, the table is read without the rows of
+its heirs. (2) Otherwise they are included, as in a query, and its key proves nothing: an heir may hold the same key.
+(3) An heir whose rows are not read in either way is reported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _HEIRS = """
 def divide(
     db: Statements, chosen: Collection[FoundTable], excluded: Callable[[str, str], bool]
 ) -> Iterator[tuple[Name, str]]:
-    """Mark the chosen tables that are read without their heirs; the heirs that nobody reads then, and why."""
+    """Mark the chosen tables that are read without their heirs; yield the heirs that are then not read, with the
+    reason."""
     family = _heirs(db, [table.oid for table in chosen if table.inherited])
     names = {(table.schema, table.name) for table in chosen}
     for table in chosen:
@@ -45,7 +46,7 @@ def divide(
 
 
 def _heirs(db: Statements, oids: list[int]) -> dict[int, set[Name]]:
-    """All that inherit from each of these, over generations."""
+    """All tables that inherit from each of these, over generations."""
     found: dict[int, set[Name]] = defaultdict(set)
     for oid, schema, name in db.execute(_HEIRS, [oids]) if oids else ():
         found[oid].add((schema, name))

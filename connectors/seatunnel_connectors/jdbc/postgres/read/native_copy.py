@@ -1,7 +1,7 @@
-"""From one PostgreSQL table into another as COPY's own bytes, for columns whose binary form is the same on both sides.
+"""Copies one PostgreSQL table to another as COPY's own bytes, for columns with the same binary form on both sides.
 
-The statements, the unit's row and the errors are those of the way through Arrow; only the rows are not looked into.
-A small table costs one message to the source and two to the target.
+The statements, the unit's row and the errors are those of the route through Arrow; only the rows are not parsed. A
+small table costs one message to the source and two to the target.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ FORM = "PostgreSQL binary COPY"
 
 
 def native_form(table: SourceTable) -> NativeForm | None:
-    """The types that COPY sends, one for each column."""
+    """Types that COPY sends, one for each column."""
     hints = hints_of(table)
     if len(hints.fulls) != len(hints.columns):
-        return None  # an older version did not keep the types
+        return None  # an older version did not store the types
     names = table.schema.names
     return NativeForm(FORM, tuple(zip(names, map(sent_as, hints.fulls), strict=True)))
 
 
 def takes_native(form: NativeForm, setup: Mapping[str, Plain]) -> bool:
-    """Where each type's bytes are those of the target's column, and no modifier there would round them. Nobody looks
-    for nulls in a key then, so the target has to."""
+    """True if the target's column takes each type's bytes as they are, and no modifier there would round them. Nulls in
+    a key are not checked on this route, so the target must refuse them."""
     load = load_of(setup)
     if load.nulls_in_key and load.whole:
         return False
@@ -91,12 +91,12 @@ class PostgresNativeReader(NativeReader):
 
 
 _conflicting: set[str] = set()
-"""Loads whose target has turned out to hold keys of theirs, in this process: their rows are merged at once."""
+"""Loads whose target has been found to hold some of their keys, in this process: their rows are merged at once."""
 
 
 class PostgresNativeWriter(NativeWriter):
-    """One unit into one table, in one transaction. Rows that may have to be merged by key go straight into the table
-    until a key is there already; from then on they go through a temporary one."""
+    """Writes one unit into one table, in one transaction. Rows that may have to be merged by key are copied into the
+    table until a key exists already; from then on they go through a temporary one."""
 
     def __init__(self, address: Address, table: str, context: WriteContext) -> None:
         self.load: Load = load_of(context.setup).for_unit(context)
@@ -163,8 +163,8 @@ class PostgresNativeWriter(NativeWriter):
         return self.record.commit(Recorded(rows, self.bytes, merged, None, rows), begun=self.begun)
 
     def _merge(self) -> int:
-        """From the temporary table into the target. Returns the rows of it that were written: one for each key, fewer
-        only where older versions met newer ones."""
+        """Merge the temporary table into the target. Return the number of written rows: one per key, fewer only if
+        older versions met newer ones."""
         self.session.run(self.staging.upsert())
         written = self.session.rows
         if not self.load.versioned_by:
@@ -180,5 +180,5 @@ class PostgresNativeWriter(NativeWriter):
         return failure(error, f"writing table {self.shown}")
 
     def abort(self) -> None:
-        """The session is closed rather than given back: the server then rolls back what is open."""
+        """Close the session instead of returning it: the server then rolls back the open transaction."""
         self.held.discard()

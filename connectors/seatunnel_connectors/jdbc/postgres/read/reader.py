@@ -1,4 +1,4 @@
-"""Reading: one split is one binary COPY, in the order of its key where that costs nothing."""
+"""Reads a split with one binary COPY, in the order of its key if that costs nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from seatunnel_connectors.jdbc.target.set_aside import elements
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
 
-BATCH_BYTES = 1 << 20  # measured (bench/README.md): a batch of this size stays in the cache on its way through
+BATCH_BYTES = 1 << 20  # measured (bench/README.md): a batch of this size stays in the cache on its way
 
 REMEDY = f"replace the value with `query`; {PLANNED_ANEW}"
 
@@ -27,7 +27,7 @@ REMEDY = f"replace the value with `query`; {PLANNED_ANEW}"
 
 
 def statement(hints: Hints, split: Split, start: Position | None, *, native: bool = False) -> str:
-    """The SELECT of one split after a position; ``native`` leaves every column in its own type."""
+    """The SELECT of one split after a position; ``native`` keeps every column's own type."""
     conditions = [f"({hints.where}\n)"] if hints.where else []
     key = quote(hints.key) if hints.key else ""
     place = _place(split)
@@ -47,7 +47,7 @@ def statement(hints: Hints, split: Split, start: Position | None, *, native: boo
 
 
 def _place(split: Split) -> str:
-    """Blocks of the table, half open like key ranges; the last has no end."""
+    """SQL condition for blocks of the table, half open like key ranges; the last has no end."""
     first, until = split.payload.get("first"), split.payload.get("until")
     parts = [] if first is None else [f"ctid >= '({first},0)'::tid"]
     if until is not None:
@@ -56,7 +56,7 @@ def _place(split: Split) -> str:
 
 
 def _resumable(hints: Hints, split: Split) -> bool:
-    """Whether the split is read in the order of its unique key, so that it can be gone on with after any row."""
+    """True if the split is read in the order of its unique key, so that a reader can resume after any row."""
     return hints.ordered and not split.payload.get("nulls") and "first" not in split.payload
 
 
@@ -90,8 +90,8 @@ def read(
                 )  # fmt: skip
                 begin = end
         except GeneratorExit:
-            # The unit's budget is spent, which is no failure: the connection stays good for the next one. The
-            # statement also takes up a cancel that reached the server after the COPY had ended.
+            # The unit's budget is spent, which is not a failure: the connection stays usable for the next unit. The
+            # statement also absorbs a cancel that reached the server after the COPY had ended.
             copying.close()
             connection.run("ROLLBACK")
             return
@@ -116,7 +116,7 @@ def _join(connection: Rows, generation: str, table: SourceTable, sql: str) -> No
 
 
 def places(table: SourceTable, parts: int, generation: str) -> list[Split]:
-    """Splits by ranges of blocks: even in bytes whatever the keys look like, and each block is read once."""
+    """Splits by ranges of blocks: equal in bytes for any distribution of keys, and each block is read once."""
     pages = hints_of(table).pages
     step = max(1, math.ceil(pages / parts))
     firsts = list(range(0, pages, step))

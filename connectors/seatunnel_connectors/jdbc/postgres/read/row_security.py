@@ -1,6 +1,6 @@
-"""Row-level security: PostgreSQL hides rows from a user without a word, so a table that may do so is refused.
+"""Refuses tables with row-level security, by which PostgreSQL may silently hide rows from a user.
 
-A query is what it gives: whoever wants the rows that policies show writes one.
+A query is read as it is: use one to read the rows that policies allow.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from seatunnel_py.api import FatalError, TablePath
 
 
 def of_source(path: TablePath, user: str) -> tuple[str, str]:
-    """What is wrong with reading such a table, and what helps."""
+    """Cause and remedy for a source table with policies."""
     relation = quote(path.schema, path.table)
     return (
         f"policies of row-level security may hide rows of it from the user {user!r}",
@@ -19,7 +19,7 @@ def of_source(path: TablePath, user: str) -> tuple[str, str]:
 
 
 def of_target(shown: str, user: str) -> FatalError:
-    """Rows that are hidden could neither be counted, nor found by their keys."""
+    """Error for a target: hidden rows can neither be counted, nor found by their keys."""
     return FatalError(
         f"the sink table {shown}: policies of row-level security apply to the user {user!r}, who may not see rows "
         "that are there",

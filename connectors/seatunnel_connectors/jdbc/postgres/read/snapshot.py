@@ -1,13 +1,13 @@
-"""The one moment that all readers of a table see: a snapshot that one connection holds and others join.
+"""Shares one snapshot among all readers of a table: one connection holds it and others join it.
 
-Rules. (1) It lives as long as the keeper's transaction, so the server is told to leave that alone however long it is
-idle. (2) A server that was started again counts its snapshots from the beginning, so that a dead one's name may be that
-of another: a generation is the name and when the server was started, and whoever joins compares both. (3) One that
-cannot be joined is gone, and what was read under it is worth nothing (GenerationLost). (4) It is no word for tables
-that are rewritten, truncated or made anew meanwhile: PostgreSQL then shows them *empty*, and says nothing. So whoever
-joins locks what it will read, as reading does anyway, and asks whether each of it still lies where the snapshot knows
-it. (5) The keeper itself locks nothing for longer than a question takes: a DDL statement that waited for it would keep
-our own readers waiting behind itself, and everybody else's.
+Rules. (1) It lasts as long as the keeper's transaction, so the server is told to allow that to be idle without limit.
+(2) A restarted server numbers its snapshots from the beginning, so a dead one's name may be reused: a generation is the
+name and the server's start time, and a joining session compares both. (3) If a snapshot cannot be joined, it is lost,
+and rows read under it are invalid (GenerationLost). (4) It is invalid for tables that are rewritten, truncated or
+created again meanwhile: PostgreSQL then silently shows them *empty*. So a joining session locks the tables that it will
+read, as reading does anyway, and checks that each is still in the file that the snapshot knows. (5) The keeper itself
+locks nothing for longer than one query: a DDL statement that waited for it would block all later readers, ours
+included.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from seatunnel_py.api import GenerationLost, SourceTable
 _STARTED = "extract(epoch FROM pg_postmaster_start_time())::text"
 _NO_END = (
     "SELECT set_config(name, '0', false) FROM pg_settings "
-    "WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')"  # the second is younger than some
+    # the second does not exist in older versions
+    "WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')"
 )
-_GONE = ("22023", "42704")  # an invalid name, or one of nobody
+_GONE = ("22023", "42704")  # an invalid name, or an unknown one
 _CHANGED = "ST001"  # a state of our own
 
-# pg_class is read as the snapshot saw it, pg_relation_filenode() knows where the table lies now. Indexes may be made
-# anew at any time, and a partition that is younger than the snapshot has no rows that it would see.
+# pg_class shows the snapshot's state, pg_relation_filenode() the current file of the table. Indexes may be rebuilt at
+# any time, and a partition younger than the snapshot has no rows visible in it.
 _ELSEWHERE = """
     SELECT FROM pg_locks l LEFT JOIN pg_class c ON c.oid = l.relation
     WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND CASE
@@ -48,25 +49,25 @@ _ELSEWHERE = """
 
 
 def join_snapshot(generation: str) -> str:
-    """Statements that begin a transaction which sees what the exported snapshot saw."""
+    """Statements that begin a transaction with the exported snapshot's view."""
     name, _, started = generation.partition("@")
     begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT {literal(name)}"
     if not started:
-        return begin  # an older version did not say
+        return begin  # an older version did not store it
     gone = literal(f"the server has been started again since {name}")
     same = f"IF {_STARTED} <> {literal(started)} THEN RAISE EXCEPTION USING ERRCODE = '42704', MESSAGE = {gone}; END IF"
     return f"{begin}; DO $$BEGIN {same}; END$$"
 
 
 def unchanged(select: str) -> str:
-    """A statement that fails where the snapshot is no word for what this query reads; it leaves all of that locked."""
+    """Statement that fails if the snapshot is invalid for a table of this query; it leaves all of them locked."""
     what = f"RAISE EXCEPTION USING ERRCODE = '{_CHANGED}', MESSAGE = 'the snapshot does not show it any more'"
     body = f"BEGIN EXECUTE {literal(f'EXPLAIN {select}')}; IF EXISTS ({_ELSEWHERE}) THEN {what}; END IF; END"
     return f"DO {literal(body)}"
 
 
 def check_snapshot(error: Exception, generation: str, table: SourceTable) -> None:
-    """GenerationLost if the error says that the snapshot is gone, or no word for the table any more."""
+    """Raise GenerationLost if the error shows that the snapshot is lost, or invalid for the table."""
     name = generation.partition("@")[0]
     if name and getattr(error, "sqlstate", "") == _CHANGED:
         raise GenerationLost(
@@ -88,8 +89,8 @@ def check_snapshot(error: Exception, generation: str, table: SourceTable) -> Non
 
 
 class _Keeper:
-    """The connection that an exported snapshot lives in. All enumerators of a process that read one database at
-    the same time share it: hundreds of tables then need one connection, and are of one moment."""
+    """Connection that holds an exported snapshot. All enumerators of a process that read one database at the same time
+    share it: hundreds of tables then need one connection, and are of the same moment."""
 
     def __init__(self, address: Address) -> None:
         self.users = 0
@@ -102,25 +103,25 @@ class _Keeper:
         self.generation = str(row[0])
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a query, whose locks end with it, as does what an error has spoilt."""
+        """Rows of a query in a subtransaction, which releases its locks and undoes its errors."""
         with self.lock:
             self.db.execute("SAVEPOINT question")
             try:
                 answer = self.db.execute(sql.encode())
                 return answer.fetchall() if answer.description else []
             finally:
-                with suppress(psycopg.OperationalError):  # a connection that is gone has said so
+                with suppress(psycopg.OperationalError):  # a lost connection is reported already
                     self.db.execute("ROLLBACK TO SAVEPOINT question")
 
     def holds(self) -> bool:
-        """Whether it can still be joined. A connection that the server has ended does not know that yet."""
+        """True if it can still be joined. A connection that the server has ended does not know that yet."""
         try:
             return bool(self.ask("SELECT 1"))
         except psycopg.Error:
             return False
 
     def shows(self, tables: Sequence[SourceTable]) -> bool:
-        """Whether these are still what the snapshot saw."""
+        """True if these tables are still as the snapshot sees them."""
         try:
             for table in tables:
                 self.ask(unchanged(f"SELECT FROM {hints_of(table).source}"))
@@ -160,7 +161,7 @@ class Keepers:
 
 
 class PostgresSnapshot(Snapshot):
-    """A share in a keeper, for some tables: one that shows them."""
+    """A share in a keeper, for tables that its snapshot shows."""
 
     def __init__(self, address: Address, tables: Sequence[SourceTable], keepers: Keepers) -> None:
         self.keepers = keepers
@@ -179,7 +180,7 @@ class PostgresSnapshot(Snapshot):
 
 
 class _KeyProbe(Probe):
-    """What the planning of splits asks about a key column, answered under the snapshot."""
+    """Queries about a key column for planning splits, answered under the snapshot."""
 
     def __init__(self, keeper: _Keeper, table: SourceTable, column: str) -> None:
         self.keeper = keeper
@@ -192,7 +193,7 @@ class _KeyProbe(Probe):
         return low, high
 
     def quantiles(self, parts: int, *, exact: bool) -> list[Any]:
-        """Sampled from whole blocks, about a thousand rows a split; exact where sampling is not allowed."""
+        """Values sampled from whole blocks, about a thousand rows per split; exact ones if sampling is not allowed."""
         source, rows_known = self.hints.relation, rows_planned(self.table) or 0
         wanted = parts * 1000
         if not exact and rows_known > wanted and self.hints.sampled:

@@ -1,1 +1,1 @@
-"""Plans a target table of PostgreSQL and brings rows into it: one module per recipe."""
+"""Plans a target table of PostgreSQL and writes rows to it: one module per recipe."""

@@ -1,8 +1,8 @@
-"""A job begins anew: what its earlier runs have left beside the target goes.
+"""Removes leftovers beside the target of a job's earlier runs, when the job restarts from scratch.
 
-Rules. (1) First the ledger ends them, so that their writers are refused; then what they left is removed. (2) A run is
-known by the ledger's rows of this job, step and table, and by the record of its set-up. Names alone are not enough.
-(3) The ledger knows the runs until ``Committer.begin`` makes it forget them: a sweep that was cut short is repeated.
+Rules. (1) First the ledger ends these runs, so that their writers are refused; then their leftovers are removed. (2) A
+run is known by the ledger's rows of this job, step and table, and by the record of its set-up. Names alone are not
+enough. (3) The ledger knows the runs until ``Committer.begin`` makes it forget them: an interrupted sweep is repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOCK_SECONDS = 10  # for the lock of a table that a writer is just filling: its 
 
 
 def sweep(db: Statements, load: Load, books: Books, context: CommitContext) -> list[str]:
-    """Sentences for people: what was removed, and what stays visible."""
+    """Return sentences for the receipt: what was removed, and what stays visible."""
     known: dict[str, int] = dict(db.execute(books.end_others(context).encode()).fetchall())
     job = of_job(context.job_id, context.step, books.table)
     tokens = sorted({*known, *(token for (token,) in db.execute(books.set_up_by(job).encode()))})

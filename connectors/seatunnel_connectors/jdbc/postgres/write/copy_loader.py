@@ -1,10 +1,10 @@
-"""Blocks of rows on their way into one table, within one transaction.
+"""Loads blocks of rows into one table, within one transaction.
 
-A block goes straight into the target by COPY; where a key is already there, the savepoint before it is taken back and
-the block goes through a temporary table and is merged by key instead.
+A block goes straight into the target by COPY; if a key exists already, the savepoint before it is rolled back, and the
+block is merged by key through a temporary table instead.
 
-While one block is written, by a thread that mostly waits for the server, the next one is read: a reader that stood
-still for every COPY cost about a tenth of the speed. Only one of the two ever uses the connection.
+While a thread, which mostly waits for the server, writes one block, the next one is read: pausing the reader for every
+COPY cost about a tenth of the speed. Only one of the two ever uses the connection.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, TABLE
 from seatunnel_py.api import BadRows, FatalError, RowKind, TableSchema
 
-BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a block is also what a conflict makes us repeat
+BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a conflict repeats a whole block
 
 _NUL = "22021"
 
 
 class Blocks:
-    """Gathers rows and writes them, one block behind. ``begun`` says that a transaction is open, ``answered`` that the
-    server has just refused rows and is well; ``merged`` counts rows that were folded into another of the same key."""
+    """Gathers rows and writes them, one block later. ``begun``: a transaction is open; ``answered``: the server has
+    just refused rows, and its session is usable; ``merged`` counts rows that were merged into another one with the same
+    key."""
 
     def __init__(self, connection: Rows, load: Load, table: TableSchema, unit: str) -> None:
         self.connection = connection
@@ -72,7 +73,7 @@ class Blocks:
         self.staging = Staging(self.load, tuple(arrow is None for arrow in wanted))
 
     def add(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
-        """Take rows; a full block is written."""
+        """Add rows; a full block is written."""
         self.gathered.append((self._converted(data), kinds))
         self.rows += data.num_rows
         self.bytes += data.nbytes
@@ -83,20 +84,20 @@ class Blocks:
             self.writing = self.thread.submit(self._write)
 
     def _take(self) -> None:
-        """What was gathered becomes the block that is written."""
+        """Make the gathered rows the block to write."""
         self.block = [data for data, _ in self.gathered]
         self.kinds = [kinds for _, kinds in self.gathered]
         self.block_end = self.rows
         self.gathered, self.bytes = [], 0
 
     def wait(self) -> None:
-        """Until the block under way is written; raises what it failed with."""
+        """Wait for the current block; raise its error."""
         writing, self.writing = self.writing, None
         if writing is not None:
             writing.result()
 
     def flush(self) -> None:
-        """Write everything that was added; only then may the connection be used for something else."""
+        """Write all added rows; only then may the connection be used for something else."""
         self.wait()
         if self.gathered:
             self._take()
@@ -104,7 +105,7 @@ class Blocks:
         self.close()
 
     def close(self) -> None:
-        """Let the thread end; a block that is under way ends first."""
+        """Stop the thread after its current block."""
         if self.thread is not None:
             self.thread.shutdown(wait=True)
             self.thread = None
@@ -142,20 +143,20 @@ class Blocks:
             self._run_merge()
 
     def _begin(self, savepoint: str = "") -> None:
-        """Before a block: the transaction, if this is the first one, and a savepoint, in one message."""
+        """Begin the transaction before the first block, and set a savepoint, in one message."""
         statements = [*([] if self.begun else self._first), *([savepoint] if savepoint else [])]
         if statements:
             self.run("; ".join(statements))
         self.begun = True
 
     def _copy_block(self) -> None:
-        """The driver counts what it has sent: where a trigger may leave rows out they go through an INSERT."""
+        """Copy a block. The driver counts what it has sent: if a trigger may skip rows, they go through an INSERT."""
         self._begin()
         wanted = sum(batch.num_rows for batch in self.block)
         self._expect(self._ingest(self.load.schema, self.load.into, self.block, temporary=False), wanted)
 
     def _try_copy(self) -> bool:
-        """Straight into the keyed table; False where a key is there already, with nothing changed."""
+        """Copy into the keyed table; False if a key exists already, with nothing changed."""
         self._begin("SAVEPOINT block")
         try:
             self.connection.ingest(self.load.schema, self.load.into, self.block)
@@ -167,7 +168,7 @@ class Blocks:
         return True
 
     def _keep_block(self, kinds: pa.Array | None) -> None:
-        """Into the unit's own table, kinds and all: what they mean to the target is the commit's business."""
+        """Copy into the unit's own table, with kinds: the commit applies them to the target."""
         self._begin()
         if kinds is not None:
             self._check_removals(kinds)
@@ -177,7 +178,7 @@ class Blocks:
         self.merged += sum(batch.num_rows for batch in self.block) - self.waiting.num_rows
 
     def _merge_block(self) -> None:
-        """Rows of other kinds than INSERT: a key is what they are about."""
+        """Merge rows of other kinds than INSERT, by key."""
         kinds = self._kinds_of_block()
         if self.load.how == SHADOW:
             raise FatalError(
@@ -208,7 +209,7 @@ class Blocks:
         return pa.concat_arrays(parts)
 
     def _stage_block(self, kinds: pa.Array | None = None) -> None:
-        """The block, numbered, in the temporary table; UPDATE_BEFORE rows say nothing that the others do not."""
+        """Copy the block, numbered, into the temporary table. UPDATE_BEFORE rows add no information."""
         table = pa.Table.from_batches(self.block)
         order = pa.array(range(table.num_rows), pa.int64())
         kinds = pa.array([0] * table.num_rows, pa.int16()) if kinds is None else kinds.cast(pa.int16())
@@ -222,7 +223,7 @@ class Blocks:
             self._ingest(None, self.staging.name, table.to_batches(), temporary=True)
 
     def _run_merge(self, kinds: pa.Array | None = None) -> None:
-        """From the temporary table into the target, checking that every key was answered for."""
+        """Merge the temporary table into the target, and check that every key was handled."""
         staged, handed = self.waiting, sum(batch.num_rows for batch in self.block)
         if not (self.load.key and (self.load.upsert or kinds is not None)):
             written = self.run(self.staging.append())
@@ -235,7 +236,7 @@ class Blocks:
         if self.load.upsert:
             written = self.run(self.staging.upsert())
             if self.load.versioned_by:
-                self.merged += last.num_rows - written  # rows that were older than what is there
+                self.merged += last.num_rows - written  # rows that are older than those in the target
             else:
                 self._expect(written, last.num_rows - deletes)
         else:
@@ -275,6 +276,6 @@ class Blocks:
 
 
 def _last_rows(staged: pa.Table, key: tuple[str, ...]) -> pa.Table:
-    """The last staged row of each key, with its kind: what the server will find, counted here as well."""
+    """Last staged row of each key, with its kind: what the server will find, counted here as well."""
     last = staged.group_by(list(key)).aggregate([(ORDER, "max")]).column(f"{ORDER}_max")
     return staged.select([ORDER, KIND]).filter(pc.is_in(staged.column(ORDER), last.combine_chunks()))

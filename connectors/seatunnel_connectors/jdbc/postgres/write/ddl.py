@@ -1,4 +1,4 @@
-"""Statements that make, empty and drop tables, each safe to run again after a crash left it half done."""
+"""Builds statements that create, empty and drop tables, each safe to repeat after a crash in the middle."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from seatunnel_connectors.jdbc.postgres.connection.types import created_type
 from seatunnel_connectors.jdbc.target.table_options import postgres_ending
 from seatunnel_py.api import Column, ConstraintType, NameRules, TableSchema
 
-NAME_BYTES_MAX = 63  # PostgreSQL cuts longer names silently
+NAME_BYTES_MAX = 63  # PostgreSQL truncates longer names silently
 NAMES = NameRules(length_max=NAME_BYTES_MAX)
 
 
 def is_required(column: Column, key: Sequence[str]) -> bool:
-    """Whether a table that is made takes no nulls there. The key's columns take none: adding the key later need not
-    look."""
+    """True if a created table takes no nulls in this column. The key's columns take none: adding the key later then
+    needs no scan."""
     return column.name in key or not column.nullable
 
 
@@ -33,7 +33,7 @@ def create_table(
     schema: str, name: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], *, keyed: bool,
     wanted: Mapping[str, str],
 ) -> str:  # fmt: skip
-    """CREATE TABLE; a table without its key is one that is being filled. ``wanted``: the job file's table_options."""
+    """CREATE TABLE; a table that is being filled has no key yet. ``wanted``: the job file's table_options."""
     lines = columns_sql(table, names, key)
     if keyed and key:
         lines.append(f"PRIMARY KEY ({listed(names[column] for column in key)})")
@@ -73,20 +73,21 @@ def indexes(
 
 
 def index_name(name: str, ending: str) -> str:
-    """A name that no other index has: where the long one has to be cut, a digest of it stands for the rest."""
+    """A unique index name: if it is too long, it is cut and a digest replaces the rest."""
     if len(f"{name}{ending}".encode()) <= NAME_BYTES_MAX:
         return name + ending
     return cut(name, f"_{blake2b(name.encode(), digest_size=4).hexdigest()}{ending}")
 
 
 def cut(name: str, ending: str, room_for: int = 0) -> str:
-    """The name with an ending, shortened before it so that PostgreSQL takes it whole, and ``room_for`` more bytes."""
+    """The name with an ending, shortened before the ending so that PostgreSQL keeps it whole, and leaves ``room_for``
+    more bytes."""
     room = NAME_BYTES_MAX - len(ending.encode()) - room_for
     return name.encode()[:room].decode(errors="ignore") + ending
 
 
 def once(schema: str, name: str, statements: Sequence[str]) -> str:
-    """Run statements that make a table where it is not there. Of two who try at a time one waits for the other."""
+    """Run statements that create a table, if it does not exist. Of two concurrent sessions one waits for the other."""
     body = f"""
         BEGIN
             IF to_regclass({literal(quote(schema, name))}) IS NULL THEN
@@ -99,8 +100,8 @@ def once(schema: str, name: str, statements: Sequence[str]) -> str:
 
 
 def only_if(schema: str, name: str, condition: str, statement: str) -> str:
-    """Run a statement only while the table is still the one that was planned for: another sink of the same run, or
-    an earlier try, may have replaced it already. ``condition`` is about ``c``, its row in pg_class."""
+    """Run a statement only while the table is still the planned one: another sink of the same run, or an earlier try,
+    may have replaced it already. ``condition`` is about ``c``, its row in pg_class."""
     body = f"""
         BEGIN
             IF EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

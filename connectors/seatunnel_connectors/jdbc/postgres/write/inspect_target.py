@@ -1,4 +1,4 @@
-"""The target as it is: one look for a table that does not exist, three more for one that does."""
+"""Inspects the target: one query for a missing table, three more for an existing one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _OR_PARTITION = " OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s))"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A CHECK constraint: ``columns`` are those that it looks at."""
+    """A CHECK constraint; ``columns`` are the columns in it."""
 
     name: str
     expression: str
@@ -66,11 +66,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """``oid`` 0 means that the table does not exist; ``file`` changes when the table is truncated. ``counted`` rows are
-    there (up to ``target.COUNTED_MAX``), ``estimate`` by the statistics. ``keys`` are the column lists of its unique
-    indexes. ``dependents`` would keep it from being dropped. ``changes_rows``: a trigger or a rule may make another row
-    of one before it is looked at, or somebody else looks at it (a partition). ``triggered``: a trigger of it, or of a
-    partition, may leave rows out."""
+    """State of a target. ``oid`` 0: the table does not exist; ``file`` changes when the table is truncated. ``counted``
+    is the number of rows (up to ``target_plan.COUNTED_MAX``), ``estimate`` that of the statistics. ``keys`` are the
+    column lists of its unique indexes. ``dependents`` would prevent dropping it. ``changes_rows``: a trigger or a rule
+    may change a row before it is checked, or the check happens elsewhere (a partition). ``triggered``: a trigger of it,
+    or of a partition, may skip rows."""
 
     schema: str
     table: str
@@ -102,13 +102,13 @@ class Target:
 
     @property
     def own_rows(self) -> str:
-        """The table without the rows of tables that inherit from it: those are not this target's. In statements."""
+        """The table without rows of inheriting tables, which do not belong to this target. For statements."""
         relation = quote(self.schema, self.table)
         return f"ONLY {relation}" if self.kind == PLAIN else relation
 
 
 def look(db: Statements, schema: str, table: str) -> Target:
-    """What stands at that name now. FatalError where that is no table, or one that hides rows."""
+    """Inspect the relation of that name. Raise FatalError if it is not a table, or hides rows."""
     names = {"schema": schema, "table": table, "ledger": LEDGER, "pieces": PIECES}
     row = db.execute(_LOOK, names).fetchone()
     assert row is not None
@@ -125,7 +125,7 @@ def look(db: Statements, schema: str, table: str) -> Target:
 def _more(db: Statements, seen: Target) -> Target:
     found = catalog.FoundTable(seen.oid, seen.schema, seen.table, seen.kind, -1, 0, 0, True)
     catalog.fill_columns(db, [found])
-    counted = counting(seen.own_rows).replace("%", "%%")  # a name may hold one
+    counted = counting(seen.own_rows).replace("%", "%%")  # a name may contain one
     more = _MORE.format(counted, "" if seen.kind == PLAIN else _OR_PARTITION)
     row = db.execute(more.encode(), {"oid": seen.oid}).fetchone()
     assert row is not None

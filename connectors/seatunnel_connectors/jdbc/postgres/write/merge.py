@@ -1,4 +1,4 @@
-"""SQL that brings staged rows into a keyed table: the last row of each key wins, deletes delete.
+"""Builds SQL that merges staged rows into a keyed table: the last row of each key wins, deletes delete.
 
 Rows are staged in a temporary table with two more columns: their order, and their kind.
 """
@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, STAGED
 from seatunnel_py.api import RowKind
 
-LOCK_SECONDS = 10  # for a key that a prepared transaction has written: it is free only with its checkpoint
+LOCK_SECONDS = 10  # for a key that a prepared transaction has written: it becomes free only with its checkpoint
 
 ORDER = "__st_order"
 KIND = "__st_kind"
@@ -23,8 +23,8 @@ KIND = "__st_kind"
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """Statements about one load's staging table. ``as_text`` says for each column whether it is staged as text;
-    ``rows`` is a query that gives order and kinds as columns, for rows that are staged somewhere else."""
+    """Statements about one load's staging table. ``as_text`` tells for each column whether it is staged as text;
+    ``rows`` is a query that returns order and kinds as columns, for rows that are staged elsewhere."""
 
     load: Load
     as_text: tuple[bool, ...]
@@ -40,8 +40,8 @@ class Staging:
         return f"pg_temp.{quote(self.name)}"
 
     def create(self, *, counted: bool = False) -> str:
-        """For one transaction: a worker's connection serves many tables. ``counted``: the rows come as inserts, and the
-        server numbers them."""
+        """Create it for one transaction, because a worker's connection serves many tables. ``counted``: the rows come
+        as inserts, and the server numbers them."""
         columns = [
             f"{quote(column.name)} {'text' if as_text else column.full}"
             for column, as_text in zip(self.load.columns, self.as_text, strict=True)
@@ -54,7 +54,7 @@ class Staging:
         return f"TRUNCATE {self._staged}"
 
     def append(self, *, kinds: bool = False) -> str:
-        """Every row as a new row, in order."""
+        """Insert every row as a new row, in order."""
         more = f", {KIND}" if kinds else ""
         return f"""
             INSERT INTO {self._into} ({self._names}{more})
@@ -62,14 +62,14 @@ class Staging:
         """
 
     def delete(self) -> str:
-        """Rows whose last word is a delete."""
+        """Delete the keys whose last kind is a delete."""
         return f"""
             DELETE FROM {self._own_rows} t USING ({self._last()}) s
             WHERE s.{KIND} = {RowKind.DELETE.value} AND {self._same_key()}
         """
 
     def upsert(self) -> str:
-        """Insert or update what is not deleted."""
+        """Insert or update the keys that are not deleted."""
         return f"""
             INSERT INTO {self._into} AS t ({self._names})
             SELECT {self._values("s")} FROM ({self._last()}) s WHERE s.{KIND} <> {RowKind.DELETE.value}
@@ -82,7 +82,7 @@ class Staging:
         return f"SELECT DISTINCT {key} FROM {self._staged} s"
 
     def update(self) -> str:
-        """Without upsert: keys that were only updated."""
+        """Without upsert: update keys that were only updated."""
         updates = ", ".join(
             f"{quote(column.name)} = {value}"
             for column, value in zip(self.load.columns, self._value_list("s"), strict=True)
@@ -93,7 +93,7 @@ class Staging:
         """
 
     def insert(self) -> str:
-        """Without upsert: keys that were inserted, as they are after later updates."""
+        """Without upsert: insert keys that were inserted, with later updates applied."""
         return f"""
             INSERT INTO {self._into} ({self._names})
             SELECT {self._values("s")} FROM ({self._last()}) s
@@ -101,7 +101,7 @@ class Staging:
         """
 
     def _last(self) -> str:
-        """One row for each key, its last or its newest; ``fresh`` says that the key was inserted among these rows."""
+        """One row for each key, its last or its newest; ``fresh``: the key was inserted among these rows."""
         key, newest = listed(self.load.key), ""
         if version := self.load.versioned_by:
             values = dict(zip((column.name for column in self.load.columns), self._value_list("staged"), strict=True))
@@ -125,7 +125,7 @@ class Staging:
 
     @property
     def _own_rows(self) -> str:
-        """For changes and removals: rows of tables that inherit from the target are not its own."""
+        """Restrict changes and deletes to own rows: those of inheriting tables do not belong to the target."""
         return f"ONLY {self._into}" if self.load.plain else self._into
 
     @property
@@ -143,7 +143,8 @@ class Staging:
 
 
 def _cast_to(column: LoadColumn) -> str:
-    """The type without its modifier: a cast that names one cuts what is too long, and an assignment refuses it."""
+    """The type without its modifier: a cast to one with a modifier truncates long values, and an assignment refuses
+    them."""
     return quote(column.native) if "(" in column.full else column.full
 
 
@@ -164,8 +165,8 @@ def begin_unit(load: Load) -> list[str]:
 
 
 def still_as_planned(load: Load) -> str:
-    """A statement that fails where the table's columns are of other types by now: rows go there as bytes, and those of
-    one type may well be a value of another. It leaves the table locked against that."""
+    """Statement that fails if the table's column types have changed: rows are sent as bytes, which may be valid values
+    of another type. It locks the table against such changes."""
     names = listed(column.name for column in load.columns)
     nulls = ", ".join(["NULL"] * len(load.columns))
     insert = f"EXPLAIN INSERT INTO {quote(load.schema, load.into)} ({names}) SELECT {nulls}"
@@ -185,16 +186,16 @@ def still_as_planned(load: Load) -> str:
 
 
 def _create_unit_table(load: Load) -> str:
-    """The table that one unit fills, and that its commit drops. It asks of a row what the target will ask: bad ones
-    show here, where they can be set aside, and not in the commit of all."""
+    """Create the table that one unit fills, and that its commit drops. It has the target's checks: bad rows fail here,
+    where they can be quarantined, and not in the common commit."""
     lines = [f"{quote(one.name)} {one.full}{' NOT NULL' if one.required else ''}" for one in load.columns]
     lines += [f"CONSTRAINT {quote(name)} CHECK ({expression})" for name, expression in load.checks]
     return f"CREATE TABLE {quote(load.schema, load.into)} ({', '.join(lines)}) WITH (autovacuum_enabled = off)"
 
 
 def keep_kinds(load: Load) -> str:
-    """For rows that are more than inserts; those that are there already are inserts. Of a row that goes nothing is
-    asked but its key."""
+    """Change the table for rows other than inserts; its existing rows are inserts. Only the key of a deleted row is
+    checked."""
     changes = [f"ADD COLUMN IF NOT EXISTS {KIND} smallint NOT NULL DEFAULT 0"]
     changes += [f"ALTER COLUMN {quote(one.name)} DROP NOT NULL" for one in load.columns if one.required]
     changes += [f"DROP CONSTRAINT IF EXISTS {quote(name)}" for name, _ in load.checks]

@@ -1,11 +1,11 @@
-"""Units as prepared transactions: their rows lie in the target, and a checkpoint's commit is COMMIT PREPARED.
+"""Writes units as prepared transactions: their rows are in the target, and a checkpoint's commit is COMMIT PREPARED.
 
-Nothing is written twice; but the rows are under the server's rules until then: so many transactions as
-``max_prepared_transactions`` says, which hold back VACUUM and lock what they wrote. So this is asked for, never chosen.
+Nothing is written twice. But the rows are under the server's rules until then: at most ``max_prepared_transactions``
+transactions, which hold back VACUUM and lock the rows that they wrote. So this recipe is used only if requested.
 
-Rules. (1) A transaction's name says whose it is, and which attempt. (2) A unit's own row is part of its transaction:
-whoever finds neither row nor transaction has found a loss, never a commit (I31). (3) A new attempt rolls the older one
-back, which nobody has named.
+Rules. (1) A transaction's name identifies its owner and attempt. (2) A unit's own row is part of its transaction: if
+neither row nor transaction exists, that is a loss, never a commit (I31). (3) A new attempt rolls back the older one,
+which is in no checkpoint.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def older(load: Load, context: WriteContext) -> str:
 
 
 def commit_all(db: Statements, load: Load, books: Books, pieces: Sequence[Piece]) -> None:
-    """Commit every transaction that is not committed yet; what older lives left behind is rolled back."""
+    """Commit every transaction that is not committed yet, and roll back leftovers of older executions."""
     for piece in pieces:
         name, data_id = str(piece.data["staged"]), str(piece.data["data_id"])
         try:
@@ -51,7 +51,8 @@ def commit_all(db: Statements, load: Load, books: Books, pieces: Sequence[Piece]
 
 
 def _lost(db: Statements, load: Load, name: str) -> NoWayOn:
-    """The others of the run still stand, and hold locks and the horizon of VACUUM until they end."""
+    """Error for a lost transaction. The run's other transactions still exist, and hold locks and the horizon of VACUUM
+    until they end."""
     others = _found(db, _named(_of_run(load) + ":"))
     shown = ", ".join(literal(one) for one in others[:SHOWN_MAX]) + (", ..." if len(others) > SHOWN_MAX else "")
     left = (
@@ -65,12 +66,12 @@ def _lost(db: Statements, load: Load, name: str) -> NoWayOn:
 
 
 def roll_back_all(db: Statements, load: Load) -> None:
-    """Every transaction of this run."""
+    """Roll back every transaction of this run."""
     roll_back(db, _found(db, _named(_of_run(load) + ":")))
 
 
 def roll_back_runs(db: Statements, tokens: Iterable[str]) -> int:
-    """Every transaction of these runs; how many there were."""
+    """Roll back every transaction of these runs; return their number."""
     names = [name for token in tokens for name in _found(db, _named(f"{_of_token(token)}:"))]
     roll_back(db, names)
     return len(names)
@@ -81,7 +82,7 @@ def roll_back(db: Statements, names: Iterable[str]) -> None:
         try:
             db.execute(f"ROLLBACK PREPARED {literal(name)}".encode())
         except psycopg.errors.UndefinedObject:
-            continue  # somebody else was faster
+            continue  # another session was faster
 
 
 def _is_committed(db: Statements, books: Books, data_id: str) -> bool:

@@ -1,7 +1,7 @@
-"""The sink's ``query`` option: one statement a row, in one transaction a unit.
+"""Runs the sink's ``query`` option: one statement per row, in one transaction per unit.
 
-Where rows have to arrive exactly once, that transaction also holds the unit's record, as of units that write to a table
-of ours: what the statement does then counts once, whatever it does.
+For exactly-once writes, that transaction also holds the unit's record, as for generated statements: the effects of the
+query then count once, whatever they are.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from seatunnel_py.api import (
 
 
 class QueryWriter(Writer):
-    """Every row of whatever kind is given to the statement, as the peer does. A failed unit leaves nothing behind."""
+    """Runs the statement for every row, of any kind, as SeaTunnel does. A failed unit leaves nothing behind."""
 
     def __init__(self, address: Address, request: SinkRequest) -> None:
         assert request.options.query is not None
@@ -56,7 +56,7 @@ class QueryWriter(Writer):
         self.bytes += batch.data.nbytes
 
     def run(self, batch: Batch) -> None:
-        """The statement for each of these rows."""
+        """Run the statement for each of these rows."""
         columns = [batch.data.column(at).to_pylist() for at in self.statement.positions]
         values = [[_plain(value) for value in row] for row in zip(*columns, strict=True)]
         if not columns:
@@ -88,7 +88,7 @@ class QueryWriter(Writer):
 
 
 class RecordedQueryWriter(QueryWriter):
-    """Leaves the unit's record in the transaction; an attempt at rows that are there already applies nothing."""
+    """Adds the unit's record to the transaction; an attempt at rows that are already committed applies nothing."""
 
     def __init__(self, address: Address, request: SinkRequest, context: WriteContext) -> None:
         super().__init__(address, request)
@@ -127,8 +127,8 @@ class RecordedQueryWriter(QueryWriter):
 
 
 def plan_query(target: Target) -> Setup:
-    """The ledger in the schema that the connection is in; ``target`` stands for no table. FatalError where there is
-    none, and none can be made."""
+    """Plan the ledger in the connection's current schema; ``target`` is not a table here. Raise FatalError if there is
+    no ledger, and none can be created."""
     if not (target.has_books or target.may_create):
         raise FatalError(
             f"is_exactly_once needs a ledger in schema {target.schema}, and the user may not create tables there",
@@ -144,7 +144,7 @@ def plan_query(target: Target) -> Setup:
 
 
 def _plain(value: Any) -> Any:
-    """Rows and maps as JSON; everything else psycopg adapts itself."""
+    """Rows and maps as JSON; psycopg adapts everything else itself."""
     if isinstance(value, dict):
         return Jsonb(value)
     if isinstance(value, list) and value and isinstance(value[0], tuple):

@@ -1,10 +1,10 @@
-"""A shadow becomes the target: its key and indexes are made last, then it takes the target's name.
+"""Turns a shadow into the target: its key and indexes are created last, then it takes the target's name.
 
-Rules. (1) The shadow's rows are compared with what units have staged, in the commit's transaction: other rows are LOST,
+Rules. (1) The shadow's row count is compared with the staged count, in the commit's transaction: a difference is LOST,
 and everything is rolled back (conservation). (2) Rows are read once: building the key counts them, and PostgreSQL
-stores that count with the table and the index (``pg_class.reltuples``). Only where both are the staged number is it
-trusted; otherwise the rows are counted. (3) A table that has taken the name in the meantime keeps it: the rows are
-added to it.
+stores that count with the table and the index (``pg_class.reltuples``). It is trusted only if both are the staged
+number; otherwise the rows are counted. (3) A table that has taken the name in the meantime keeps it: the rows are added
+to it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from seatunnel_connectors.jdbc.postgres.write import ddl, staged
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import on_conflict
 
-# For building indexes: enough that a few million keys are sorted in memory.
+# For building indexes: enough to sort a few million keys in memory.
 _MEMORY = "SET LOCAL maintenance_work_mem = '256MB'; SET LOCAL max_parallel_maintenance_workers = 2"
 
-# reltuples is a float of 24 bits: greater numbers may be rounded to the one that is looked for.
+# reltuples is a float of 24 bits: greater numbers may be rounded to the expected one.
 _EXACT_MAX = 1 << 24
 
 
 def finish(db: Statements, load: Load, rows: int) -> None:
-    """``rows``: how many units have staged. LOST (NoWayOn) where the shadow is gone or holds another number."""
+    """Finish the shadow; ``rows`` is the staged count. Raise LOST (NoWayOn) if the shadow is missing or holds another
+    number."""
     relation = quote(load.schema, load.into)
     if db.execute("SELECT to_regclass(%s) IS NOT NULL", [relation]).fetchone() != (True,):
         raise staged.lost(load, load.into, rows, 0)
@@ -40,7 +41,7 @@ def finish(db: Statements, load: Load, rows: int) -> None:
         _add(db, load)
         return
     db.execute(_MEMORY.encode())
-    # First: PostgreSQL 18 stores no count of a table that autovacuum passes by.
+    # First: PostgreSQL 18 stores no count for a table without autovacuum.
     db.execute(f"ALTER TABLE {relation} RESET (autovacuum_enabled)".encode())
     pkey = ddl.cut(load.into, "_pkey")
     if load.key:
@@ -61,7 +62,7 @@ def _expect(db: Statements, load: Load, rows: int) -> None:
 
 
 def _add_key(db: Statements, load: Load, pkey: str, rows: int) -> None:
-    """Rows that others have added may be what breaks the key: then that is said."""
+    """Add the key. If rows that others have added may break the key, the error mentions it."""
     relation = quote(load.schema, load.into)
     db.execute(b"SAVEPOINT key")
     try:
@@ -76,7 +77,7 @@ def _add_key(db: Statements, load: Load, pkey: str, rows: int) -> None:
 
 
 def _counted(db: Statements, load: Load, pkey: str, rows: int) -> bool:
-    """Whether building the key has counted these rows. The index is new: an older count cannot be in its row."""
+    """True if building the key has counted these rows. The index is new: its row cannot hold an older count."""
     counts = db.execute(
         "SELECT array_agg(reltuples::float8) FROM pg_class WHERE oid IN (to_regclass(%s), to_regclass(%s))",
         [quote(load.schema, load.into), quote(load.schema, pkey)],
@@ -85,7 +86,7 @@ def _counted(db: Statements, load: Load, pkey: str, rows: int) -> bool:
 
 
 def _name_key(db: Statements, load: Load, pkey: str) -> None:
-    """The key gets the name that CREATE TABLE would have given it, where that is free."""
+    """Give the key the name that CREATE TABLE would have chosen, if it is free."""
     wanted = ddl.cut(load.table, "_pkey")
     free = db.execute(f"SELECT to_regclass({literal(quote(load.schema, wanted))}) IS NULL".encode()).fetchone()
     if free and free[0]:
@@ -95,7 +96,7 @@ def _name_key(db: Statements, load: Load, pkey: str) -> None:
 
 
 def _add(db: Statements, load: Load) -> None:
-    """Another sink of this run (several upstream tables, one target) was first with the name."""
+    """Add the rows to a table that another sink of this run (several upstream tables, one target) created first."""
     names = ddl.listed(column.name for column in load.columns)
     conflict = on_conflict(load) if load.key and load.upsert else ""
     relation = quote(load.schema, load.into)

@@ -1,4 +1,4 @@
-"""The sink of one upstream table."""
+"""Defines PostgreSQL's sink of one upstream table."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class PostgresSink(TableSink, NativeSink):
         return target_path(self.request.options, self.request.table, schema_first=True)
 
     def check_names(self) -> None:
-        """ValueError where the target cannot be named so."""
+        """Raise ValueError if the target cannot have that name."""
         path = self._path()
         if path.database and path.database != self.address.database:
             raise ValueError(
@@ -99,7 +99,7 @@ class PostgresSink(TableSink, NativeSink):
         if self.request.keeps_no_record:
             return
         load = self._prepares(setup)
-        # One message for all statements, which makes them one transaction.
+        # One message for all statements makes them one transaction.
         script = ";\n".join(self._script(setup, load))
         if not script:
             return
@@ -113,8 +113,8 @@ class PostgresSink(TableSink, NativeSink):
                 self._tidy(db, load)
 
     def _script(self, setup: Setup, load: Load) -> list[str]:
-        """What the set-up does. A run that will have something beside the target says so, and one whose statements of
-        people may not run twice."""
+        """Statements of the set-up. It leaves a record if the run will have other tables beside the target, or if it
+        runs statements of the user, which must not run twice."""
         custom = any(effect.action == "custom sql" for effect in setup.effects)
         if not load.books or not (custom or load.how in (SHADOW, STAGED, PREPARED)):
             return list(load.before)
@@ -128,7 +128,8 @@ class PostgresSink(TableSink, NativeSink):
         return load
 
     def sets_up_with(self, setup: Setup) -> Hashable:
-        """Tables that are made: to drop or empty one its readers are waited for, and others need not wait with it."""
+        """Grouping key for set-ups that only create tables. None for others: dropping or emptying a table waits for its
+        readers, and other tables need not wait with it."""
         if self.request.keeps_no_record or not {effect.action for effect in setup.effects} <= MADE:
             return None
         load = load_of(setup.data)
@@ -146,12 +147,12 @@ class PostgresSink(TableSink, NativeSink):
             db.execute(script.encode(), prepare=False)
 
     def _is_done(self, db: Statements, books: Books) -> bool:
-        """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
+        """True if an earlier try has done all of this, including the user's statements, which must not run twice."""
         there = db.execute("SELECT to_regclass(%s)", [quote(books.schema, PIECES)]).fetchone() != (None,)
         return there and db.execute(books.select_piece("").encode()).fetchone() is not None
 
     def _tidy(self, db: Statements, load: Load) -> None:
-        """Remove what runs left that never came back."""
+        """Remove leftovers of runs that never came back."""
         books = Books(load.schema, load.token, "")
         pattern = f"^{re.escape(load.into[: -len(load.token)])}[0-9a-f]{{8}}$"
         for name, token in db.execute(books.abandoned(pattern).encode()).fetchall():

@@ -1,9 +1,9 @@
-"""What units have staged in tables of their own is added to the target, in the commit's transaction.
+"""Adds units that are staged in their own tables to the target, in the commit's transaction.
 
-Rules. (1) Units are added in the order in which they were staged: of two rows with one key the later one wins. (2) What
-goes into the target, the ledger's row and the end of the unit's tables are one transaction, so that any of them can be
-seen only with the others. (3) A table that is not there although a checkpoint names it is lost, never done (I31). (4)
-What is moved is compared with what was staged: rows that are gone are lost too.
+Rules. (1) Units are added in the order of staging: of two rows with one key the later one wins. (2) The new rows in the
+target, the ledger's row and the dropping of the units' tables are one transaction, so none is ever visible without the
+others. (3) If a checkpoint names a table that does not exist, it is lost, never done (I31). (4) The number of moved
+rows is compared with the staged number: missing rows are lost, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from seatunnel_py.api import NoWayOn, RowKind
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The table of one unit: whether its rows say their kinds, and how many of them were staged."""
+    """The table of one unit: whether it has row kinds, and how many rows were staged."""
 
     table: str
     kinds: bool
@@ -32,7 +32,7 @@ class Unit:
 
 
 def add_named(db: Statements, load: Load, books: Books) -> None:
-    """Add every unit that a checkpoint has named, and forget it."""
+    """Add every unit that is in a checkpoint, and delete its record."""
     found = db.execute(books.named().encode()).fetchall()
     for table, there, kinds, rows in found:
         if not there:
@@ -47,7 +47,7 @@ def lost(load: Load, table: str, staged: int, found: int) -> NoWayOn:
 
 
 def count(db: Statements, load: Load, table: str) -> int:
-    """The rows of a table, which nobody changes before the transaction ends."""
+    """Count a table's rows, locked until the transaction ends."""
     relation = quote(load.schema, table)
     db.execute(f"LOCK TABLE {relation} IN SHARE MODE".encode())
     row = db.execute(f"SELECT count(*) FROM {relation}".encode()).fetchone()
@@ -63,8 +63,8 @@ def drop(db: Statements, schema: str, tables: Iterable[str]) -> None:
 
 
 def _add(db: Statements, load: Load, unit: Unit) -> None:
-    """Where the server says how many rows it has moved that is compared with what was staged; where rows of one key
-    are merged or kept from older ones, the staged rows are counted before."""
+    """Add one unit. If the server reports the number of moved rows, it is compared with the staged number; if rows with
+    one key are merged, or older ones are skipped, the staged rows are counted before."""
     if unit.kinds and load.key:
         _expect_all(db, load, unit)
         staging = _staging(load, unit.table, KIND)
@@ -78,7 +78,7 @@ def _add(db: Statements, load: Load, unit: Unit) -> None:
 
 
 def _upsert(db: Statements, load: Load, unit: Unit) -> None:
-    """All rows at once, as long as no two of them have one key: looking for the last row of each costs a sort."""
+    """Upsert all rows at once, if no two of them have the same key: finding the last row of each key costs a sort."""
     if load.versioned_by:
         _expect_all(db, load, unit)
     db.execute(b"SAVEPOINT unit")
@@ -114,7 +114,7 @@ def _insert(load: Load, table: str) -> str:
 
 
 def _staging(load: Load, table: str, kind: str) -> Staging:
-    """Its rows in the order in which the unit wrote them, which is the order in which they lie there."""
+    """Rows in the order in which the unit wrote them, which is their physical order."""
     columns = listed(column.name for column in load.columns)
     rows = f"SELECT {columns}, ctid AS {ORDER}, {kind} AS {KIND} FROM {quote(load.schema, table)}"
     return Staging(load, (False,) * len(load.columns), rows)

@@ -1,4 +1,4 @@
-"""Writing Arrow batches: each unit is one transaction that COPYs its rows and leaves one row about itself."""
+"""Writes Arrow batches: each unit is one transaction that COPYs its rows and leaves one record."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from seatunnel_py.api import (
 
 
 class PostgresWriter(Writer):
-    """One unit into one table."""
+    """Writes one unit into one table."""
 
     def __init__(self, address: Address, table: TableSchema, context: WriteContext) -> None:
         self.table = table
@@ -104,8 +104,9 @@ class PostgresWriter(Writer):
         return [row for batch in self.connection.copy(sql, 1 << 16) for row in batch.to_pylist()]
 
     def abort(self) -> None:
-        """The connection is closed rather than given back: the server then rolls back what is open. Where it has just
-        answered it is told so itself: bad rows are looked for by many attempts, and a new connection costs 20 ms."""
+        """Close the connection instead of returning it: the server then rolls back the open transaction. If the server
+        has just answered, roll back and keep it: finding bad rows takes many attempts, and a new connection costs 20
+        ms."""
         self.blocks.close()
         if self.blocks.answered:
             self.blocks.answered = False
