@@ -11,7 +11,7 @@ from seatunnel_py.formats.value_text import TextRules, depth, inner_types, lost_
 from seatunnel_py.formats.value_text.reader import LEVELS
 from seatunnel_py.formats.value_text.writer import LISTS, MAPS
 
-EMPTY_IS_NULL = "null and an empty text are written alike; null_format tells them apart"
+EMPTY_IS_NULL = "null and an empty text are written alike; null_format distinguishes them"
 
 
 def text_conversions(columns: Iterable[Column], rules: TextRules, *, empty_is_null: bool) -> tuple[Conversion, ...]:

@@ -35,7 +35,7 @@ CHECKPOINTS = (("a@", "b@"), ("a@1",), ("b@1", "c@"))
 BETWEEN_WRITES = failpoint("kit.write.between", "A batch of a unit is written; the next one is not.")
 STAGED = failpoint("kit.stage.after", "A unit is staged; no record names it.")
 BEFORE_COMMIT = failpoint("kit.commit.before", "A record names the pieces; nothing is committed.")
-COMMITTED = failpoint("kit.commit.after", "The commit has returned; the journal does not say so.")
+COMMITTED = failpoint("kit.commit.after", "The commit has returned; the journal does not show it yet.")
 """Failpoints that every sink passes, besides its own."""
 
 HOSTILE = ("plain", 'quo"te', "it's", "tab\tnew\nline", "back\\slash", "", "ünïcødé ☃", ", ; -- %s ${x} \\N", None)
@@ -108,7 +108,7 @@ class Job:
         piece = writer.stage()
         STAGED.hit()
         if not isinstance(piece, Piece):
-            raise Broken(f"stage of {type(writer).__name__} returns {piece!r}, which is no Piece")
+            raise Broken(f"stage of {type(writer).__name__} returns {piece!r}, which is not a Piece")
         return piece
 
     def give_up(self, unit: str, setup: Mapping[str, Any]) -> None:

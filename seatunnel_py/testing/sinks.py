@@ -76,8 +76,8 @@ def check_sink(fresh: Callable[[int], SinkTarget]) -> Report:
             attempt("nothing is seen before the commit", _unseen, two_phase, weaker),
             attempt("a unit that is given up leaves nothing", _given_up, two_phase, weaker),
             attempt("two attempts at the same rows count once", _two_attempts, once, weaker),
-            attempt("a commit that is repeated has the effect of once", _repeated, once, weaker),
-            attempt("a run that is given up leaves nothing", _aborted, two_phase, weaker),
+            attempt("a repeated commit has no further effect", _repeated, once, weaker),
+            attempt("an abandoned run leaves nothing", _aborted, two_phase, weaker),
             attempt("a writer of an older driver is refused", _fenced, capabilities.fenced, "it declares no fence"),
         ]
         points, whole = _points(fresh(next(numbers)), Path(root, "points"), once)
@@ -86,9 +86,9 @@ def check_sink(fresh: Callable[[int], SinkTarget]) -> Report:
             why = (
                 'it has no failpoint there, so it was killed around it only: see "Try your promises" in docs/authors.md'
             )
-            findings.append(Finding("killed inside of its commit it goes on", Verdict.NOT_PROMISED, why))
+            findings.append(Finding("killed inside of its commit it recovers", Verdict.NOT_PROMISED, why))
         for point in points:
-            name = f"killed at {point} it goes on"
+            name = f"killed at {point} it recovers"
             findings.append(attempt(name, lambda trial, at=point: _killed(trial, at, once)))  # type: ignore[misc]
     return Report(first.factory.name, guarantee.text, tuple(findings))
 
@@ -225,7 +225,7 @@ def _points(target: SinkTarget, folder: Path, once: bool) -> tuple[list[str], Fi
         trial.holds(all_rows(), once=once)
 
     with failpoints.watched() as seen:
-        whole = tried("a whole life goes to its end, each word of it through a journal", life)
+        whole = tried("a whole run reaches its end, with its data passed through a journal", life)
     own = {point.partition(".")[2] for point in seen if not point.startswith(KIT)}
     passed = [point for point in seen if not (point.startswith(KIT) and point.removeprefix(KIT) in own)]
     return list(dict.fromkeys(passed)), whole

@@ -33,24 +33,24 @@ def check_source(target: SourceTarget) -> Report:
     properties: list[tuple[str, Callable[[], str | None], bool, str]] = [
         ("splits have ids that stay the same", read.stable, True, ""),
         ("every row is read once", read.whole, target.rows is not None, ""),
-        ("batches are what the schema says", read.fits, True, ""),
-        ("a split that is read twice gives the same rows", read.twice, again, once),
-        ("behind every position exactly the rest is read", read.resumes, again, once),
+        ("batches match the schema", read.fits, True, ""),
+        ("a split that is read twice yields the same rows", read.twice, again, once),
+        ("after every position exactly the rest is read", read.resumes, again, once),
     ]
     if stream is not None:
         unordered = again and capabilities.determinism is Determinism.UNORDERED
         grows = target.more is not None and target.rows is not None
         ordered = "its rows come in the same order, so that the engine stops it there"
         properties += [
-            ("a reader that has nothing for now says so", stream.says_so, True, ""),
-            ("what was read up to a place ends there again", stream.ends_again, unordered, ordered),
-            ("what comes later is read once", stream.later, grows, "the target has no `more`, or no `rows`"),
+            ("a reader without rows for now yields its position", stream.says_so, True, ""),
+            ("a read up to a position ends there again", stream.ends_again, unordered, ordered),
+            ("later rows are read once", stream.later, grows, "the target has no `more`, or no `rows`"),
         ]
     if target.disturb is not None and stream is None:
         still = again and capabilities.determinism > Determinism.INDETERMINATE
         other = "it declares INDETERMINATE rows"
         properties.append(("rows stay the same while others write there", read.undisturbed, still, other))
-    properties.append(("what a checkpoint holds of a split is small", read.sizes, True, ""))
+    properties.append(("the state of a split in a checkpoint is small", read.sizes, True, ""))
     findings = [
         tried(name, attempt) if promised else Finding(name, Verdict.NOT_PROMISED, why)
         for name, attempt, promised, why in properties

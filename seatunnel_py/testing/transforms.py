@@ -97,7 +97,7 @@ def check_transform(target: TransformTarget) -> Report:
     counted = capabilities.cardinality is not Cardinality.ANY
     properties: list[tuple[str, Callable[[], None], bool, str]] = [
         ("what comes out is what it announces", run.fits, True, ""),
-        ("a batch without rows is no mistake", run.empty, True, ""),
+        ("a batch without rows is accepted", run.empty, True, ""),
         ("no row is lost or made up", run.balances, counted, "it declares any number of rows"),
         ("the rows are those that are wanted", run.wanted, target.wanted is not None, "the target names none"),
         ("kinds, metadata and positions stay with their rows", run.together, True, ""),

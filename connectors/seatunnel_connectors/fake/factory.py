@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class FakeSourceFactory(SourceFactory[FakeOptions]):
     name = "FakeSource"
-    summary = "Rows that are made up: typed, random, repeatable"
+    summary = "Generates rows: typed, random, repeatable"
     options = FakeOptions
 
     def capabilities(self, options: FakeOptions, context: StepContext) -> SourceCapabilities:

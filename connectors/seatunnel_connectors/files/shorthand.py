@@ -23,13 +23,13 @@ def reading(end: Shorthand) -> Mapping[str, Plain] | None:
     if path is None:
         return None
     if end.tables or end.exclude or end.kinds:
-        raise ValueError("files have no tables to choose from; give the path of those that are wanted")
+        raise ValueError("files have no tables to choose from; give the path of the wanted files")
     known = [_SUFFIXES[suffix[1:].lower()] for suffix in PurePath(path).suffixes if suffix[1:].lower() in _SUFFIXES]
     chosen = _format(end.format) or next(iter(known), None)
     if chosen is None:
         if not Path(path).exists():
             raise ValueError(f"there is no file and no directory {path!r}")
-        raise ValueError("the format of these files is not known from their name; say it with --format")
+        raise ValueError("the format of these files is not known from their name; give it with --format")
     if reader_class(chosen).needs_schema:
         raise ValueError(f"files of {chosen.value} need a schema, which only a job file can give")
     options: dict[str, Plain] = {"path": path, "file_format_type": chosen.value}

@@ -66,7 +66,7 @@ def room_for(path: str) -> dict[str, str]:
     """Free space for a directory to write to, or for its nearest existing parent; for display."""
     place = _existing(path)
     if not place.is_dir():
-        raise FatalError(f"cannot write to {path}: {place} is no directory", "correct the option path")
+        raise FatalError(f"cannot write to {path}: {place} is not a directory", "correct the option path")
     if not os.access(place, os.W_OK | os.X_OK):
         raise FatalError(
             f"cannot write to {path}: {place} may not be written to", "grant the right, or take another path"

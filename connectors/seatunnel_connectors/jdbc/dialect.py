@@ -39,7 +39,7 @@ MODULES = {
 }
 
 PLANNED_ANEW = (
-    "if the table was changed while the job ran, change it back and go on, or run it again with --fresh, planned anew"
+    "if the table was changed while the job ran, change it back and resume, or run the job again with --fresh"
 )
 """Remedy for a table that has changed since planning."""
 
@@ -134,7 +134,7 @@ class SourceDialect(ABC):
 
     def native_reader(self, address: Address, table: SourceTable) -> NativeReader:
         """A reader of the form that ``native_form`` returned."""
-        raise ValueError(f"{self.name} has no native form, so nobody may ask for a reader of it")
+        raise ValueError(f"{self.name} has no native form, and so no native reader")
 
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         """Splits by place on disk, if the database supports it and it is faster than key ranges; None: use keys."""

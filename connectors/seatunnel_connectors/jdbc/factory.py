@@ -63,10 +63,10 @@ def _answer(options: JdbcSourceOptions | JdbcSinkOptions, *, writing: bool) -> M
 
 
 class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
-    """Reads tables and queries of relational databases."""
+    """Reads Reads tables and queries of relational databases."""
 
     name: ClassVar[str] = "Jdbc"
-    summary: ClassVar[str] = "tables and queries of relational databases"
+    summary: ClassVar[str] = "Reads tables and queries of relational databases"
     options: ClassVar[type[SourceOptions]] = JdbcSourceOptions
     everything: ClassVar[Mapping[str, Plain]] = {"table_path": ".*", "use_regex": True}
 
@@ -100,7 +100,7 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
     """Writes to tables of relational databases."""
 
     name: ClassVar[str] = "Jdbc"
-    summary: ClassVar[str] = "tables of relational databases"
+    summary: ClassVar[str] = "Writes tables of relational databases"
     options: ClassVar[type[SinkOptions]] = JdbcSinkOptions
 
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
@@ -181,7 +181,7 @@ def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: Ste
     if context.mode is JobMode.BATCH and renewed:
         return SinkCapabilities(
             Guarantee.TWO_PHASE_COMMIT,
-            f"the table is made anew by this run; {_BESIDE}",
+            f"this run creates the table again; {_BESIDE}",
             fenced=True,
         )
     why = "the table has no key" if not key else "enable_upsert = false leaves inserts what they are"

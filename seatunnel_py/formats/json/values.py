@@ -89,7 +89,7 @@ def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise ValueError(f"the key {twice!r} stands in one object twice")
+        raise ValueError(f"the key {twice!r} occurs twice in one object")
     return found
 
 
@@ -99,7 +99,7 @@ DOCUMENTS = json.JSONDecoder(
 """Decodes documents without loss: numbers keep their digits, and no key is dropped."""
 
 
-CASE_REMEDY = "name the column as the document does, or rename it behind the source"
+CASE_REMEDY = "name the column as the document does, or rename it after the source"
 
 
 def other_case(rows: Sequence[Any], names: Sequence[str]) -> list[tuple[int, str]]:
@@ -206,7 +206,7 @@ def _bytes(value: Any, dtype: DataType, where: str) -> bytes:
         numbers = [_integer(item, DataType(Kind.INT), where) for item in value]
         beyond = next((number for number in numbers if not -128 <= number <= 255), None)
         if beyond is not None:
-            raise ValueError(f"{where}: {beyond} is no byte, which is -128 to 255")
+            raise ValueError(f"{where}: {beyond} is not a byte (-128 to 255)")
         return bytes(number % 256 for number in numbers)
     if not isinstance(value, str):
         raise _Misfit

@@ -79,7 +79,7 @@ def exact_decimal(text: str, dtype: DataType) -> Decimal:
         return Decimal(0)
     kept = plain_scale(number)
     if kept > dtype.scale:
-        raise ValueError(not_a(text, dtype, f": it has {kept} digits behind the point"))
+        raise ValueError(not_a(text, dtype, f": it has {kept} digits after the point"))
     return number.quantize(Decimal(1).scaleb(-dtype.scale), context=WIDE)
 
 

@@ -18,7 +18,7 @@ def unused(text: str, option: str, delimiter: str) -> str:
     mark = next((mark for mark in _STAND_INS if mark not in text), None)
     if mark is None:
         raise FatalError(
-            f"{option} = {delimiter!r}: the text holds every control character that could stand for it",
+            f"{option} = {delimiter!r}: the text contains every control character that could replace it",
             "choose a delimiter of one character" if option == "field_delimiter" else "let rows end with line breaks",
         )
     return mark

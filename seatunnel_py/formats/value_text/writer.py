@@ -99,7 +99,8 @@ def _refuse_null_text(texts: pa.Array, rules: TextRules) -> None:
 
     if rules.null_format and pc.any(pc.equal(texts, rules.null_format)).as_py():
         raise BadRows(
-            f"a value is written as {rules.null_format!r}, which null_format says is null", "choose another null_format"
+            f"a value is written as {rules.null_format!r}, which null_format defines as null",
+            "choose another null_format",
         )
 
 

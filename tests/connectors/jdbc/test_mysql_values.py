@@ -61,7 +61,7 @@ def test_a_tinyint_of_one_digit_is_a_boolean_or_refused(maria: MariadbPlace, pg:
         f"CREATE TABLE a.t (id int PRIMARY KEY, x tinyint(1){unsigned})",
         "INSERT INTO a.t VALUES (1, 0), (2, 1), (3, 2)",
     )
-    with pytest.raises(FatalError, match="column 'x' holds 2, which is no boolean; set int_type_narrowing = false"):
+    with pytest.raises(FatalError, match="column 'x' holds 2, which is not a boolean; set int_type_narrowing = false"):
         copy_tables(maria.source(table_path="a.t"), pg.sink(table="b.t"))
     maria.run(f"UPDATE a.t SET x = {number} WHERE id = 3")
     with pytest.raises(FatalError, match=f"holds {number}"):

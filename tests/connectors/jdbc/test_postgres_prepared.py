@@ -87,7 +87,7 @@ def test_the_remedy_of_a_loss_names_the_transactions_that_still_stand(target: Ta
     with pytest.raises(NoWayOn) as lost:
         target.commit(1, *pieces)
 
-    assert "7 prepared transactions of it still stand ('seatunnel:" in lost.value.remedy
+    assert "7 prepared transactions of it still exist ('seatunnel:" in lost.value.remedy
     assert "--fresh rolls them back" in lost.value.remedy and "TRUNCATE TABLE" in lost.value.remedy
     target.sink.committer().abort([], target.context(1, final=True))
 

@@ -55,5 +55,5 @@ def test_mariadb_and_sqlite(maria: MariadbPlace, tmp_path: Path, condition: str)
 def test_check_names_the_option_and_its_place(tmp_path: Path) -> None:
     source = {"url": "jdbc:sqlite:none.db", "table_path": "t", "where_condition": "where id > 1 limit 5"}
 
-    with pytest.raises(JobFileError, match="where_condition.*LIMIT 5, which is no part of a condition; .*`query`"):
+    with pytest.raises(JobFileError, match="where_condition.*LIMIT 5, which is not part of a condition; .*`query`"):
         app.check(job(tmp_path, source, ("Console", {})))

@@ -221,7 +221,7 @@ def test_a_topic_that_was_made_anew_is_another_one(kafka: KafkaServer, topic: st
     close_all()
 
     for find_out in (lambda: read(made, split, position), lambda: list(enumerator.discover())):
-        with pytest.raises(FatalError, match=f"topic {topic} was deleted and made anew"):
+        with pytest.raises(FatalError, match=f"topic {topic} was deleted and created again"):
             find_out()
 
 

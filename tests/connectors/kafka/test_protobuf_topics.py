@@ -96,7 +96,7 @@ def test_bad_messages_are_refused_by_name_or_left_out(kafka: KafkaServer, topic:
     assert found.rows == [(1,), (2,)]
     assert [raw for raw, _ in found.refused] == [b"\xff\xff", value(id=300)]
     first, second = [reason for _, reason in found.refused]
-    assert first.startswith(f"Kafka: topic {topic}, partition 0, offset 1: protobuf: it is no shop.Order: ")
+    assert first.startswith(f"Kafka: topic {topic}, partition 0, offset 1: protobuf: it is not a shop.Order: ")
     assert second.startswith(f"Kafka: topic {topic}, partition 0, offset 3: protobuf: column 'id': ")
 
     skipping = source(kafka, topic, schema={"fields": {"id": "tinyint"}}, format_error_handle_way="skip", **OPTIONS)

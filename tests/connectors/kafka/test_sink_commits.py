@@ -111,7 +111,7 @@ def test_a_job_that_is_begun_anew_is_told_of_its_other_lineage(job: Job, tmp_pat
     assert committer.begin(context, fresh=True) is None
     other.commit(1, other.stage("2@0", rows(2, 0, 10)))
 
-    with pytest.raises(FatalError, match="begun anew"):
+    with pytest.raises(FatalError, match="started again with --fresh"):
         job.commit(8, late)
     assert splits(records(job.bootstrap, job.topic)) == whole((0, range(10)), (2, range(10)))
 
@@ -224,7 +224,7 @@ def test_a_topic_that_is_made_anew_in_the_run_is_lost(job: Job) -> None:
     create(job.bootstrap, job.topic)
 
     for _ in range(2):
-        with pytest.raises(NoWayOn, match="LOST: .* the topic was deleted and made anew during the run"):
+        with pytest.raises(NoWayOn, match="LOST: .* the topic was deleted and created again during the run"):
             job.commit(2, piece, final=True)
 
     assert records(job.bootstrap, job.topic) == []

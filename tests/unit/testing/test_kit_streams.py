@@ -28,8 +28,8 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.testing import Report, SourceTarget, check_source, streams
 
-LATER = "what comes later is read once"
-SAYS_SO = "a reader that has nothing for now says so"
+LATER = "later rows are read once"
+SAYS_SO = "a reader without rows for now yields its position"
 
 
 @dataclass(frozen=True)
@@ -161,4 +161,4 @@ def test_rows_in_any_order_end_where_they_are_told_to(tmp_path: Path) -> None:
     """Nobody else can stop them there; this reader does not look, but ends there as long as nothing more has come."""
     report = checked(tmp_path, OddFactory("", Determinism.UNORDERED))
 
-    assert "kept         what was read up to a place ends there again" in report.text
+    assert "kept         a read up to a position ends there again" in report.text

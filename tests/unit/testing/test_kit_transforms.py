@@ -147,7 +147,7 @@ CUT, BALANCE = "rows are the same however they are cut into batches", "no row is
         ("forgets the rest", TOGETHER, "comes out with the positions None"),
         ("forgets metadata", TOGETHER, "metadata of the batch are lost"),
         ("moves positions", TOGETHER, "instead of its own"),
-        ("wants a row", "a batch without rows is no mistake", "IndexError"),
+        ("wants a row", "a batch without rows is accepted", "IndexError"),
         ("sees its neighbours", CUT, "one by one"),
         ("refuses company", CUT, "it refuses a batch of which it refuses no row that comes alone"),
         ("counts keys anew", "values of key columns come out as they went in, and no row twice", "another key: 2"),

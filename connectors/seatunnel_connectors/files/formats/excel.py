@@ -84,5 +84,5 @@ def _check_packed(document: Document, file: Any) -> None:
     if unpacked > min(max(FREE_BYTES, document.entry.size * RATIO_MAX), WHOLE_BYTES_MAX):
         raise FatalError(
             f"{document.name} unpacks to {unpacked} bytes, far more than a genuine workbook",
-            "such a file is taken for a decompression bomb; save it anew if it is genuine",
+            "such a file is taken for a decompression bomb; save it again if it is genuine",
         )

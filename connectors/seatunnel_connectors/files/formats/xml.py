@@ -116,5 +116,5 @@ def _declares_entities(root: Any) -> bool:
 def _entities(document: Document, line: int) -> FatalError:
     return FatalError(
         f"{document.name}, line {line}: the document declares entities of its own, which are not expanded",
-        "replace the entities by what they stand for",
+        "replace the entities by their text",
     )

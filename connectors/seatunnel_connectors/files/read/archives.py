@@ -50,7 +50,7 @@ def members(
     if listed and not wanted:
         raise FatalError(
             f"{entry.path} holds no {format_type} file; its first member is {listed[0]['name']!r}",
-            "say with filename_extension which members are to be read",
+            "choose the members to read with filename_extension",
         )
     return [Document(storage, entry, archive=archive.value, member=member) for member in wanted if member["size"]]
 

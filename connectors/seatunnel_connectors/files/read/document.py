@@ -135,7 +135,7 @@ class Bounded(io.RawIOBase):
         while count > 0:
             chunk = self.read(min(count, SKIP_BYTES))
             if not chunk:
-                raise FatalError(f"{self.name} ends before the position that reading should go on at")
+                raise FatalError(f"{self.name} ends before the position that reading should resume at")
             count -= len(chunk)
 
     def close(self) -> None:

@@ -263,7 +263,7 @@ class FileReadOptions(Options):
         if self.sync_mode is SyncMode.UPDATE and self.file_format_type is not FileFormat.BINARY:
             raise ValueError(f"sync_mode = update compares whole files: only with the format {FileFormat.BINARY}")
         if self.compare_mode is CompareMode.CHECKSUM and self.update_strategy is not UpdateStrategy.STRICT:
-            raise ValueError("compare_mode = checksum wants update_strategy = strict")
+            raise ValueError("compare_mode = checksum needs update_strategy = strict")
         if self.file_format_type in (FileFormat.TEXT, FileFormat.CSV):
             check_delimiters(self.marks, self.null_format)
         return self

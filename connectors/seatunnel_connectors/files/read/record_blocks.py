@@ -247,7 +247,7 @@ def transcoded(stream: ByteStream, encoding: str, document: Document, begin: int
     while begin > 0:
         chunk = opened.read(min(begin, BLOCK_BYTES))
         if not chunk:
-            raise FatalError(f"{document.name} ends before the position that reading should go on at")
+            raise FatalError(f"{document.name} ends before the position that reading should resume at")
         begin -= len(chunk)
     return opened
 

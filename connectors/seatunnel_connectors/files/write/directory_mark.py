@@ -85,7 +85,7 @@ class DirectoryMark:
 
     def lost(self) -> NoWayOn:
         return NoWayOn(
-            f"LOST: the directory {self.root} was removed and made anew during the run: it has lost the mark "
+            f"LOST: the directory {self.root} was removed and created again during the run: it has lost the mark "
             f"{self.path} of this run, and the files that were written to it before",
             BEGIN_ANEW,
         )

@@ -56,9 +56,9 @@ def _condition(text: str, way: re.Pattern[str]) -> str:
         if kind == "open":
             raise ValueError(f"has a {token} that nothing closes")
         if end < len(text):
-            raise ValueError(f"holds a second statement behind its semicolon: {text[at:].strip()!r}; " + QUERY)
+            raise ValueError(f"contains a second statement after its semicolon: {text[at:].strip()!r}; " + QUERY)
         if kind == "clause" and not depth:
-            raise ValueError(f"holds {' '.join(token.upper().split())}, which is no part of a condition; " + QUERY)
+            raise ValueError(f"holds {' '.join(token.upper().split())}, which is not part of a condition; " + QUERY)
         if token == ";" and depth == 0:
             end = at
             continue
@@ -69,7 +69,7 @@ def _condition(text: str, way: re.Pattern[str]) -> str:
     if depth:
         raise ValueError("has a parenthesis that nothing closes")
     if not said:
-        raise ValueError("is empty behind 'where'; leave it out to read all rows")
+        raise ValueError("is empty after 'where'; omit it to read all rows")
     return text[:end].strip()
 
 

@@ -33,7 +33,7 @@ class Findings:
     def nothing_matches(self, label: str, path: str | None, before: int) -> None:
         """Note a pattern without any table to read; ``before``: number of tables that other patterns had excluded."""
         others = self.left_out[before:]
-        why = f", but for what is left out: {others[0].path} ({others[0].why})" if others else ""
+        why = f", except for excluded tables: {others[0].path} ({others[0].why})" if others else ""
         self.wrong(f"{label}: no table matches {path!r}{why}")
 
     def fails(self, path: TablePath, message: str, remedy: str = "") -> None:

@@ -84,7 +84,8 @@ def _refused(value: Any, dtype: DataType, name: str) -> str:
     text = f"column {name!r} is declared as {dtype}, but holds {shown}"
     if dtype.kind in TEMPORAL and isinstance(value, int | float):
         text += (
-            "; say by date_class (integer, real) and date_precision (seconds, milliseconds) in the url what numbers are"
+            "; define the meaning of numbers in the url: date_class (integer, real) and "
+            "date_precision (seconds, milliseconds)"
         )
     return text
 

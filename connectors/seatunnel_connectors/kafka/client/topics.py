@@ -107,9 +107,9 @@ def gone(spot: Spot, offset: int, first: int | None) -> FatalError:
     topic, partition = spot
     holds = f"it begins at {first} now" if first is not None else "the broker does not have it"
     return FatalError(
-        f"Kafka: topic {topic}, partition {partition}: offset {offset} is gone: {holds}; retention, or somebody, "
-        "deleted messages that were not read",
-        "start anew with --fresh, or say where to go on with kafka.config { auto.offset.reset = earliest }; "
+        f"Kafka: topic {topic}, partition {partition}: offset {offset} is gone: {holds}; unread messages "
+        "were deleted, by retention or by a user",
+        "start again with --fresh, or choose where to resume with kafka.config { auto.offset.reset = earliest }; "
         "the messages between are lost",
     )
 
@@ -117,6 +117,6 @@ def gone(spot: Spot, offset: int, first: int | None) -> FatalError:
 def made_anew(topic: str) -> FatalError:
     """The error for a topic that is another one under the same name."""
     return FatalError(
-        f"Kafka: topic {topic} was deleted and made anew: its offsets mean other messages than before",
-        "start anew with --fresh",
+        f"Kafka: topic {topic} was deleted and created again: its offsets mean other messages than before",
+        "start again with --fresh",
     )

@@ -57,7 +57,7 @@ def _column(cells: list[Any], column: Column) -> pa.Array:
         if _has_bare_number(cell, column.dtype):
             raise BadMessageError(
                 index,
-                f"column {column.name!r}: a number without a logical type in the schema is no {column.dtype}; "
+                f"column {column.name!r}: a number without a logical type in the schema is not a {column.dtype}; "
                 "declare it as bigint",
             )
     if any(isinstance(cell, UUID) for cell in cells):

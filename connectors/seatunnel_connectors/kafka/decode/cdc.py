@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INSERT, UPDATE, DELETE = "I", "U", "D"
-NO_BEFORE = "it has no row as it was before; of PostgreSQL's tables only those with REPLICA IDENTITY FULL send it whole"
+NO_BEFORE = "it lacks the row before the change; PostgreSQL sends it whole only for tables with REPLICA IDENTITY FULL"
 _NUMBERS = {Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL}
 
 
@@ -106,7 +106,7 @@ class _WholeRows(ChangeDecoder):
             if operation != INSERT and not has_before[at]:
                 raise BadMessageError(places[at], NO_BEFORE)
             if operation != DELETE and not has_after[at]:
-                raise BadMessageError(places[at], "it has no row as it is after")
+                raise BadMessageError(places[at], "it lacks the row after the change")
             found.operations.append(operation)
         found.before, found.after = before.flatten(), after.flatten()
         return found
@@ -179,7 +179,7 @@ class _DebeziumDocuments(Documents):
             return True
         source = inner.get("source")
         if not isinstance(source, dict):
-            raise BadMessageError(index, "it has no source, which debezium_record_table_filter goes by")
+            raise BadMessageError(index, "it has no source, which debezium_record_table_filter needs")
         return all(source.get(name) == value for name, value in self.owner.only.items())
 
 

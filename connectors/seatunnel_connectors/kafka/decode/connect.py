@@ -14,7 +14,7 @@ from seatunnel_py.api import Column, Kind, TableSchema
 from seatunnel_py.formats.messages.decoder import BadMessageError, row_type
 from seatunnel_py.formats.messages.json_format import Documents, JsonDecoder
 
-NO_PAYLOAD = "it has no payload; of messages that are the rows themselves value_converter_schema_enabled is false"
+NO_PAYLOAD = "it has no payload; set value_converter_schema_enabled to false if messages are the rows themselves"
 
 
 class ConnectDecoder(JsonDecoder):

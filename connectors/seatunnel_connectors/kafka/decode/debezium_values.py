@@ -103,7 +103,7 @@ def time_words(value: int, unit: TimeUnit) -> str:
     """Text of a time of day."""
     seconds, rest = divmod(value, _PER_SECOND[unit])
     if not 0 <= seconds < DAY_SECONDS:
-        raise ValueError(f"{value} {unit} are no time of day")
+        raise ValueError(f"{value} {unit} are not a time of day")
     return _clock(seconds, rest, unit)
 
 

@@ -62,10 +62,10 @@ class ProtobufDecoder(Decoder):
                 message = self.classes.one.FromString(value)
             except DecodeError as error:
                 reason = str(error).rpartition(": ")[2] or "it cannot be parsed"
-                raise BadMessageError(index, f"it is no {self.message.name}: {reason}") from None
+                raise BadMessageError(index, f"it is not a {self.message.name}: {reason}") from None
             if not message.IsInitialized():
                 lacks = ", ".join(message.FindInitializationErrors())
-                raise BadMessageError(index, f"it is no {self.message.name}: it lacks {lacks}, which is required")
+                raise BadMessageError(index, f"it is not a {self.message.name}: it lacks {lacks}, which is required")
             messages.append(message)
         return messages
 

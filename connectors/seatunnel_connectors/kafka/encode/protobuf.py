@@ -111,7 +111,9 @@ def _values(link: Link, array: Any) -> list[Any]:
         known = link.field.enum_type.values_by_number
         strange = next((number for number in found if number is not None and number not in known), None)
         if strange is not None:
-            raise BadRows(f"column {link.path!r}: {strange} is no value of {link.field.enum_type.full_name}", _REMEDY)
+            raise BadRows(
+                f"column {link.path!r}: {strange} is not a value of {link.field.enum_type.full_name}", _REMEDY
+            )
     return found
 
 
@@ -135,7 +137,7 @@ def _numbers(link: Link, array: Any) -> list[int | None]:
     try:
         return [None if label is None else numbers[label] for label in array.to_pylist()]
     except KeyError as error:
-        raise BadRows(f"column {link.path!r}: {error} is no value of {enum.full_name}", _REMEDY) from None
+        raise BadRows(f"column {link.path!r}: {error} is not a value of {enum.full_name}", _REMEDY) from None
 
 
 def _lists(link: Link, array: Any) -> list[Any]:

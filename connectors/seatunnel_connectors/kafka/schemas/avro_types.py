@@ -29,9 +29,9 @@ def written_record(text: str) -> dict[str, Any]:
         given = json.loads(text)
         parse_schema(given)
     except KeyError as error:
-        raise ValueError(f"avro_schema is no schema of Avro: a part of it has no {error}") from None
+        raise ValueError(f"avro_schema is not an Avro schema: a part of it has no {error}") from None
     except (ValueError, TypeError, SchemaParseException) as error:
-        raise ValueError(f"avro_schema is no schema of Avro: {error}") from None
+        raise ValueError(f"avro_schema is not an Avro schema: {error}") from None
     if not isinstance(given, dict) or given.get("type") != "record":
         raise ValueError("avro_schema has to be that of a record")
     return given

@@ -172,7 +172,7 @@ class KafkaCommitter(Committer):
     def _not_refused(self, entries: Entries, context: CommitContext) -> Entries:
         """Raise FatalError if another incarnation or lineage owns these rows."""
         if entries.last is not None and entries.last.forgotten:
-            raise FatalError(f"{self.what}: this job was begun anew (--fresh); this run of it is fenced off")
+            raise FatalError(f"{self.what}: this job was started again with --fresh; this run of it is fenced off")
         if entries.writers and max(entries.writers) > context.incarnation:
             raise FatalError(f"{self.what}: a newer run of this job has taken over; this one is fenced off")
         if entries.others:
@@ -180,7 +180,7 @@ class KafkaCommitter(Committer):
             raise FatalError(
                 f"{self.what}: the cluster knows the job {other.job_id!r} under another lineage, {other.lineage}, with "
                 f"checkpoint {other.checkpoint} (staged in {other.staging}); this run is {context.lineage} "
-                f"(staged in {context.staging}) and would write its rows once more",
+                f"(staged in {context.staging}) and would write its rows a second time",
                 "give the store back that the other one was made with, or run under another --job-id, or into another "
                 "topic",
             )
@@ -191,7 +191,7 @@ class KafkaCommitter(Committer):
         if last is not None and last.checkpoint == context.checkpoint and last.digest != _digest(files):
             raise FatalError(
                 f"{self.what}: the ledger holds other rows under checkpoint {context.checkpoint} than this run has",
-                "somebody has changed the job's store; run it under another --job-id",
+                "the job's store was changed; run the job under another --job-id",
             )
         return last is not None and last.checkpoint >= context.checkpoint
 
@@ -203,8 +203,8 @@ class KafkaCommitter(Committer):
         before = entries.last.topic_id if entries.last is not None else ""
         if before and before != self._topic_id():
             raise NoWayOn(
-                f"LOST: {self.what}: the topic was deleted and made anew during the run: the records that were written "
-                "to it before are not there any more",
+                f"LOST: {self.what}: the topic was deleted and created again during the run: the records written "
+                "to it before no longer exist",
                 f"delete the records of this run in topic {self.topic} (kafka-delete-records.sh, or the topic itself), "
                 "then run the job again with --fresh",
             )

@@ -92,7 +92,7 @@ class Metadata(Transform):
 
 class MetadataFactory(TransformFactory[MetadataOptions]):
     name = "Metadata"
-    summary = "Adds columns with the table, the kind, the time of a row and what else its source tells"
+    summary = "Adds columns with a row's table, kind, time and other metadata of its source"
     options = MetadataOptions
 
     def create(self, options: MetadataOptions, table: TableSchema, context: StepContext) -> Metadata:

@@ -100,7 +100,7 @@ class ReplacePattern(Transform):
 
 class ReplaceFactory(TransformFactory[ReplaceOptions]):
     name = "Replace"
-    summary = "Replaces a text, or what a regular expression finds, in columns"
+    summary = "Replaces a text, or the matches of a regular expression, in columns"
     options = ReplaceOptions
 
     def create(self, options: ReplaceOptions, table: TableSchema, context: StepContext) -> Transform:

@@ -207,5 +207,5 @@ def _source(table: TableSchema, name: str, given: Any) -> Column:
         given = given["field"]
     found = column(table, str(given), "vectorization_fields")
     if not is_scalar(found):
-        raise ValueError(f"vectorization_fields.{name}: {found.name!r} is a {found.dtype}, which is no text")
+        raise ValueError(f"vectorization_fields.{name}: {found.name!r} is a {found.dtype}, which is not text")
     return found

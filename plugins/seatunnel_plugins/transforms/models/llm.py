@@ -91,7 +91,7 @@ class Llm(Transform):
             return [from_json(value, dtype, "answer") for value in found[: len(rows)]]
         except ValueError as error:
             raise BadRows(
-                f"LLM: table {self.table.path}: {error}", "say in the prompt what answers may look like"
+                f"LLM: table {self.table.path}: {error}", "describe the form of answers in the prompt"
             ) from None
 
     def _ask(self, client: ModelClient, rows: list[dict[str, Any]]) -> list[Any]:

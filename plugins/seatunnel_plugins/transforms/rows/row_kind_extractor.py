@@ -63,7 +63,7 @@ class RowKindExtractor(Transform):
 
 class RowKindExtractorFactory(TransformFactory[RowKindExtractorOptions]):
     name = "RowKindExtractor"
-    summary = "Turns changes into plain rows that say in a column what they were"
+    summary = "Turns changes into inserts, with the kind of the change in a column"
     options = RowKindExtractorOptions
 
     def create(self, options: RowKindExtractorOptions, table: TableSchema, context: StepContext) -> RowKindExtractor:

@@ -89,7 +89,7 @@ def bound_rule(options: RuleOptions, column: Column) -> Iterable[Rule]:
         case RuleType.REGEX:
             assert options.pattern is not None
             if not is_scalar(column):
-                raise ValueError(f"field_rules: REGEX: {column.name!r} is a {column.dtype}, which is no text")
+                raise ValueError(f"field_rules: REGEX: {column.name!r} is a {column.dtype}, which is not text")
             flag = "" if options.case_sensitive else "(?i)"
             yield Regex(column, options.custom_message, JavaPattern(flag + options.pattern, "field_rules: pattern"))
         case RuleType.UDF:
@@ -110,7 +110,7 @@ class NotNull(Rule):
 
 def _range(options: RuleOptions, column: Column) -> Iterable[Rule]:
     if column.dtype.kind not in NUMBERS:
-        raise ValueError(f"field_rules: RANGE: {column.name!r} is a {column.dtype}, which is no number")
+        raise ValueError(f"field_rules: RANGE: {column.name!r} is a {column.dtype}, which is not a number")
     if options.min_value is None and options.max_value is None:
         raise ValueError(f"field_rules: RANGE of {column.name!r}: give min_value, max_value or both")
     yield Range(

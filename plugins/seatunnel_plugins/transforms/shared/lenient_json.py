@@ -67,7 +67,7 @@ class _Parser:
             self.at += 1
             value = self.value(depth + 1)
             if name in found:
-                raise ValueError(f"the key {name!r} stands in one object twice")
+                raise ValueError(f"the key {name!r} occurs twice in one object")
             found[name] = value
             self._comma("}")
         self.at += 1

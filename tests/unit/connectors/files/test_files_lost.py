@@ -110,7 +110,7 @@ def test_a_directory_that_is_made_anew_in_the_run_is_lost(
     pieces = [run.stage("b@", 3)] if rows_follow else []
 
     for _ in range(2):
-        with pytest.raises(NoWayOn, match="LOST: the directory .* was removed and made anew during the run"):
+        with pytest.raises(NoWayOn, match="LOST: the directory .* was removed and created again during the run"):
             run.commit(2, *pieces, final=True)
 
 

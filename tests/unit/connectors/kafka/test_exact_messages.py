@@ -126,5 +126,5 @@ def test_avro_numbers_without_a_logical_type_are_no_dates() -> None:
     options = TopicOptions.model_validate(
         {"topic": "t", "format": "avro", "avro_schema": schema, "schema": {"fields": {"v": "timestamp"}}}
     )
-    with pytest.raises(BadMessageError, match="a number without a logical type in the schema is no timestamp"):
+    with pytest.raises(BadMessageError, match="a number without a logical type in the schema is not a timestamp"):
         decoder_of(options, table).decode([stream.getvalue()])

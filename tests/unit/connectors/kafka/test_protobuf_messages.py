@@ -235,12 +235,12 @@ def test_of_a_oneof_the_last_one_counts() -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (b"\xff\xff\xff", "it is no M: "),
-        (b"\x0a\xff\xff\xff\xff\x07", "it is no M: "),  # a length of two billion
-        (b"\x12\x7fabc", "it is no M: "),  # cut off
-        (b"\x12\x02\xff\xfe", "it is no M: "),  # no UTF-8
-        (b"\x0a\x03abc"[:2], "it is no M: "),
-        (b'{"a": 1}', "it is no M: "),
+        (b"\xff\xff\xff", "it is not a M: "),
+        (b"\x0a\xff\xff\xff\xff\x07", "it is not a M: "),  # a length of two billion
+        (b"\x12\x7fabc", "it is not a M: "),  # cut off
+        (b"\x12\x02\xff\xfe", "it is not a M: "),  # no UTF-8
+        (b"\x0a\x03abc"[:2], "it is not a M: "),
+        (b'{"a": 1}', "it is not a M: "),
     ],
 )
 def test_bytes_that_are_no_message_are_named_and_the_others_can_be_had(value: bytes, reason: str) -> None:
@@ -276,8 +276,8 @@ def test_values_that_do_not_fit_their_column_are_bad_messages(
 def test_a_message_without_what_its_schema_requires_is_bad() -> None:
     text = 'syntax = "proto2"; message M { required int32 a = 1; optional M m = 2; }'
     good = message(text, a=1)
-    assert bad(text, good, b"", a="int") == (1, "it is no M: it lacks a, which is required")
-    assert bad(text, good, good + b"\x12\x00", a="int") == (1, "it is no M: it lacks m.a, which is required")
+    assert bad(text, good, b"", a="int") == (1, "it is not a M: it lacks a, which is required")
+    assert bad(text, good, good + b"\x12\x00", a="int") == (1, "it is not a M: it lacks m.a, which is required")
 
 
 def test_text_of_proto2_may_be_no_utf8() -> None:
@@ -334,7 +334,7 @@ def test_a_damaged_message_is_a_row_or_a_bad_message(row: dict[str, Any], data: 
         ({"i32": 2**31}, {"i32": "bigint"}, "column 'i32': "),
         ({"u32": -1}, {"u32": "int"}, "column 'u32': "),
         ({"u64": Decimal(-1)}, {"u64": "decimal(38, 0)"}, "column 'u64': "),
-        ({"e": "D"}, {"e": "string"}, "column 'e': 'D' is no value of M.E"),
+        ({"e": "D"}, {"e": "string"}, "column 'e': 'D' is not a value of M.E"),
         ({"words": ["a", None]}, {"words": "array<string>"}, "column 'words': it holds a null"),
         ({"many": [None]}, {"many": "array<{x = int}>"}, "column 'many': it holds a null"),
         ({"named": [("a", None)]}, {"named": "map<string, {x = int}>"}, "column 'named': it holds a null"),
@@ -366,7 +366,7 @@ def test_a_required_field_is_never_null() -> None:
 def test_a_closed_enum_takes_its_own_numbers_only() -> None:
     text = 'syntax = "proto2"; message M { enum E { A = 1; } optional E e = 1; }'
     assert written(text, {"e": 1}, e="int") == [b"\x08\x01"]
-    with pytest.raises(BadRows, match=r"column 'e': 2 is no value of M\.E"):
+    with pytest.raises(BadRows, match=r"column 'e': 2 is not a value of M\.E"):
         written(text, {"e": 2}, e="int")
 
 

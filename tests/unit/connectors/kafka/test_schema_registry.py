@@ -132,14 +132,14 @@ def test_no_bytes_are_taken_for_a_header_by_mistake(value: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "avro_schema is no schema of Avro"),
-        ("{}", "avro_schema is no schema of Avro: a part of it has no 'type'"),
+        ("{", "avro_schema is not an Avro schema"),
+        ("{}", "avro_schema is not an Avro schema: a part of it has no 'type'"),
         (json.dumps(ORDER).replace("tags", "labels"), "no field 'buyer.tags', but 'buyer.name', 'buyer.labels'"),
         ('"string"', "avro_schema has to be that of a record"),
         ('{"type": "record", "name": "x"}', "avro_schema has no field 'price', but none at all"),
         (
             '{"type": "record", "name": "x", "fields": [{"name": "a", "type": "strin"}]}',
-            "avro_schema is no schema of Avro",
+            "avro_schema is not an Avro schema",
         ),
         (json.dumps({**ORDER, "fields": ORDER["fields"][1:]}), "avro_schema has no field 'id', but 'token', 'state'"),
     ],

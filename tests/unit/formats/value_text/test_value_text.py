@@ -100,9 +100,9 @@ def test_each_type_has_one_form(kind: str, value: object, text: str) -> None:
     [
         ("boolean", "maybe", "is not a boolean"),
         ("boolean", "2", "is not a boolean"),
-        ("decimal(10, 2)", "1.005", "3 digits behind the point"),
-        ("decimal(38, 0)", "0.5", "1 digits behind the point"),
-        ("decimal(3, 1)", "1e-77", "77 digits behind the point"),
+        ("decimal(10, 2)", "1.005", "3 digits after the point"),
+        ("decimal(38, 0)", "0.5", "1 digits after the point"),
+        ("decimal(3, 1)", "1e-77", "77 digits after the point"),
         ("decimal(3, 1)", "100", "more digits before the point"),
         ("float", "1e39", "too large"),
         ("double", "1e400", "too large"),

@@ -176,7 +176,7 @@ def test_what_it_declares() -> None:
     ("rule", "options", "words"),
     [
         ({"field_name": "nam", "rule_type": "NOT_NULL"}, {}, "did you mean 'name'?"),
-        ({"field_name": "name", "rule_type": "RANGE", "min_value": 1}, {}, "which is no number"),
+        ({"field_name": "name", "rule_type": "RANGE", "min_value": 1}, {}, "which is not a number"),
         ({"field_name": "age", "rule_type": "RANGE"}, {}, "give min_value, max_value or both"),
         ({"field_name": "age", "rule_type": "LENGTH"}, {}, "give min_length, max_length or exact_length"),
         ({"field_name": "age", "rule_type": "REGEX"}, {}, "pattern is required"),

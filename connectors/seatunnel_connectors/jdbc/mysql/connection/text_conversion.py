@@ -37,7 +37,7 @@ def _booleans(array: pa.Array, name: str) -> pa.Array:
     extremes = pc.min_max(array).as_py()
     for number in extremes.values():
         if number not in (None, 0, 1):
-            raise ValueError(f"column {name!r} holds {number}, which is no boolean; set int_type_narrowing = false")
+            raise ValueError(f"column {name!r} holds {number}, which is not a boolean; set int_type_narrowing = false")
     return pc.not_equal(array, pa.scalar(0, array.type))
 
 

@@ -55,7 +55,7 @@ class Next(StrEnum):
 
     SWAP = "the target goes aside for it"
     TAKE = "its name is free"
-    ADD = "somebody else has made a table of that name, which takes its rows"
+    ADD = "another session has created a table of that name, which takes its rows"
     NOTHING = "it is"
     LOST = "there is neither"
 
@@ -158,7 +158,7 @@ def take_place(session: Session, load: Load, context: CommitContext, rows: int, 
                 raise
     raise RetriableError(
         f"table {load.table}: another session renames it at the same time",
-        f"see whether there is a table {old_name(load)} that is nobody's",
+        f"check for a leftover table {old_name(load)}",
     )
 
 
@@ -177,7 +177,7 @@ def _refuse_ties(session: Session, load: Load) -> None:
         raise FatalError(
             f"table {load.table}: since the job was planned it has got what another table in its place would lose: "
             f"{', '.join(found)}",
-            "remove that and run the job again with --restore latest; or run it with --fresh, planned anew",
+            "remove that and run the job again with --restore latest; or run it with --fresh",
         )
 
 

@@ -259,8 +259,8 @@ REMEDIES = {
     "3F": "create the schema, or correct the name",
     "42P01": f"correct the name of the table; {PLANNED_ANEW}",
     "42703": f"correct the name of the column; {PLANNED_ANEW}",
-    "42P10": "give the target back the unique key that rows are merged by, and go on; or set enable_upsert = false",
-    TABLE_CHANGED: "run the job again: it is planned anew",
+    "42P10": "restore the target's unique key that rows are merged by, and resume; or set enable_upsert = false",
+    TABLE_CHANGED: "run the job again, which plans it again",
     "54011": "leave columns out with the Filter transform",
     "53100": "make room on the disk of the server",
     "42501": "grant the user the privilege that is missing",
@@ -272,7 +272,7 @@ REMEDIES = {
 }
 
 
-NO_LIST = "an array that is no list"
+NO_LIST = "an array that is not a list"
 """Error of generated SELECTs for an array that a list cannot hold (``types.read_as``)."""
 _NO_LIST = re.compile(rf'"{NO_LIST}, (column .*)"; Array value')
 

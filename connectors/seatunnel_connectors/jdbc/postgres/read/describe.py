@@ -145,7 +145,7 @@ class Describer:
         if path.database and path.database != self.database and not request.query:
             self.found.wrong(
                 f"table {path}: a connection to database {self.database!r} cannot read database {path.database!r} "
-                "(a name that holds a dot stands in double quotes)"
+                "(put a name that contains a dot in double quotes)"
             )
             return None
         return TablePath(self.database, path.schema or self.schema, path.table)

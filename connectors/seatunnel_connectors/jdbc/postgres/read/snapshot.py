@@ -71,8 +71,8 @@ def check_snapshot(error: Exception, generation: str, table: SourceTable) -> Non
     name = generation.partition("@")[0]
     if name and getattr(error, "sqlstate", "") == _CHANGED:
         raise GenerationLost(
-            f"table {table.schema.path} was truncated, made anew, or rewritten by ALTER TABLE while it was read: the "
-            f"snapshot {name} does not show its rows any more",
+            f"table {table.schema.path} was truncated, created again, or rewritten by ALTER TABLE while it was read: "
+            f"the snapshot {name} does not show its rows any more",
             "run the job again; the table is then read from its beginning",
             generation,
         ) from error

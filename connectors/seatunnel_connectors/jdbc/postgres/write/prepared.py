@@ -56,7 +56,7 @@ def _lost(db: Statements, load: Load, name: str) -> NoWayOn:
     others = _found(db, _named(_of_run(load) + ":"))
     shown = ", ".join(literal(one) for one in others[:SHOWN_MAX]) + (", ..." if len(others) > SHOWN_MAX else "")
     left = (
-        f"{len(others)} prepared transactions of it still stand ({shown}): --fresh rolls them back; " if others else ""
+        f"{len(others)} prepared transactions of it still exist ({shown}): --fresh rolls them back; " if others else ""
     )
     return NoWayOn(
         f"LOST: table {load.shown}: the prepared transaction {name} is gone, and its rows are not in the target: they "
