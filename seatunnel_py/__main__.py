@@ -1,5 +1,5 @@
-"""The console script, and ``python -m seatunnel_py``. Nothing else is imported before Ctrl-C is answered without a
-trace: what a command needs takes longer to load than a person needs to see a mistake."""
+"""Runs the console script, and ``python -m seatunnel_py``. Nothing else is imported before Ctrl-C is handled without a
+traceback: a command takes longer to load than a user needs to notice a mistake."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import gc
 import sys
 
 GARBAGE_AFTER = 500_000
-"""Objects after which Python looks for cycles among the new ones. Its own 700 cost a tenth of every start: what is
-imported and planned lives as long as the command does. 100,000 cost a tenth of the time of 200 tables. Cycles among
-500,000 objects hold at most some tens of megabytes."""
+"""New objects after which Python looks for reference cycles. Its default of 700 cost a tenth of every start, for
+imports and plans stay until the command ends. 100,000 cost a tenth of the time of 200 tables. Cycles among 500,000
+objects hold at most some tens of megabytes."""
 
 INTERRUPTED = 130
-"""128 + SIGINT, as shells have it; ``ExitCode`` would have to be imported."""
+"""128 + SIGINT, as in shells; ``ExitCode`` would have to be imported."""
 
 
 def main() -> None:
-    """The ``seatunnel`` command."""
+    """Run the ``seatunnel`` command."""
     gc.set_threshold(GARBAGE_AFTER)
     try:
         from seatunnel_py.cli.main import main as command
@@ -25,11 +25,11 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except RuntimeError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # it came while a class was made
+        if isinstance(error.__cause__, KeyboardInterrupt):  # raised while a class was being made
             sys.exit(INTERRUPTED)
         raise
     finally:
-        gc.freeze()  # or Python looks through all that was imported once more, just to end: 30 ms
+        gc.freeze()  # or the interpreter scans every imported object again at exit: 30 ms
 
 
 if __name__ == "__main__":

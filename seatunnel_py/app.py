@@ -1,7 +1,7 @@
-"""The composition root, and the API for embedding: ``check``, ``plan``, ``run``.
+"""Composes the parts, and offers the API for embedding: ``check``, ``plan``, ``run``.
 
-The only place that chooses real parts: which engine, which clock, where state lives. Everything below it takes
-what it needs as arguments; tests build their own.
+The only place that chooses real parts: which engine, which clock, where state is kept. Everything below takes its parts
+as arguments; tests build their own.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ LATEST = "latest"
 
 
 class NothingToDo(SeaTunnelError):
-    """What was asked for is done already."""
+    """The request is already fulfilled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A job with its tables known: what ``run`` would do. ``isolated``: the tables that cannot be planned."""
+    """A job with its tables: the work that ``run`` would do. ``isolated``: the tables that cannot be planned."""
 
     job: Job
     graph: FlowGraph
@@ -65,7 +65,7 @@ class Plan:
 
 
 def check(path: Path, variables: Mapping[str, str] | None = None) -> Job:
-    """Read a job file and everything that can be known of it without opening anything.
+    """Read a job file and validate everything that needs no connection.
 
     Raises JobFileError with every problem. Starts no JVM and imports no client library.
     """
@@ -95,7 +95,7 @@ def plan(path: Path, variables: Mapping[str, str] | None = None) -> Plan:
 
 
 def preview(path: Path, variables: Mapping[str, str], rows: int) -> Iterator[StepRows | IsolatedTable]:
-    """The first rows behind every step, and the tables that have none; reads from the sources, writes nowhere."""
+    """Return the first rows after every step, and the tables without rows; read from the sources, write nowhere."""
     from seatunnel_py.local.preview import first_rows
 
     with planned(path, variables) as (found, analyst):
@@ -105,7 +105,7 @@ def preview(path: Path, variables: Mapping[str, str], rows: int) -> Iterator[Ste
 
 @contextlib.contextmanager
 def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[Plan, SqlAnalyst | None]]:
-    """A plan, and what analysed its queries while that is still there. Starts Spark for jobs with queries only."""
+    """Make a plan while the query analyser is open. Starts Spark only for jobs with queries."""
     job = check(path, variables)
     if not needs_catalyst(job):
         yield _planned(job, None), None
@@ -141,8 +141,9 @@ def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run, beside what the job file says. ``only`` restricts the job to some of its source tables;
-    ``restore`` is ``latest``, to go on with the job of that id, or a savepoint for a new job to begin with;
+    """Options of a run beside the job file. ``only`` restricts the job to some of its source tables; ``restore`` is
+    ``latest``, to resume the job of that id, or a savepoint from which a new job starts; ``takes_over``: end a running
+    driver of that job.
     ``takes_over``: a driver of that job which works is ended by it."""
 
     variables: Mapping[str, str]
@@ -158,9 +159,9 @@ class RunOptions:
 def run(
     path: Path, options: RunOptions, home: Home, listen: Callable[[JobEvent], None], on_driver: Callable[[Any], None]
 ) -> Receipt:
-    """Run a job to its end. ``on_driver`` gets the driver once it exists, so that a signal can stop it.
+    """Run a job to its end. ``on_driver`` receives the driver once it exists, so that a signal can stop it.
 
-    Raises SeaTunnelError for what is found before any table starts; afterwards tables fail, not the call.
+    Raises SeaTunnelError for errors found before any table starts; later, tables fail and the call returns.
     """
     from seatunnel_py.runtime.resume.driver_liveness import driver_taken_over, silent_driver
     from seatunnel_py.runtime.storage.open_storage import require_place
@@ -183,14 +184,14 @@ def run(
         with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
             return session.run(job, place, listen, on_driver, options.only, accept_changes=options.accept_changes)
     except (JobFileError, ChangesRefused, KeyboardInterrupt):
-        # Nothing was started (once there is a driver, a signal stops that): the job id is free again.
+        # Nothing was started (once a driver exists, a signal stops it): the job id is free again.
         if not latest:
             place.forget()
         raise
 
 
 def _require_variables(place: JobPlace, job: Job, given: Mapping[str, str]) -> None:
-    """Their names are remembered, not their values, for one may be a secret. Raises SeaTunnelError."""
+    """Only their names are recorded, not their values: one may be a secret. Raises SeaTunnelError."""
     had = (place.last_claim or {}).get("variables", ())
     missing = [f"-i {name}=…" for name in had if name not in given and name in job.file.variables]
     if missing:
@@ -201,7 +202,7 @@ def _require_variables(place: JobPlace, job: Job, given: Mapping[str, str]) -> N
 
 
 def restored_from(home: Home, options: RunOptions, env: EnvOptions) -> str | None:
-    """The savepoint that the job begins with, or began with when it is gone on with. Raises SeaTunnelError."""
+    """The savepoint from which the job starts, or started if it is resumed. Raises SeaTunnelError."""
     from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
 
     if options.restore is None:
@@ -226,8 +227,7 @@ def claim(
     savepoint: str | None = None,
     silent: str | None = None,
 ) -> JobPlace:
-    """A job id and its directory, with what is started there written down. ``silent``: the driver that may be taken
-    over."""
+    """Claim a job id and its directory, and record the run there. ``silent``: the driver that may be taken over."""
     about: dict[str, Any] = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
     about |= {"error_location": job.file.env.error_location, "fresh": fresh}
     about |= {"variables": sorted(job.file.given)}
@@ -239,14 +239,14 @@ def claim(
 
 
 class Session:
-    """One Spark application in which jobs run one after the other::
+    """Run jobs one after the other in one Spark application::
 
         with Session(jobs, place) as session:
             for job in jobs:
                 receipt = session.run(job, claim(job, home), listen)
 
-    The application has the ``spark.*`` settings of all jobs that it is made for (where two differ, the first one's)
-    and keeps its log in ``place``. ``began`` is the wall-clock time that receipts count from.
+    The application has the ``spark.*`` settings of all its jobs (the first job wins where two differ) and keeps its log
+    in ``place``. ``began`` is the wall-clock time from which receipts count.
     """
 
     def __init__(self, jobs: Sequence[Job], place: Path, *, local: bool = False, began: float | None = None) -> None:
@@ -254,7 +254,7 @@ class Session:
         self._began = began
 
     def wait(self) -> None:
-        """Return once the application runs; without it the first job waits. Raises EngineError."""
+        """Return once the application runs; optional, as the first job waits for it. Raises EngineError."""
         self._engines.wait()
 
     def run(
@@ -267,7 +267,7 @@ class Session:
         pick: Callable[[tuple[Pipeline, ...]], tuple[Pipeline, ...]] = tuple,
         accept_changes: bool = False,
     ) -> Receipt:
-        """Run one job, or the pipelines that ``pick`` makes of its own, to its end and leave its receipt in ``place``;
+        """Run one job, or the pipelines that ``pick`` derives from it, to its end and write its receipt to ``place``;
         see ``run``."""
         began = self._began or time.time()
         job = Job(job.file, job.steps, job.notes, place.job_id)
@@ -291,22 +291,22 @@ class Session:
                 tell = Listeners(log, (*hook_listeners(hooks().manager), listen))
                 _announce(planned, place, tell, accepted=accept_changes)
                 described = _remembered(_plan_before(planned, place), _described(planned))
-                engine = partial(self._engines.engine, place.exchange)  # waits for Spark: what can be done before is
+                engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
                 work = Work(planned.job, described, pipelines, isolated_tables)
                 receipt, resumable = drive(work, engine, place, tell, begin, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
         except BaseException as error:
-            with contextlib.suppress(OSError, SeaTunnelError):  # what went wrong is raised
+            with contextlib.suppress(OSError, SeaTunnelError):  # errors are raised
                 place.gave_up(redacted_text(first_line(str(error)) or type(error).__name__), changed=begun)
-            # What a shared store holds was perhaps begun: nothing that its records may name is removed.
+            # The shared store may already hold state of this job: keep everything that its records may name.
             kept = ran_before or job.file.env.checkpoint_location or any(place.checkpoints.glob("records/*"))
             place.clear(finished=not kept, rows=not kept, plan=not kept)
             raise
         return receipt
 
     def close(self) -> None:
-        """End the application."""
+        """Stop the application."""
         self._engines.stop()
 
     def __enter__(self) -> Session:
@@ -317,7 +317,7 @@ class Session:
 
 
 def _kept(receipt: Receipt, place: JobPlace) -> Receipt:
-    """What the job did is done: a full disk must not keep the receipt from whoever waits for it."""
+    """The job has already ended: a full disk must not keep the receipt from the caller."""
     try:
         place.end(receipt)
     except (OSError, SeaTunnelError) as error:
@@ -328,7 +328,7 @@ def _kept(receipt: Receipt, place: JobPlace) -> Receipt:
 
 
 def _announce(planned: Plan, place: JobPlace, tell: Callable[[JobEvent], None], *, accepted: bool) -> None:
-    """Say what is different from the run before, if there was one, and what follows. Raises ChangesRefused."""
+    """Report the changes since the previous run, if any, and their consequences. Raises ChangesRefused."""
     from seatunnel_py.runtime.observe.events import ChangesAnnounced
     from seatunnel_py.runtime.resume.job_diff import refuse
 
@@ -339,7 +339,7 @@ def _announce(planned: Plan, place: JobPlace, tell: Callable[[JobEvent], None], 
 
 
 def changes_since(planned: Plan, place: JobPlace | None, savepoints: Path, savepoint: str | None) -> tuple[Change, ...]:
-    """What is different since the job of that place, or of that savepoint, was planned; nothing where none was."""
+    """Return the changes since the job in ``place``, or of that savepoint, was planned; empty if none was."""
     from seatunnel_py.runtime.resume.job_diff import changes
     from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
 
@@ -358,7 +358,7 @@ def changes_since(planned: Plan, place: JobPlace | None, savepoints: Path, savep
 
 
 def _plan_before(planned: Plan, place: JobPlace) -> Mapping[str, Any] | None:
-    """Another machine may have gone on with the job since this one has seen it."""
+    """Another machine may have resumed the job since this one last read it."""
     location = planned.job.file.env.checkpoint_location
     if location is None:
         return place.read("plan")
@@ -380,7 +380,7 @@ def _described(planned: Plan) -> Mapping[str, Any]:
 
 
 def _remembered(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a later run compares itself with: tables that are isolated now stand there as they stood."""
+    """Baseline for the next run: tables that are isolated now keep their earlier plan."""
     from seatunnel_py.runtime.resume.job_diff import isolated_of
 
     kept = isolated_of(before["pipelines"], now) if before else {}

@@ -1,4 +1,4 @@
-"""Where jobs run: on a Spark application, which starts in the background, or in this process."""
+"""Chooses the engine of a job: a Spark application, started in the background, or this process."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class Engines(Protocol):
-    """Gives every job an engine of its own: chains are known to an engine by their vertex, and two jobs may have
-    vertices of one name."""
+    """Gives every job its own engine: an engine knows chains by their vertex, and two jobs may use the same vertex
+    names."""
 
     def wait(self) -> None:
-        """Return when jobs can run. Raises EngineError when they never will."""
+        """Return when jobs can run. Raises EngineError if they never will."""
 
     def engine(self, exchange: Path) -> Engine: ...
 
@@ -36,10 +36,10 @@ class Engines(Protocol):
 
 
 class LocalEngines:
-    """Everything in this process: no Spark, so no queries."""
+    """Runs everything in this process: no Spark, so no queries."""
 
     def wait(self) -> None:
-        """Nothing has to start."""
+        """Does nothing: nothing has to start."""
 
     def engine(self, exchange: Path) -> Engine:
         from seatunnel_py.local.engine import LocalEngine
@@ -50,14 +50,14 @@ class LocalEngines:
         raise EngineError("a job with queries needs Spark", "run it without --here")
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Does nothing: nothing is held."""
 
 
 class SparkEngines:
-    """One Spark application; it starts while the first job is being planned."""
+    """Starts one Spark application while the first job is being planned."""
 
     def __init__(self, jobs: Sequence[Job], place: Path) -> None:
-        """``place`` takes the application's log and scratch files."""
+        """``place`` receives the application's log and scratch files."""
         from seatunnel_py.spark.app import session
 
         steps = [step for job in jobs for step in job.steps]
@@ -97,7 +97,7 @@ class SparkEngines:
 
 
 def _modules(step: Step) -> tuple[str, ...]:
-    """What a worker imports for a step: its factory's own module, and those of the implementation."""
+    """List the modules that a worker imports for a step: its factory's own, and those of the implementation."""
     return (type(step.factory).__module__, *step.factory.modules(step.options))
 
 
@@ -106,11 +106,11 @@ def needs_catalyst(job: Job) -> bool:
     return any(isinstance(step.factory, (CatalystFactory, SparkFactory)) for step in job.steps)
 
 
-RESIDENTS_PER_STEP = 8  # a source may have many tables: those beyond so many have their units run as others have
+RESIDENTS_PER_STEP = 8  # a source may have many tables: beyond this number their units share slots like others
 
 
 def _residents(job: Job) -> int:
-    """How many workers may want a slot of their own."""
+    """Number of workers that may want their own slot."""
     wanted = 0
     for step in job.of_kind(PluginKind.SOURCE):
         factory = cast("SourceFactory[Any]", step.factory)
@@ -119,10 +119,10 @@ def _residents(job: Job) -> int:
 
 
 def _settings_of(jobs: Sequence[Job]) -> dict[str, str]:
-    """The ``spark.*`` keys of all jobs; where two differ, the first one's."""
+    """Merge the ``spark.*`` keys of all jobs; the first job wins where two differ."""
     return {key: value for job in reversed(jobs) for key, value in job.file.env.spark.items()}
 
 
 def _cache() -> Path:
-    """Where class-data archives are kept: they serve every job of this user."""
+    """Directory of class-data archives: they serve every job of this user."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seatunnel-py"

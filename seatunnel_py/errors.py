@@ -1,22 +1,22 @@
-"""The root of every error that seatunnel-py raises on purpose; imports nothing of ours but what masks secrets.
+"""Defines the root of every error that seatunnel-py raises on purpose; imports only the masking of secrets.
 
 ::
 
     SeaTunnelError               message + remedy, safe to print
     ├── JobFileError             the job file is wrong: every problem at once        exit code 2
     ├── PlanError                the job is well-formed but cannot be run as asked   exit code 2
-    │   ├── UnreachableError     … for now: a source or target is away               exit code 1
+    │   ├── UnreachableError     … for now: a source or target is down               exit code 1
     │   └── TablesFailedError    … for its tables: none of them is left to run       exit code 1
     ├── PluginError              a plugin reports a failure of the outside world
-    │   ├── RetriableError       the same unit may work if it is tried again
-    │   ├── GenerationLost       what positions were valid for is gone: what was read under it is void
-    │   └── FatalError           trying again cannot help: the table fails at once
-    │       ├── BadRows          some rows are at fault, not the table: they may be set aside
-    │       └── NoWayOn          what is known of the job is no use: going on would be refused again
+    │   ├── RetriableError       a retry of the same unit may succeed
+    │   ├── GenerationLost       the snapshot of the positions is gone: rows read under it are void
+    │   └── FatalError           a retry cannot help: the table fails at once
+    │       ├── BadRows          some rows are at fault, not the table: they may be quarantined
+    │       └── NoWayOn          the job's state is unusable: resuming would be refused again
     └── EngineError              the data plane itself failed (no Java, no Spark, lost workers)
 
-A message says what happened to which thing; the remedy says what to do. Neither ever holds a secret.
-All are picklable: they travel from workers to the driver as they are.
+A message names the thing and its fault; the remedy names the next step. Neither ever holds a secret. All are picklable:
+workers send them to the driver unchanged.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from seatunnel_py.redaction import masked_text
 
 BEGIN_ANEW = "begin anew with --fresh: rows that are visible already may come twice, so empty the targets first"
-"""The last way on, of every remedy that knows no other."""
+"""The last resort, for every remedy without a better one."""
 
 
 class ExitCode:
-    """What the shell sees (design, section 8)."""
+    """Exit codes of the command (design, section 8)."""
 
     SUCCESS = 0
     FAILED = 1
@@ -42,7 +42,7 @@ class ExitCode:
 
 
 class SeaTunnelError(Exception):
-    """Root of the tree. ``remedy`` is one sentence for the person who reads the message, or empty."""
+    """Root of the tree. ``remedy`` is one sentence for the reader of the message, or empty."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         self.message = masked_text(message)
@@ -57,8 +57,8 @@ LINE_CHARACTERS_MAX = 300
 
 
 def first_line(message: str) -> str:
-    """What has room where many messages stand: the first line of one, with what it announces where it ends in a colon,
-    and not all of it where that is very long."""
+    """Shorten a message for a list of messages: its first line, joined with the following lines if it ends in a colon,
+    cut at LINE_CHARACTERS_MAX."""
     first, _, others = message.partition("\n")
     if first.endswith(":"):
         first = f"{first} {'; '.join(line.strip() for line in others.splitlines())}"
@@ -66,7 +66,7 @@ def first_line(message: str) -> str:
 
 
 def worded(error: BaseException) -> str:
-    """An exception of somebody else's in a line: its text may be missing, or fail itself."""
+    """Format a foreign exception in one line: its text may be missing, or raise an error itself."""
     try:
         text = str(error)
     except Exception as second:  # noqa: BLE001 - a plugin's own code runs here
@@ -76,11 +76,11 @@ def worded(error: BaseException) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a job file.
+    """One fault of a job file.
 
-    ``line`` and ``column`` count from 1; 0 means that the problem has no place of its own.
-    ``path`` is the option's path as a person would write it, such as ``source[0].Jdbc.url``.
-    ``suggestion`` is the nearest valid name, where one is near.
+    ``line`` and ``column`` count from 1; 0 means that the problem has no place of its own. ``path`` is the option's
+    path as a user would write it, such as ``source[0].Jdbc.url``. ``suggestion`` is the nearest valid name, if one is
+    near.
     """
 
     message: str
@@ -111,7 +111,7 @@ class Problem:
 
 
 class JobFileError(SeaTunnelError):
-    """A job file (or what was given with ``-i``) is wrong; carries every problem found, in file order."""
+    """A job file (or a ``-i`` argument) is wrong; carries every problem found, in file order."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         self.problems = tuple(sorted(problems, key=lambda p: (p.file, p.line, p.column)))
@@ -120,15 +120,15 @@ class JobFileError(SeaTunnelError):
 
 
 class PlanError(JobFileError):
-    """The job file reads well, but what it asks for cannot be planned (schemas, wiring, guarantees)."""
+    """The job file is valid, but its job cannot be planned (schemas, wiring, guarantees)."""
 
 
 class UnreachableError(PlanError):
-    """The job could not be planned for what it reads or writes is away: the job file may be right. Exit code 1."""
+    """A source or target is unreachable, so the job could not be planned: the job file may be right. Exit code 1."""
 
 
 class TablesFailedError(PlanError):
-    """Tables cannot be planned, and none is left to run, or the job ends with its first failure. Exit code 1."""
+    """Tables cannot be planned, and either none is left to run, or the job stops at its first failure. Exit code 1."""
 
 
 class PluginError(SeaTunnelError):
@@ -136,16 +136,16 @@ class PluginError(SeaTunnelError):
 
 
 class RetriableError(PluginError):
-    """Trying the same unit again may help (a lost connection, a deadlock, a time-out)."""
+    """Retrying the same unit may help (a lost connection, a deadlock, a time-out)."""
 
 
 class TimeLimitError(RetriableError):
-    """The server ended a call that took too long: it may go better (a lock that is gone), but not often worth a try."""
+    """The server ended a call that took too long: a retry may succeed (if a lock is gone), but is rarely worth it."""
 
 
 class GenerationLost(PluginError):
-    """What splits and positions were valid for (an exported snapshot) is gone: neither the same unit nor any other of
-    that generation can work again, and what was read under it is not of one moment with what is read later."""
+    """The snapshot for which splits and positions were valid is gone. Neither this unit nor any other of that
+    generation can be retried, and rows read under it are not consistent with rows read later."""
 
     def __init__(self, message: str, remedy: str = "", generation: str = "") -> None:
         super().__init__(message, remedy)
@@ -154,14 +154,14 @@ class GenerationLost(PluginError):
 
 
 class FatalError(PluginError):
-    """Trying again cannot help (no such table, a value that does not fit, no permission)."""
+    """Retrying cannot help (no such table, a value that does not fit, no permission)."""
 
 
 class BadRows(FatalError):
-    """Some of the rows are at fault and not the table (a value that does not fit, a rule that is broken): where the job
-    allows bad rows, the engine finds them and sets them aside. ``row``, where it is known, is the number of the first
-    bad one from 0, in a transform's batch, or among all rows that a writer was given: it saves the search.
-    ``others``: bad rows behind it and their messages, where the writer went on and all rows between have passed."""
+    """Some of the rows are at fault, not the table (a value that does not fit, a rule that is broken). If the job
+    allows bad rows, the engine finds them and quarantines them. ``row``, if known, is the index of the first bad one
+    from 0, in a transform's batch, or among all rows that a writer received: it saves the search.
+    ``others``: further bad rows after it with their messages, if the writer went on and all rows between passed."""
 
     def __init__(
         self, message: str, remedy: str = "", row: int | None = None, others: Sequence[tuple[int, str]] = ()
@@ -172,7 +172,7 @@ class BadRows(FatalError):
         self.args = (self.message, self.remedy, row, self.others)
 
     def shifted(self, rows: int) -> BadRows:
-        """The same of rows that have ``rows`` others before them."""
+        """Return the same error with its rows shifted by ``rows``."""
         if self.row is None:
             return self
         others = [(row + rows, message) for row, message in self.others]
@@ -180,8 +180,8 @@ class BadRows(FatalError):
 
 
 class NoWayOn(FatalError):
-    """The table cannot go on from where it stands: `--restore latest` would be refused for the same reason. The remedy
-    says how it begins anew."""
+    """The table cannot resume from its current state: `--restore latest` would be refused for the same reason. The
+    remedy tells how to start from scratch."""
 
 
 class EngineError(SeaTunnelError):

@@ -1,4 +1,4 @@
-"""One run of one job: its store, its driver, what is told when it begins and ends, and what is removed behind it."""
+"""Runs one job: opens its store, runs its driver, reports start and end, and removes obsolete state afterwards."""
 
 from __future__ import annotations
 
@@ -44,12 +44,13 @@ from seatunnel_py.work.segments import remove_all
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 GARBAGE_OF_STREAMS_AFTER = 2_000, 10, 10
-"""As often as that a stream looks for it, which must not grow: there is little to look at. A batch ends."""
+"""Collection thresholds of a stream: this often, for its memory must not grow, and few objects make it cheap. A batch
+ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A job, its plan as it is kept, the pipelines to run, and the tables that cannot be planned."""
+    """A job, its plan as stored, the pipelines to run, and the tables that cannot be planned."""
 
     job: Job
     plan: Mapping[str, Any]
@@ -65,8 +66,8 @@ def drive(
     on_driver: Callable[[Any], None],
     began: float,
 ) -> tuple[Receipt, bool]:
-    """Run the pipelines to their ends. The receipt, and whether the job can go on from where it stands. ``engine``
-    waits until it is there; ``on_driver`` gets the driver then, before anything is changed."""
+    """Run the pipelines to their ends. Return the receipt, and whether the job can be resumed. ``engine`` blocks until
+    it is ready; ``on_driver`` then receives the driver, before anything is changed."""
     job, pipelines = work.job, work.pipelines
     run = _Run(job, pipelines, place, others=bool(work.isolated))
     run.publish(work.plan)
@@ -84,7 +85,7 @@ def drive(
     def begin() -> None:
         nonlocal started
         on_driver(driver)
-        gc.freeze()  # plans live as long as their driver: to look for garbage in them took a tenth of 200 tables' time
+        gc.freeze()  # plans stay until their driver ends: scanning them for garbage took a tenth of 200 tables' time
         if job.file.env.job_mode is JobMode.STREAMING:
             gc.set_threshold(*GARBAGE_OF_STREAMS_AFTER)
         started = time.time()
@@ -109,7 +110,7 @@ def drive(
 
 
 def _converted(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
-    """How many columns have arrived in another form, where any have."""
+    """How many columns were converted, if any."""
     arrived = (table for table in tables if table.state is TableState.DONE)
     changed = ((table.table, one.checked) for table in arrived for into in table.targets for one in into.conversions)
     found = total(changed)
@@ -117,7 +118,7 @@ def _converted(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
 
 
 def _left_behind(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
-    """What made tables do not have of their sources' definitions, where any lack something."""
+    """Which parts of their sources' definitions the created tables lack, if any."""
     arrived = (table for table in tables if table.state is TableState.DONE)
     pairs = ((table.table, into) for table in arrived for into in table.targets)
     found = not_carried_over.total((name, one.kind.value) for name, into in pairs for one in into.not_carried_over)
@@ -130,11 +131,11 @@ def _receipt(one: IsolatedTable) -> TableReceipt:
 
 
 class _Run:
-    """What this run holds of its job: the store, the right to write there, the journal. ``shared``: what other machines
-    can read of the job, where they can."""
+    """The resources that this run holds for its job: the store, the right to write there, the journal. ``shared``: the
+    part of the job's state that other machines can read, if any."""
 
     def __init__(self, job: Job, pipelines: Sequence[Pipeline], place: JobPlace, *, others: bool) -> None:
-        """``others``: tables that cannot be planned are the job's as well, and may be gone on with later."""
+        """``others``: tables that cannot be planned belong to the job as well, and may be resumed later."""
         env = job.file.env
         self.job = job
         self.others = others
@@ -162,7 +163,7 @@ class _Run:
         )
 
     def _authority(self, pipelines: Sequence[Pipeline]) -> Authority:
-        """The next incarnation; of a job that begins with a savepoint, from there."""
+        """Start the next incarnation; the first one of a job with a savepoint starts from it."""
         plan = self.place.read(PLAN)
         file = f"{self.place.path / PLAN}.json"
         if seen := Seen.of(plan, file):
@@ -181,11 +182,11 @@ class _Run:
 
     @property
     def _where(self) -> str:
-        """The place of the store, for people."""
+        """The place of the store, for messages."""
         return redacted_text(self.job.file.env.checkpoint_location or str(self.place.checkpoints))
 
     def publish(self, plan: Mapping[str, Any]) -> None:
-        """What a later run, here or elsewhere, compares its own plan with."""
+        """Store the baseline with which a later run, here or elsewhere, compares its own plan."""
         authority = self.authority
         self.place.keep_plan({**plan, SEEN: asdict(Seen(authority.lineage, authority.incarnation, self._where))})
         self.tell_others(JOB, self.asked)
@@ -196,7 +197,7 @@ class _Run:
             self.shared.write(self.authority.incarnation, what, plain)
 
     def tell_end(self, receipt: Receipt) -> Receipt:
-        """What the job did is done, and why it failed is in the receipt, whether or not the store is full."""
+        """The job has ended, and the receipt has its failures, whether or not the store is full."""
         try:
             self.tell_others(RECEIPT, receipt.to_plain())
         except PluginError as error:
@@ -222,7 +223,7 @@ class _Run:
         return driver
 
     def desk(self, plan: Mapping[str, Any]) -> Desk:
-        """Where requests to this run are heard, on this machine and from others."""
+        """Where requests to this run arrive, from this machine and from others."""
         job, place, authority = self.job, self.place, self.authority
         about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
         keeper = SavepointKeeper(self._savepoints, authority.lineage, authority.incarnation, about)
@@ -230,8 +231,8 @@ class _Run:
         return Desk(Control(LocalStorage(place.path), *others), place.driver, keeper, place.hold, place.keep_counters)
 
     def leave(self, driver: Driver) -> None:
-        """Remove what nobody needs any longer. Not every target can refuse an older driver: what became of the job is
-        for the newest one to say (I34), and what lies beside it is for that one to remove. Raises FencedOff."""
+        """Remove obsolete state. Not every target can refuse an older driver: only the newest driver may report the
+        outcome of the job (I34) and remove the files beside it. Raises FencedOff."""
         exchange, incarnation = self.settings.exchange, self.authority.incarnation
         try:
             self.store.check(incarnation)
@@ -261,7 +262,7 @@ def _started(work: Work, place: JobPlace, at: float, authority: Authority) -> Jo
 
 
 def _rows(pipeline: Pipeline) -> int | None:
-    """As its sources estimate them, where they all do."""
+    """Total rows as estimated by the sources, if all of them give an estimate."""
     rows = [vertex.source.table.rows for vertex in pipeline.vertices if vertex.source]
     return sum(filter(None, rows)) if None not in rows else None
 
@@ -274,7 +275,7 @@ def _seconds(driver: Driver, began: float, started: float, ended: float) -> Seco
 
 
 class _SystemClock:
-    """Seconds since the epoch that never jump: the wall clock is looked at once."""
+    """Seconds since the epoch, free of jumps: the wall clock is read only once."""
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()

@@ -1,9 +1,9 @@
-"""Delivering the bad rows of a job after a fix: an ordinary job whose sources are files of the quarantine.
+"""Delivers the bad rows of a job after a fix: runs an ordinary job whose sources are files of the quarantine.
 
-Rules. (1) A replay has a job id of its own, and claims its files before it begins: one that was cut short is gone on
-with by the next call, so that each row is delivered once. (2) It runs through the job file as it is now. (3) Rows that
-fail again are bad rows of the replay, in the same quarantine, and the replay is no success. (4) What no reader could
-decode is not replayed: it stays where it is.
+Rules. (1) A replay has its own job id, and claims its files before it starts. The next call resumes an interrupted
+replay, so that each row is delivered once. (2) It uses the current job file. (3) Rows that fail again are bad rows of
+the replay, in the same quarantine, and the replay is no success. (4) Records that no reader could decode are not
+replayed: they stay in the quarantine.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """``path`` is the job file, by default the one that the job was started with; ``table`` restricts the replay to the
-    bad rows of one table."""
+    """``path`` is the job file, by default the one with which the job was started; ``table`` restricts the replay to
+    the bad rows of one table."""
 
     variables: Mapping[str, str]
     path: Path | None = None
@@ -36,7 +36,7 @@ class ReplayOptions:
 
 
 def location(home: Home, job_id: str) -> Path:
-    """The directory of a job's quarantine."""
+    """Directory of a job's quarantine."""
     from seatunnel_py.runtime.storage import quarantine_store
 
     about = home.job(job_id).read("job") or {}
@@ -44,7 +44,7 @@ def location(home: Home, job_id: str) -> Path:
 
 
 def held(home: Home, job_id: str) -> tuple[Held, ...]:
-    """The files of bad rows of a job."""
+    """Files of bad rows of a job."""
     from seatunnel_py.runtime.storage import quarantine_store
 
     return quarantine_store.held(location(home, job_id), home.finished)
@@ -57,7 +57,7 @@ def replay(
     listen: Callable[[JobEvent], None],
     on_driver: Callable[[Any], None],
 ) -> Receipt:
-    """Deliver what the quarantine of a job holds. Raises NothingToDo where that is nothing."""
+    """Deliver the quarantined rows of a job. Raises NothingToDo if there are none."""
     from seatunnel_py.runtime.resume import quarantine_pipelines
     from seatunnel_py.runtime.resume.driver_liveness import silent_driver
     from seatunnel_py.runtime.storage import quarantine_store
@@ -76,7 +76,7 @@ def replay(
 
 
 def _claimed(home: Home, job_id: str, table: str | None) -> tuple[str, Sequence[Held], bool]:
-    """The replay to run, its files, and whether it has begun before."""
+    """The replay to run, its files, and whether it was started before."""
     from seatunnel_py.runtime.storage import quarantine_store
 
     place = location(home, job_id)
@@ -94,7 +94,7 @@ def _claimed(home: Home, job_id: str, table: str | None) -> tuple[str, Sequence[
 
 
 def _by_entrance(files: Sequence[Held]) -> dict[tuple[str, str], list[str]]:
-    """Files by the step and table at which their rows enter the pipeline again."""
+    """Group files by the step and table at which their rows enter the pipeline again."""
     from seatunnel_py.work.bad_rows import quarantine_file
 
     found: dict[tuple[str, str], list[str]] = {}
@@ -108,7 +108,7 @@ def _by_entrance(files: Sequence[Held]) -> dict[tuple[str, str], list[str]]:
 
 
 def check_table(held: Sequence[Held], table: str | None) -> None:
-    """Raises SeaTunnelError where no bad row is of that table."""
+    """Raises SeaTunnelError if the table has no bad rows."""
     known = sorted({one.table for one in held})
     if table is not None and table not in known:
         has = ", ".join(known) or "no table"

@@ -1,1 +1,1 @@
-"""The command line: arguments in, text or JSON out, exit codes as documented. Decides nothing about data."""
+"""Implements the command line: arguments in, text or JSON out, documented exit codes. Decides nothing about data."""

@@ -1,4 +1,5 @@
-"""Arguments and options that several commands have. Imported by every start, so it imports next to nothing."""
+"""Defines arguments and options shared by several commands. Every start imports this module, so it imports almost
+nothing."""
 
 from __future__ import annotations
 
@@ -25,14 +26,14 @@ Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", h
 
 
 def variables_of(given: list[str] | None) -> dict[str, str]:
-    """What ``-i`` gave."""
+    """Parse the variables given with ``-i``."""
     from seatunnel_py.config.variables import parse_arguments
 
     return parse_arguments(given or [])
 
 
 def where_of(file: Path | None, variables: list[str] | None) -> Where:
-    """The store of a job: this machine's, or the one that a job file names."""
+    """Locate the store of a job: on this machine, or where a job file names it."""
     from seatunnel_py.cli.jobs.job_lookup import Where
 
     return Where(file, variables_of(variables))

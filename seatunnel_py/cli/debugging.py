@@ -1,4 +1,5 @@
-"""``--debug``, which every command takes: the traces of errors, which otherwise are in a job's log only."""
+"""Implements ``--debug``, which every command accepts: prints the tracebacks of errors, which otherwise are only in a
+job's log."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ VARIABLE = "SEATUNNEL_DEBUG"
 
 
 def take(arguments: list[str]) -> None:
-    """Take the option out of a command line, wherever it stands."""
+    """Remove the option from a command line, at any position."""
     if OPTION in arguments:
         arguments.remove(OPTION)
         os.environ[VARIABLE] = "1"
@@ -27,18 +28,18 @@ def wanted() -> bool:
 
 
 def tell(error: BaseException) -> None:
-    """The trace of an error that ends the command, if somebody wants it."""
+    """Print the traceback of an error that ends the command, if ``--debug`` was given."""
     if wanted():
         tell_trace(error)
 
 
 def tell_trace(error: BaseException) -> None:
-    """As Python would print it, without the secrets that it quotes."""
+    """Format it as Python would, without the secrets that it quotes."""
     say(redacted_text("".join(traceback.format_exception(error))), err=True)
 
 
 def tell_traces(events: Path) -> None:
-    """The traces of a job's failures, each once, as its log has them: secrets are masked there."""
+    """Return the tracebacks of a job's failures, each once, as its log has them: secrets are masked there."""
     for trace in dict.fromkeys(_traces(events)):
         say(trace, err=True)
 

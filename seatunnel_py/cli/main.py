@@ -1,4 +1,5 @@
-"""The ``seatunnel`` command. Each command's work is imported when it is called: ``check`` must not pay for ``run``."""
+"""Implements the ``seatunnel`` command. Each command imports its code when it is called: ``check`` must not pay for
+``run``."""
 
 from __future__ import annotations
 
@@ -43,9 +44,9 @@ def init(
     template: Annotated[str | None, typer.Argument(help="which one; without it all are listed")] = None,
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="where it goes; `-` prints it")] = None,
 ) -> None:
-    """Write a job file to begin with.
+    """Write a job file to start from.
 
-    Commented, with gaps to fill in; `connector` is a Python distribution of your own. Nothing is overwritten.
+    Commented, with gaps to fill in; `connector` is a Python distribution of your own. Overwrites nothing.
     """
     from seatunnel_py.cli.commands import init as command
 
@@ -82,7 +83,7 @@ def plan(
 ) -> None:
     """Show what a run would do.
 
-    Tables, splits, DDL, guarantees. Reads from both ends, changes nothing; exit code 3 when a table would fail.
+    Tables, splits, DDL, guarantees. Reads from both ends, changes nothing; exit code 3 if a table would fail.
     """
     from seatunnel_py.cli.commands import plan as command
 
@@ -117,7 +118,7 @@ def run(
 ) -> None:
     """Run a job and print a receipt.
 
-    Ctrl-C stops it cleanly: what was not committed does not become visible. A second one ends it at once.
+    Ctrl-C stops it cleanly: uncommitted rows do not become visible. A second one ends it at once.
     """
     from seatunnel_py.cli.commands import run as command
 
@@ -163,7 +164,7 @@ def copy(
 ) -> None:
     """Copy tables from one address to another.
 
-    Without a job file: one is made, and run. A password may stand in the address, or in the environment as
+    Makes a job file, and runs it. A password may be part of the address, or be given in the environment as
     SEATUNNEL_SOURCE_PASSWORD and SEATUNNEL_TARGET_PASSWORD.
     """
     from seatunnel_py.cli.commands import copy as command
@@ -181,7 +182,7 @@ def preview(
     variable: Variables = None,
     rows: Annotated[int, typer.Option(min=1, max=1000, help="rows per table and step")] = 10,
 ) -> None:
-    """Show the first rows behind every step.
+    """Show the first rows after every step.
 
     Reads from the sources, writes nowhere.
     """
@@ -206,9 +207,9 @@ def test_connection(
     variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask who answers at both ends of a job.
+    """Test the connections at both ends of a job.
 
-    Or at one plugin's: server, version, user, rights; exit code 1 when somebody does not answer. Reads no rows, changes
+    Or at one plugin's: server, version, user, rights; exit code 1 if one does not answer. Reads no rows, changes
     nothing. Secrets are best given as ${env:NAME}.
     """
     from seatunnel_py.cli.commands import test_connection as command
@@ -232,8 +233,8 @@ def discover(
 ) -> None:
     """Show the tables that a source finds.
 
-    With columns, types, keys and sizes. Of a job file, or of a plugin with its options; a database shows all tables
-    unless options say which. Reads no rows.
+    With columns, types, keys and sizes. Takes a job file, or a plugin with its options; a database shows all tables
+    unless options select some. Reads no rows.
     """
     from seatunnel_py.cli.commands import discover as command
     from seatunnel_py.cli.commands.probe_target import question_of
@@ -250,7 +251,7 @@ def test_jobs(
 ) -> None:
     """Run job files that check themselves.
 
-    With Assert sinks, all in one Spark application; exit code 0 when all of them passed.
+    With Assert sinks, all in one Spark application; exit code 0 if all of them passed.
     """
     from seatunnel_py.cli.commands import test as command
 
@@ -259,7 +260,7 @@ def test_jobs(
 
 @app.command(epilog="Example: seatunnel doctor --json")
 def doctor(as_json: AsJson = False) -> None:
-    """Look at what this machine has.
+    """Check this machine.
 
     Java, Python, libraries, memory, disk; each lack with the command that mends it.
     """
@@ -272,7 +273,7 @@ def doctor(as_json: AsJson = False) -> None:
 def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt", help="the way back")] = False) -> None:
     """Print a job file with its secrets encrypted.
 
-    By the cipher that env.shade.identifier names.
+    Uses the cipher that env.shade.identifier names.
     """
     from seatunnel_py.cli.commands import encrypt as command
 
@@ -318,8 +319,8 @@ def root(
 
 
 def _with_one_command(name: str) -> typer.Typer:
-    """The application with nothing but the command that is called, or all of it where there is none of the name. Typer
-    builds whatever it knows, which took a tenth of the start."""
+    """Build the application with only the called command, or with all commands if none has that name. Typer builds
+    every command that it knows, which took a tenth of the start."""
     commands = [each for each in app.registered_commands if name in (each.name, getattr(each.callback, "__name__", ""))]
     groups = [each for each in app.registered_groups if each.name == name]
     if not commands and not groups:
@@ -330,8 +331,8 @@ def _with_one_command(name: str) -> typer.Typer:
 
 
 def main() -> None:
-    """Entry point: errors of ours are told, not traced, and so is a full disk; anything else is a bug and keeps its
-    trace. Whoever has asked for JSON gets that, also of an error."""
+    """Entry point: prints errors of ours and a full disk without a traceback; anything else is a bug and keeps its
+    traceback. With ``--json`` errors are JSON, too."""
     keep_whole()
     debugging.take(sys.argv)
     as_json = "--json" in sys.argv
@@ -355,7 +356,7 @@ def main() -> None:
             debugging.tell_trace(error)
             sys.exit(1)
         say(f"error: {error.strerror}: {error.filename or 'where the output goes'}", err=True)
-        sys.stdout = None  # what it still holds cannot be written either
+        sys.stdout = None  # its buffered rest cannot be written either
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - Python would print the same, with secrets that it quotes
         debugging.tell_trace(error)

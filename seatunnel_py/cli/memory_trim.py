@@ -1,9 +1,8 @@
-"""Memory that a driver has given back: glibc keeps it, for what may come.
+"""Returns freed memory of a driver to the system: glibc keeps it for later use.
 
-It gives threads arenas of their own, up to eight for each core, and each of them keeps what its threads once needed;
-and of what is free in an arena only the end goes back to the system by itself. A driver of many threads grew for as
-long as it ran while its objects did not. Traces of errors keep the source files that they quote, whole: most of what
-did grow.
+glibc gives threads their own arenas, up to eight for each core; each keeps the memory that its threads once needed, and
+only the free end of an arena goes back to the system by itself. A driver with many threads grew as long as it ran while
+its objects did not. Tracebacks keep the source files that they quote, whole: most of the growth.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ TRIM_SECONDS = 60.0
 
 @cache
 def keep_small() -> None:
-    """From now on threads share ``ARENAS`` of them, and what is free goes back now and then. Other C libraries have
+    """Let threads share ``ARENAS`` arenas from now on, and return free memory now and then. Other C libraries have
     neither arenas nor these calls."""
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt") and hasattr(libc, "malloc_trim"):

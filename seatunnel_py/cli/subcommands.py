@@ -1,4 +1,4 @@
-"""The commands about jobs that are known: ``jobs``, ``quarantine`` and ``state``."""
+"""Defines the commands about known jobs: ``jobs``, ``quarantine`` and ``state``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 def jobs_list(file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
     """All known jobs, newest first.
 
-    With --file those that share its checkpoint.location, from whatever machine.
+    With --file those that share its checkpoint.location, from any machine.
     """
     from seatunnel_py.cli.jobs import job_list as command
 
@@ -34,9 +34,9 @@ def jobs_show(
     variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
-    """One job: what it is at, what arrived, and every failure with what followed.
+    """Show one job: its state, the rows that arrived, and every failure with its consequence.
 
-    A running job says who waits for whom; after that it is only looked at.
+    A running job reports which step waits for which; afterwards only its records are shown.
     """
     from seatunnel_py.cli.jobs import job_list as command
 
@@ -48,7 +48,7 @@ def jobs_show(
 def quarantine_list(
     job_id: Annotated[str | None, typer.Option(help="this job only")] = None, as_json: AsJson = False
 ) -> None:
-    """How many bad rows are kept, by job and table."""
+    """Count the bad rows, by job and table."""
     from seatunnel_py.cli.jobs import quarantine as command
 
     raise typer.Exit(command.listing(job_id, as_json=as_json))
@@ -61,7 +61,7 @@ def quarantine_show(
     limit: Annotated[int, typer.Option(min=1, help="how many rows")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Bad rows of a job: the row as it was read, which step refused it, and why."""
+    """Show bad rows of a job: the row as it was read, which step refused it, and why."""
     from seatunnel_py.cli.jobs import quarantine as command
 
     raise typer.Exit(command.show(job_id, table, limit, as_json=as_json))
@@ -77,7 +77,7 @@ def quarantine_replay(
 ) -> None:
     """Deliver the bad rows of a job after a fix, each once.
 
-    They go through the job file as it is now; those that fail again are kept with the new error.
+    They pass through the current job file; rows that fail again are kept with the new error.
     """
     from seatunnel_py.cli.jobs import quarantine as command
 
@@ -95,7 +95,7 @@ def jobs_savepoint(
     variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
-    """Keep where a running job stands, for another job to begin with."""
+    """Save the state of a running job, for another job to start from."""
     from seatunnel_py.cli.jobs import job_control as command
 
     where = where_of(file, variable)
@@ -112,9 +112,9 @@ def jobs_restore(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a job go on where it stood, as `run --restore latest` does; one whose driver works is left to it.
+    """Resume a job, as `run --restore latest` does; a job with a running driver is left to it.
 
-    Variables are not remembered, for one may be a secret: give them again.
+    Variables are not stored, for one may be a secret: give them again.
     """
     from seatunnel_py.cli.commands import run as command
 
@@ -131,7 +131,7 @@ def jobs_cancel(
     variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
-    """End a running job at once: nothing unfinished becomes visible."""
+    """End a running job at once: unfinished work does not become visible."""
     from seatunnel_py.cli.jobs import job_control as command
 
     where = where_of(file, variable)
@@ -140,7 +140,7 @@ def jobs_cancel(
 
 @state_app.command("show", epilog="Example: seatunnel state show nightly --json")
 def state_show(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
-    """What the checkpoints of a job hold, table by table and split by split."""
+    """Show the checkpoints of a job, table by table and split by split."""
     from seatunnel_py.cli.jobs import state as command
 
     raise typer.Exit(command.show(job_id, where_of(file, variable), as_json=as_json))
@@ -154,7 +154,7 @@ def state_diff(
     variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
-    """What is different between two checkpoints or savepoints.
+    """Compare two checkpoints or savepoints.
 
     Graph, splits, positions, ledgers; table by table.
     """
@@ -165,7 +165,7 @@ def state_diff(
 
 @state_app.command("savepoints", epilog="Example: seatunnel state savepoints --file shop.conf")
 def state_savepoints(file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
-    """Which savepoints there are.
+    """List the savepoints.
 
     On this machine and, with --file, beside the checkpoints of that job.
     """
@@ -180,9 +180,9 @@ def state_drop(
     file: StoreOf = None,
     variable: Variables = None,
 ) -> None:
-    """Forget a savepoint.
+    """Delete a savepoint.
 
-    A job that began with it goes on; one that had rows under way then needs it until its first checkpoint.
+    A job that started from it keeps running; one with unfinished rows then needs it until its first checkpoint.
     """
     from seatunnel_py.cli.jobs import savepoints as command
 
@@ -198,9 +198,9 @@ def state_rewind(
     variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a job go on from an older checkpoint.
+    """Resume a job from an older checkpoint.
 
-    Says first which targets will get rows again, or twice; one that counts checkpoints is refused.
+    First reports which targets will receive rows again, or twice; a target that counts checkpoints refuses it.
     """
     from seatunnel_py.cli.jobs import state as command
 

@@ -1,1 +1,1 @@
-"""The same units in this process: for tests, simulation and previews. No Spark."""
+"""Runs the same units in this process: for tests, simulation and previews. No Spark."""

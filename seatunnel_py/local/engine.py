@@ -1,4 +1,4 @@
-"""The engine port in this process: a thread per slot, no Spark. For tests, simulation and small tools."""
+"""Implements the engine port in this process: a thread per slot, no Spark. For tests, simulation and small tools."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Unit, UnitId
 
 GRACE_SECONDS = 10.0
-"""How long a unit that is cancelled may take to come to its budget. It cannot be interrupted, so one that hangs is left
-to itself behind that: its fence keeps it from writing anything that counts."""
+"""How long a cancelled unit may take to reach its budget. A unit cannot be interrupted, so one that still hangs then is
+abandoned: its fence keeps it from writing anything that counts."""
 
 
 class LocalEngine:
     """Runs units on threads that end with the process. A cancelled unit that has started runs to its budget, or is
-    left to itself; another thread takes its slot then."""
+    abandoned; another thread then takes its slot."""
 
     def __init__(self, slots: int | None = None) -> None:
         self._slots = slots or os.cpu_count() or 1
@@ -76,7 +76,7 @@ class LocalEngine:
         return ()
 
     def stop(self) -> None:
-        """What has not begun only learns that it will not."""
+        """Stop all threads; queued units that have not started are reported as lost."""
         deadline = time.monotonic() + GRACE_SECONDS
         with self._lock:
             self._stopped = True
@@ -110,12 +110,12 @@ class LocalEngine:
             result = run_unit(unit, self._chains[unit.id.vertex])
             with self._lock:
                 if unit.id not in self._running:
-                    return  # it was given up meanwhile, and another thread has its slot
+                    return  # abandoned meanwhile, and another thread has its slot
             self._report(UnitFinished(result))
             with self._lock:
                 self._running.discard(unit.id)
                 self._lock.notify_all()
-        self._waiting.put(None)  # for the next one
+        self._waiting.put(None)  # for the next unit
 
 
 def _unstarted(event: EngineEvent) -> None:

@@ -1,4 +1,4 @@
-"""The first rows behind every step of a plan, read and computed in this process; no sink is opened."""
+"""Reads and computes the first rows after every step of a plan in this process; opens no sink."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StepRows:
-    """Some rows of one table as they leave one step; ``rejected`` are reasons of rows that the step refused."""
+    """Some rows of one table after one step; ``rejected`` are reasons of rows that the step refused."""
 
     node: str
     plugin: str
@@ -28,7 +28,7 @@ class StepRows:
 
 
 def first_rows(graph: FlowGraph, rows: int, analyst: SqlAnalyst | None) -> Iterator[StepRows]:
-    """At most ``rows`` rows behind every source, transform and query, in topological order."""
+    """Return at most ``rows`` rows after every source, transform and query, in topological order."""
     import pyarrow as pa
 
     streams: dict[tuple[str, str], list[Batch]] = {}
@@ -59,7 +59,7 @@ def _tables(node: SourceNode | TransformNode | SqlNode) -> Iterable[TableSchema]
 
 
 def _head(node: SourceNode, rows: int) -> Iterator[Batch]:
-    """The first rows of the first splits; the enumerator stays open while its splits are read."""
+    """Read the first rows of the first splits; the enumerator stays open while its splits are read."""
     enumerator = node.source.enumerator([node.table], None)
     reader = node.source.reader(node.table)
     left = rows

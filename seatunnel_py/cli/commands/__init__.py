@@ -1,1 +1,1 @@
-"""One module per command."""
+"""Holds one module per command."""

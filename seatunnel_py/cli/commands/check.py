@@ -1,4 +1,4 @@
-"""``seatunnel check``: every mistake of a job file, without starting anything."""
+"""Implements ``seatunnel check``: reports every mistake of a job file, without starting anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from seatunnel_py.errors import ExitCode, JobFileError
 
 
 def check(paths: list[Path], variables: Mapping[str, str], *, as_json: bool) -> int:
-    """Check all files, report all of them; the exit code is that of the worst."""
+    """Check and report all files; the exit code is the worst one."""
     worst = ExitCode.SUCCESS
     reports: list[dict[str, Any]] = []
     for path in paths:

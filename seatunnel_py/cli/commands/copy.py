@@ -1,7 +1,8 @@
-"""``seatunnel copy``: a job file for two addresses. Nobody has to write one before seeing rows move.
+"""Implements ``seatunnel copy``: writes a job file for two URLs, and runs it. A first copy needs no hand-written job
+file.
 
-Each plugin says which addresses it understands (``from_shorthand``). A password never gets into the file: it is left in
-an environment variable of this process, and the file refers to that.
+Each plugin declares which URLs it understands (``from_shorthand``). A password never enters the file: it stays in an
+environment variable of this process, and the file refers to that variable.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _CREDENTIALS = re.compile(r"[?&;](user|password)=", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What was asked for on the command line."""
+    """The request as given on the command line."""
 
     source: str
     target: str
@@ -53,7 +54,7 @@ class Copy:
 
 
 def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> int:
-    """Run the job of two addresses, or only write it down; returns the exit code."""
+    """Run the job of two URLs, or only write its file; return the exit code."""
     if asked.replace and asked.append:
         raise SeaTunnelError("--replace and --append exclude each other", "give one of them")
     text = job_file(asked)
@@ -75,7 +76,7 @@ def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> 
 
 
 def job_file(asked: Copy) -> str:
-    """The job in HOCON. Raises SeaTunnelError for an address that nobody understands."""
+    """Render the job in HOCON. Raises SeaTunnelError for a URL that no plugin understands."""
     chosen = Shorthand(asked.source, tables=asked.tables, format=asked.format, exclude=asked.exclude, kinds=asked.kinds)
     source = _end(PluginKind.SOURCE, chosen)
     name, read = _step(PluginKind.SOURCE, source)
@@ -96,18 +97,18 @@ def job_file(asked: Copy) -> str:
 
 
 def _kept(text: str) -> Path:
-    """Where the job file of a copy lies, for whoever goes on with it."""
+    """Path of the job file of a copy, from which the job can be resumed."""
     return Home.of_environment().path / COPIES / f"{hashlib.sha256(text.encode()).hexdigest()[:8]}.conf"
 
 
 def _end(kind: PluginKind, given: Shorthand) -> Shorthand:
-    """The address without who gets in, and how."""
+    """Return the URL without user and password."""
     if _CREDENTIALS.search(given.address):
         raise SeaTunnelError(
             f"the {kind.value}'s address has credentials among its parameters",
             f"write them as user:password@host, or set {PASSWORDS[kind]}",
         )
-    if _CUT.search(given.address):  # it is not repeated: a password would be
+    if _CUT.search(given.address):  # not repeated: it may hold a password
         raise SeaTunnelError(
             f"the {kind.value}'s address cannot be read: what stands before its @ holds one of / ? #",
             f"write these as %2F %3F %23, or set {PASSWORDS[kind]}",
@@ -121,7 +122,7 @@ def _end(kind: PluginKind, given: Shorthand) -> Shorthand:
 
 
 def _reference(kind: PluginKind, password: str, user: str) -> str:
-    """A password that is typed is kept from the file; one that stands in the environment already is left there."""
+    """A typed password stays out of the file; one that is in the environment already is left there."""
     if password.startswith("${"):
         return password
     name = PASSWORDS[kind]
@@ -131,7 +132,7 @@ def _reference(kind: PluginKind, password: str, user: str) -> str:
 
 
 def _step(kind: PluginKind, end: Shorthand) -> tuple[str, Mapping[str, Plain]]:
-    """The plugin that understands the address, and its options."""
+    """Find the plugin that understands the URL, and its options."""
     plugins = installed()
     for name in plugins.names(kind):
         try:
@@ -149,7 +150,7 @@ def _step(kind: PluginKind, end: Shorthand) -> tuple[str, Mapping[str, Plain]]:
 
 
 def _block(name: str, options: Mapping[str, Any], indent: int = 0) -> str:
-    """HOCON; JSON's texts, numbers and lists are its own."""
+    """Render a value in HOCON; texts, numbers and lists are as in JSON."""
     space = " " * indent
     lines = [f"{space}  {key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in options.items()]
     return f"{space}{name} {{\n{''.join(lines)}{space}}}\n"

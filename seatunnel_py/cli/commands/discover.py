@@ -1,4 +1,4 @@
-"""``seatunnel discover``: the tables that a source finds, with columns, keys and sizes."""
+"""Implements ``seatunnel discover``: lists the tables that a source finds, with columns, keys and sizes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Described: TypeAlias = SourceTable | TableFailure
 
 
 def discover(question: Question, exclude: Sequence[str] = (), *, as_json: bool) -> int:
-    """Ask every source for its tables and print them, but for those that ``exclude`` names; reads no rows. Raises
-    SeaTunnelError where a source cannot say."""
+    """Ask every source for its tables and print them, except those in ``exclude``; reads no rows. Raises SeaTunnelError
+    if a source cannot list its tables."""
     excluded = _excluded(exclude)
     try:
         job, steps = understood(question)
@@ -48,7 +48,7 @@ def discover(question: Question, exclude: Sequence[str] = (), *, as_json: bool) 
 
 
 def _excluded(names: Sequence[str]) -> NamePattern | None:
-    """What leaves tables out, as in ``seatunnel copy``."""
+    """Exclusion patterns, as in ``seatunnel copy``."""
     if not names:
         return None
     try:
@@ -68,7 +68,7 @@ def _without(
 
 
 def _exit_code(found: list[Described]) -> int:
-    """Tables that cannot be described would be isolated by a run."""
+    """A run would isolate tables that cannot be described."""
     described = [isinstance(table, SourceTable) for table in found]
     if all(described):
         return ExitCode.SUCCESS
@@ -76,7 +76,7 @@ def _exit_code(found: list[Described]) -> int:
 
 
 def found_by(step: Step, job: Job) -> tuple[list[Described], tuple[TableLeftOut, ...]]:
-    """The tables of one source, by name, those that it cannot describe among them; and what it leaves out."""
+    """List the tables of one source by name, including those that it cannot describe, and the excluded ones."""
     _, tables, failures, left_out, _ = source_of(step, job)
     return sorted([*tables, *failures], key=_name), left_out
 
@@ -86,7 +86,7 @@ def _path(table: Described) -> TablePath:
 
 
 def _bare(path: TablePath) -> str:
-    """What patterns are compared with: the names without the quotes that keep dots in them together."""
+    """Return the name for pattern matching: without the quotes that protect dots inside names."""
     return ".".join(filter(None, (path.database, path.schema, path.table)))
 
 

@@ -1,4 +1,4 @@
-"""``seatunnel doctor``: what this machine has, each lack with the command that mends it."""
+"""Implements ``seatunnel doctor``: checks this machine, and names for each lack the command that mends it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EXTRAS = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One look at the machine. ``needed`` findings decide the exit code; the others are for information."""
+    """One check of the machine. ``needed`` findings decide the exit code; the others are for information."""
 
     what: str
     found: str
@@ -43,7 +43,7 @@ class Finding:
 
 
 def doctor(*, as_json: bool) -> int:
-    """Look at everything, print a line each."""
+    """Check everything, and print one line each."""
     findings = [look() for look in _LOOKS] + _extras()
     if as_json:
         say_json([asdict(finding) for finding in findings])
@@ -102,7 +102,7 @@ def _home() -> Finding:
 
 
 def _loopback() -> Finding:
-    """Spark's driver, its JVM and its workers talk over loopback."""
+    """Spark's driver, its JVM and its workers communicate over loopback."""
     try:
         with socket.create_server(("127.0.0.1", 0)) as server:
             return Finding("loopback", f"127.0.0.1:{server.getsockname()[1]} can be opened", True)

@@ -1,4 +1,5 @@
-"""``seatunnel encrypt``: a job file with its secrets encrypted (or decrypted) by ``env.shade.identifier``."""
+"""Implements ``seatunnel encrypt``: prints a job file with its secrets encrypted (or decrypted) by
+``env.shade.identifier``."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from seatunnel_py.errors import ExitCode
 
 
 def rewrite(path: Path, *, decrypt: bool) -> int:
-    """Print the job file as JSON, its sensitive options converted."""
+    """Print the job file as JSON, with its sensitive options converted."""
     job = load(path, decrypt=False)
     cipher = shade.cipher(job.env.shade_identifier, job.env.shade_properties)
     if isinstance(cipher, shade.PlainText):

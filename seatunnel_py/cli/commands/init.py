@@ -1,4 +1,5 @@
-"""``seatunnel init``: job files, and a connector, to begin with. Each is a file, or a folder, of ``templates/``."""
+"""Implements ``seatunnel init``: writes job files, or a connector, to start from. Each is a file, or a folder, of
+``templates/``."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ IGNORED = ".seatunnel/"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A job file with gaps. Its first line, a comment, says what it does."""
+    """A job file with gaps. Its first line, a comment, describes it."""
 
     name: str
     text: str
@@ -34,7 +35,7 @@ class Template:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The environment names that hold its secrets."""
+        """Names of the environment variables that hold its secrets."""
         return tuple(default for name, default in self._references() if name == "env")
 
     @property
@@ -43,14 +44,14 @@ class Template:
         return {name: default for name, default in self._references() if name != "env" and name not in RESERVED}
 
     def _references(self) -> Iterator[tuple[str, str]]:
-        """What stands in a comment is not asked for."""
+        """Placeholders inside comments are ignored."""
         for line in self.text.splitlines():
             if not line.lstrip().startswith("#"):
                 yield from ((match[1], (match[2] or "")[1:]) for match in references(line))
 
 
 def listing() -> int:
-    """Name and purpose of each template, and how to take one."""
+    """List each template with its purpose, and the command that writes it."""
     found = templates()
     say("Job files to begin with:\n")
     for template in found:
@@ -63,7 +64,7 @@ def listing() -> int:
 
 
 def write(name: str, to: Path | None) -> int:
-    """Write one template where nothing is yet, and say what to do next. Raises SeaTunnelError."""
+    """Write one template to a new file or folder, and print the next step. Raises SeaTunnelError."""
     if name == CONNECTOR:
         return _write_connector(to or CONNECTOR_FOLDER)
     known = {template.name: template for template in templates()}
@@ -78,7 +79,7 @@ def write(name: str, to: Path | None) -> int:
 
 
 def templates() -> tuple[Template, ...]:
-    """Every job template, by name."""
+    """All job templates, by name."""
     found = [one for one in _templates().iterdir() if one.name.endswith(".conf")]
     read = (Template(one.name.removesuffix(".conf"), one.read_text("utf-8")) for one in found)
     return tuple(sorted(read, key=lambda template: template.name))
@@ -107,7 +108,7 @@ def _write_job(template: Template, path: Path) -> int:
 
 
 def _ignore_state() -> None:
-    """Where jobs leave their state is nobody's source code; a ``.gitignore`` that is there is its author's."""
+    """Job state is not source code, so it is ignored; an existing ``.gitignore`` is left to its author."""
     path = Path(".gitignore")
     if path.exists():
         return

@@ -1,4 +1,4 @@
-"""``seatunnel plan``: what a run would do, as text, JSON and a picture."""
+"""Implements ``seatunnel plan``: shows the steps of a run in advance, as text, JSON and a picture."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plan(
     svg: Path | None,
 ) -> int:
     """Plan the job, look at both ends, print. A table that would fail makes the exit code 3, a change that a run would
-    refuse 1."""
+    refuse makes it 1."""
     home = Home.of_environment()
     try:
         began_with = _began_with(home, path, app.RunOptions(variables, job_id, restore=restore))
@@ -63,7 +63,7 @@ def plan(
 
 
 def _began_with(home: Home, path: Path, options: app.RunOptions) -> str | None:
-    """The job file says where savepoints are."""
+    """The job file names the place of its savepoints."""
     if options.restore is None:
         return None
     return app.restored_from(home, options, app.check(path, options.variables).file.env)

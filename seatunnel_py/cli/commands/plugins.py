@@ -1,4 +1,4 @@
-"""``seatunnel plugins``: what is installed, and what each plugin may be told."""
+"""Implements ``seatunnel plugins``: lists the installed plugins and their options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from seatunnel_py.plan.plugins.installed import installed
 
 
 def listing(*, as_json: bool) -> int:
-    """All plugins by kind, with their distribution and a line about each."""
+    """List all plugins by kind, with their distribution and a line about each."""
     rows = []
     for entry in installed().entries():
         try:
@@ -36,7 +36,7 @@ def listing(*, as_json: bool) -> int:
 
 
 def show(name: str, *, as_json: bool) -> int:
-    """The options of every plugin of that name: a source and a sink may share one."""
+    """Show the options of every plugin of that name: a source and a sink may share one."""
     registry = installed()
     known = {entry.name.lower(): entry.name for entry in registry.entries()}
     if name.lower() not in known:
@@ -61,7 +61,7 @@ def show(name: str, *, as_json: bool) -> int:
 
 
 def schema(to: Path | None) -> int:
-    """The JSON Schema of jobs that the installed plugins can be told to do; one that cannot be loaded is left out."""
+    """Print the JSON Schema of job files for the installed plugins; plugins that cannot be loaded are omitted."""
     registry = installed()
     plugins = []
     for entry in registry.entries():

@@ -1,4 +1,4 @@
-"""``seatunnel preview``: the first rows behind every step, with the types on their way."""
+"""Implements ``seatunnel preview``: shows the first rows after every step, with their types."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def preview(path: Path, variables: Mapping[str, str], rows: int) -> int:
 
 
 def _heading(step: StepRows) -> str:
-    """A step is named after the table that it reads; what it makes may be called otherwise, or be a second table."""
+    """A step is named after the table that it reads; its output may have another name, or be a second table."""
     made = str(step.table.path)
     return step.node if step.node.endswith(f"[{made}]") else f"{step.node} -> {made}"
 
@@ -58,5 +58,5 @@ def _table(step: StepRows) -> Table:
 def _cell(value: Any) -> Text:
     if value is None:
         return Text("null", "dim")
-    shown = terminal_text(value_text(value))  # before it is cut: half an escape says nothing
+    shown = terminal_text(value_text(value))  # escape before cutting: half an escape sequence means nothing
     return Text(shown if len(shown) <= CELL_CHARACTERS_MAX else shown[: CELL_CHARACTERS_MAX - 1] + "…")

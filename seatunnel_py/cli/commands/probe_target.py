@@ -1,4 +1,4 @@
-"""What ``test-connection`` and ``discover`` ask about: the steps of a job file, or one plugin with options."""
+"""Resolves the subject of ``test-connection`` and ``discover``: the steps of a job file, or one plugin with options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OTHER_END: Mapping[PluginKind, tuple[PluginKind, dict[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``subject`` is a job file, or the name of a plugin with ``options`` as ``key=value``; ``kind`` is that of the
+    """``subject`` is a job file, or the name of a plugin with ``options`` as ``key=value``; ``kind`` is the kind of
     plugin."""
 
     subject: str
@@ -45,7 +45,7 @@ def question_of(
 
 
 def understood(question: Question) -> tuple[Job, tuple[Step, ...]]:
-    """A job, and the steps of it that were meant. Nothing is opened. Raises JobFileError."""
+    """A job, and those of its steps that are meant. Nothing is opened. Raises JobFileError."""
     if not question.of_plugin:
         job = app.check(Path(question.subject), question.variables)
         return job, tuple(step for step in job.steps if step.kind is not PluginKind.TRANSFORM)
@@ -61,7 +61,7 @@ def understood(question: Question) -> tuple[Job, tuple[Step, ...]]:
 
 
 def _around(question: Question, given: Mapping[str, Any]) -> Job:
-    """A job of one step and another end; it is never written down, for options may hold secrets."""
+    """A job of one step and a stub as the other end; it is never written to disk, for options may hold secrets."""
     other, step = _OTHER_END[question.kind]
     text = json.dumps({"env": {"job.mode": "BATCH"}, question.kind.value: [given], other.value: [step]})
     found: list[Problem] = []
@@ -69,7 +69,7 @@ def _around(question: Question, given: Mapping[str, Any]) -> Job:
 
 
 def _everything(question: Question) -> Mapping[str, Any]:
-    """Options that ask for all tables."""
+    """Options that select all tables."""
     try:
         factory = installed().factory(question.kind, question.subject)
     except UnknownPluginError:
@@ -82,7 +82,7 @@ def _given(options: Sequence[str]) -> dict[str, Any]:
     problems = []
     for number, option in enumerate(options, 1):
         name, equals, value = option.partition("=")
-        if not equals or not name.strip():  # it may be a secret with its name forgotten: it is not repeated
+        if not equals or not name.strip():  # it may be a secret whose name was forgotten: it is not repeated
             problems.append(Problem(f"-o takes key=value; option {number} has no key or no =", COMMAND_LINE))
         given[name.strip()] = _value(value)
     if problems:
@@ -91,7 +91,7 @@ def _given(options: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """Lists and objects as JSON writes them; anything else is text, which options of other types understand."""
+    """Parse lists and objects as JSON; anything else stays text, which options of other types understand."""
     try:
         return json.loads(text) if text[:1] in ("[", "{") else text
     except ValueError:

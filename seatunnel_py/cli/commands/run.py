@@ -1,4 +1,4 @@
-"""``seatunnel run``: progress while it runs, a receipt at the end."""
+"""Implements ``seatunnel run``: shows progress while the job runs, and a receipt at the end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOTHING_STARTED = "stopped before anything was started"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked for on the command line."""
+    """The request as given on the command line."""
 
     job: Path
     variables: Mapping[str, str]
@@ -43,7 +43,7 @@ class Request:
 
 
 def run(request: Request) -> int:
-    """Run a job; returns the exit code."""
+    """Run a job; return the exit code."""
     options = app.RunOptions(
         request.variables,
         request.job_id,
@@ -67,8 +67,7 @@ def run(request: Request) -> int:
 def restore(
     job_id: str, file: Path | None, variables: Mapping[str, str], *, accept_changes: bool, as_json: bool
 ) -> int:
-    """Let a job go on where it stood, with the job file that it had, or another one, unless its driver works; returns
-    the exit code."""
+    """Resume a job with its previous job file, or another one, unless its driver is running; return the exit code."""
     path = file or Home.of_environment().job(job_id).job_file
     return run(Request(path, variables, job_id, False, app.LATEST, (), as_json, accept_changes, takes_over=False))
 
@@ -81,8 +80,8 @@ def performed(
     as_json: bool,
     quiet: bool = False,
 ) -> int:
-    """Run something that ends with a receipt, show its progress (unless ``quiet``) and its outcome; returns the exit
-    code. ``again`` is the command that goes on with it."""
+    """Run a function that returns a receipt, show its progress (unless ``quiet``) and its outcome; return the exit
+    code. ``again`` is the command that resumes the job."""
     keep_small()
     stopper = _Stopper()
     try:
@@ -115,7 +114,7 @@ def performed(
 
 
 def _again(request: Request, job_id: str) -> str:
-    """The command to type. Variables are left to the reader: one may be a secret, and this may be a log."""
+    """The command to type. The reader fills in variables: one may be a secret, and this text may end up in a log."""
     words = ["seatunnel", "run", str(request.job), *(["-i", "…"] if request.variables else [])]
     words += [word for table in request.only for word in ("--only", table)]
     return shlex.join([*words, "--job-id", job_id, "--restore", "latest"]).replace("'…'", "…")
@@ -124,8 +123,8 @@ def _again(request: Request, job_id: str) -> str:
 class _Stopper:
     """Turns the first signal into a clean stop; the second one ends the process at once.
 
-    It never raises inside the signal handler: that may be in the middle of an import, which then holds its lock for
-    ever. A signal that comes before there is a driver waits for the moment when there is one.
+    Never raises inside the signal handler: it may interrupt an import, which would then hold its lock forever. A signal
+    that arrives before there is a driver is kept until one exists.
     """
 
     def __init__(self) -> None:
@@ -133,7 +132,8 @@ class _Stopper:
         self.exit_code = 0
 
     def arm(self, driver: Any) -> None:
-        """Everything is planned and nothing started. Raises KeyboardInterrupt when a signal came before."""
+        """Register the driver: everything is planned and nothing started. Raises KeyboardInterrupt if a signal came
+        before."""
         self._driver = driver  # first: a signal may come between these two lines
         if self.exit_code:
             raise KeyboardInterrupt
@@ -141,7 +141,7 @@ class _Stopper:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
         self.exit_code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
-        os.write(2, b"stopping; once more aborts\n")  # not through a stream that the signal may have caught writing
+        os.write(2, b"stopping; once more aborts\n")  # not a stream: the signal may have interrupted its write
         if self._driver is not None:
             self._driver.stop(self.exit_code)
 

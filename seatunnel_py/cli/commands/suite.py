@@ -1,4 +1,4 @@
-"""Job files run one after the other in one Spark application, each with an outcome of its own."""
+"""Runs job files one after the other in one Spark application, each with its own outcome."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PROBLEMS_SHOWN = 20  # of one job file
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A job file and the variables that it gets."""
+    """A job file and its variables."""
 
     path: Path
     variables: Mapping[str, str]
 
 
 class Verdict(StrEnum):
-    """What became of a job file."""
+    """Outcome of a job file."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -41,7 +41,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``cause`` says why a case did not pass; ``output`` is what its job printed; ``place`` keeps its receipt."""
+    """``cause`` explains why a case did not pass; ``output`` is the printed output of its job; ``place`` keeps its
+    receipt."""
 
     case: Case
     verdict: Verdict
@@ -54,15 +55,15 @@ class Outcome:
 
     @property
     def first_line(self) -> str:
-        """The first line of the cause."""
+        """First line of the cause."""
         return self.cause.partition("\n")[0]
 
 
 def outcomes(cases: Sequence[Case], home: Home, *, local: bool = False) -> Generator[Outcome, None, None]:
-    """Run all cases in order. Files are read first, so that Spark starts once, with what all of them need.
+    """Run all cases in order. Files are read first, so that Spark starts once, with the settings of all of them.
 
-    An outcome is given out before the next job begins: what a job left behind can be looked at in between.
-    Raises EngineError when Spark does not start. Whoever may leave early closes the generator: it holds Spark.
+    Yields each outcome before the next job starts, so that the caller can inspect the results of a job in between.
+    Raises EngineError if Spark does not start. A caller that may leave early must close the generator: it holds Spark.
     """
     read = {number: _read(case) for number, case in enumerate(cases)}
     jobs = [job for job in read.values() if isinstance(job, Job)]
@@ -113,7 +114,7 @@ def _run(case: Case, job: Job, session: app.Session, home: Home) -> Outcome:
 
 
 def _causes(receipt: Receipt) -> str:
-    """Why tables failed: the cause of each, the same one only once."""
+    """Causes of failed tables, without repetition."""
     lines: dict[str, None] = {}
     for table in receipt.tables:
         if table.cause is not None:

@@ -1,4 +1,4 @@
-"""``seatunnel test``: job files that check themselves with Assert, all in one Spark application."""
+"""Implements ``seatunnel test``: runs job files that check themselves with Assert, all in one Spark application."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def test(paths: list[Path], variables: Mapping[str, str], junit: Path | None) -> int:
-    """Run the files, print a table; 0 when all of them passed, else 1."""
+    """Run the files, print a table; return 0 if all of them passed, else 1."""
     files = job_files(paths)
     place = Home.of_environment().path / "tests" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     done: list[Outcome] = []
@@ -54,7 +54,7 @@ test.__test__ = False  # type: ignore[attr-defined]  # test runners collect what
 
 
 def job_files(paths: Sequence[Path]) -> list[Path]:
-    """The files themselves, and all job files below the directories; each once, in order."""
+    """The given files, and all job files below the given directories; each once, in order."""
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
@@ -122,5 +122,5 @@ def _write_junit(done: Sequence[Outcome], path: Path) -> None:
 
 
 def _xml(text: str) -> str:
-    """Without the characters that XML cannot hold."""
+    """Remove the characters that XML cannot hold."""
     return _NOT_XML.sub("\ufffd", text)

@@ -1,4 +1,4 @@
-"""``seatunnel test-connection``: who answers at both ends of a job, or at one plugin's."""
+"""Implements ``seatunnel test-connection``: connects to both ends of a job, or to one plugin's."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError, first_li
 from seatunnel_py.plan.plugins.registry import missing_extra
 from seatunnel_py.plan.steps import Step
 
-AT_ONCE = 8  # places that are away take their whole time-out, and nobody wants to wait for one after the other
+AT_ONCE = 8  # unreachable places take their whole time-out, so ask them in parallel
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Of one step. ``found`` is None where there is nobody to connect to; ``message`` says what went wrong."""
+    """Outcome of one step. ``found`` is None if the step connects to nothing; ``message`` describes the failure."""
 
     step: str
     kind: str
@@ -35,7 +35,7 @@ class Answer:
 
 
 def test_connection(question: Question, *, as_json: bool) -> int:
-    """Ask every source and sink, at once; print a line each, in the order of the job."""
+    """Ask every source and sink in parallel; print a line each, in the order of the job."""
     try:
         _, steps = understood(question)
     except JobFileError as error:

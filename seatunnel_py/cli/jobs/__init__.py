@@ -1,1 +1,1 @@
-"""The commands `jobs`, `quarantine` and `state`: looking at jobs, and asking things of them."""
+"""Implements the commands `jobs`, `quarantine` and `state`, which inspect and control jobs."""

@@ -1,4 +1,4 @@
-"""Failures of a job as text and as JSON: the same in both."""
+"""Renders the failures of a job as text and as JSON, with the same content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TABLES_MAX = 20
 
 
 def timeline_plain(timeline: Timeline) -> dict[str, Any]:
-    """For machines."""
+    """Render failures as JSON-ready data."""
     return {
         "total": timeline.total,
         "by_table": {table: dict(counts) for table, counts in timeline.counts.items()},
@@ -25,7 +25,7 @@ def timeline_plain(timeline: Timeline) -> dict[str, Any]:
 
 
 def timeline_text(timeline: Timeline) -> Iterator[str]:
-    """Lines for people; none where nothing went wrong."""
+    """Render failures as text lines; none if nothing failed."""
     if not timeline.total:
         return
     shown = len(timeline.failures)
@@ -71,7 +71,7 @@ def _where(one: Failure) -> str:
 
 
 def _clock(at: str) -> str:
-    """The local time; the log has UTC."""
+    """Local time; the log uses UTC."""
     if not at:
         return "(unknown)          "
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(datetime.fromisoformat(at).timestamp()))

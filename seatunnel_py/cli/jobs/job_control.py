@@ -1,4 +1,4 @@
-"""``seatunnel jobs cancel|savepoint``: ask a running job for something, and wait for its answer."""
+"""Implements ``seatunnel jobs cancel|savepoint``: sends a request to a running job, and waits for its answer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from seatunnel_py.runtime.control.requests import Answer, Request, Wish, request
 from seatunnel_py.runtime.storage.job_directory import how_it_ended
 
 LOOK_SECONDS = 0.1
-GRACE_SECONDS = 5.0  # the driver says itself that it gives up; this much later it is not going to
-EXPLAIN_SECONDS = 8.0  # a driver looks every half second, one that is far away every two; targets are asked meanwhile
+GRACE_SECONDS = 5.0  # the driver reports its own time-out; this much later no answer will come
+EXPLAIN_SECONDS = 8.0  # a driver polls every half second, a remote one every two; meanwhile it asks the targets
 
 
 def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, seconds: float, as_json: bool) -> int:
-    """Take a savepoint of a running job; ``stop``: it ends behind it."""
+    """Take a savepoint of a running job; with ``stop`` the job ends after it."""
     from seatunnel_py.runtime.storage.savepoint_store import NAME_LENGTH_MAX, require_name
 
     job = known(job_id, where)
@@ -42,8 +42,8 @@ def cancel(job_id: str, where: Where, tables: tuple[str, ...], *, seconds: float
 
 
 def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:
-    """What a running job is at, table by table; None where its driver does not say, and what people are told of that.
-    Nothing of the question is left behind."""
+    """Current activity of a running job, table by table; None if its driver does not answer, with a text for the user.
+    The request leaves no trace."""
     if not job.here and job.location is None:
         again = f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
         return None, f"{_end_of_driver(job)}: {again}"
@@ -75,7 +75,7 @@ def _end_of_driver(job: KnownJob) -> str:
 
 
 def _run_of(job: KnownJob) -> str:
-    """The run that is asked. SeaTunnelError where nobody would hear it."""
+    """The run that receives the request. Raises SeaTunnelError if no driver would receive it."""
     about, receipt = job.about, job.receipt
     ended = receipt is not None
     far = job.location is not None and not ended
@@ -87,14 +87,14 @@ def _run_of(job: KnownJob) -> str:
 
 
 def _way_on(job: KnownJob, receipt: dict[str, Any] | None) -> str:
-    """What can be done with a job that no driver runs. One that has failed may have no way on, which its causes say."""
+    """Possible actions for a job that no driver runs. A failed one may be impossible to resume; its causes tell."""
     if receipt is None or receipt["state"] == "STOPPED":
         return f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
     return "" if receipt["state"] == "SUCCESS" else f"`seatunnel jobs show {job.job_id}` says why, and what to do"
 
 
 def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
-    """Ask, show how far it has come, and return what became of it."""
+    """Send the request, show progress, and return the outcome."""
     control = job.control()
     local = job.here
     control.ask(request)

@@ -1,4 +1,4 @@
-"""``seatunnel jobs list|show``: what ran, what it is at, and what went wrong."""
+"""Implements ``seatunnel jobs list|show``: lists jobs, their state, and their failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from seatunnel_py.runtime.observe import failure_timeline
 from seatunnel_py.runtime.observe.receipt import TableState, stand_text
 from seatunnel_py.runtime.storage.home import Home
 
-STANDINGS_MAX = 10  # tables under way that are explained on a terminal
+STANDINGS_MAX = 10  # running tables that are explained on a terminal
 
 
 def listing(where: Where, *, as_json: bool) -> int:
@@ -60,8 +60,8 @@ def _all(home: Home, where: Where) -> Iterable[KnownJob]:
 
 
 def _about(job: KnownJob) -> dict[str, Any]:
-    """What stands in a line; a job whose record cannot be read must not hide the others. ``rows_read`` is by all
-    drivers that the job has had, None: nobody here knows."""
+    """Content of one line; a job with an unreadable record must not hide the others. ``rows_read`` sums over all
+    drivers of the job; None if it is not known here."""
     nothing = {"job_id": job.job_id, "job_name": "", "job_file": "", "started": 0.0, "state": "UNREADABLE"}
     try:
         about, state, told = job.about or {}, job.state, _told(job)
@@ -81,13 +81,12 @@ def _about(job: KnownJob) -> dict[str, Any]:
 
 
 def _told(job: KnownJob) -> dict[str, Any] | None:
-    """What its driver has said of its tables: its receipt, or how far it has come. One of an older version says the
-    latter nowhere."""
+    """Table reports of its driver: its receipt, or its progress. A driver of an older version reports no progress."""
     return (None if job.here else job.receipt) or job.counters
 
 
 def _seconds(job: KnownJob, told: Mapping[str, Any] | None, started: float) -> float | None:
-    """How long the run has taken by now, or until its driver died."""
+    """Duration of the run until now, or until its driver died."""
     if job.here:
         return max(0.0, time.time() - started)
     if told is None:
@@ -96,7 +95,7 @@ def _seconds(job: KnownJob, told: Mapping[str, Any] | None, started: float) -> f
 
 
 def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
-    """One job: where it is, table by table what arrived, and the failures on the way, the ``last`` of them or all."""
+    """Show one job: its state, the rows that arrived per table, and its failures, the ``last`` of them or all."""
     job = known(job_id, where)
     about, receipt = _about(job), None if job.here else job.receipt
     standing, silence = (None, "") if receipt else explained(job)
@@ -122,7 +121,7 @@ def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
 
 
 def _so_far_of(job: KnownJob, state: str, *, alive: bool) -> dict[str, Any] | None:
-    """How far its driver has come. A table that was under way when that died does not run any more."""
+    """Progress of its driver. A table that was running when the driver died does not run any more."""
     counters = job.counters
     if counters is None or alive:
         return counters
@@ -156,7 +155,7 @@ def _arrived(receipt: dict[str, Any] | None) -> Iterator[str]:
 
 
 def _apart(into: dict[str, Any], table: dict[str, Any]) -> str:
-    """What became of one target, where its table's targets differ."""
+    """State of one target, if the targets of its table differ."""
     if not any(one.get("stands") for one in table["targets"]):
         return ""
     if not into["stands"]:
@@ -165,7 +164,7 @@ def _apart(into: dict[str, Any], table: dict[str, Any]) -> str:
 
 
 def _stands(job: KnownJob, standing: list[dict[str, Any]] | None, silence: str) -> Iterator[str]:
-    """What a running job is at; of one whose driver says nothing, what that means."""
+    """Current activity of a running job; if its driver does not answer, an explanation."""
     if silence:
         yield silence
     for table in (standing or [])[:STANDINGS_MAX]:

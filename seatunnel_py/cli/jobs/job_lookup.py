@@ -1,4 +1,4 @@
-"""A job as a command can reach it: in SEATUNNEL_HOME, in the place that its ``checkpoint.location`` names, or both."""
+"""Finds a job for a command: in SEATUNNEL_HOME, in the place named by its ``checkpoint.location``, or both."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """``file``: a job file whose ``checkpoint.location`` is looked at, for jobs of other machines."""
+    """``file``: a job file whose ``checkpoint.location`` is searched too, for jobs of other machines."""
 
     file: Path | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def location(self) -> str | None:
-        """None: no job file was named."""
+        """None: no job file was given."""
         if self.file is None:
             return None
         location = _env(self.file, self.variables).checkpoint_location
@@ -40,7 +40,7 @@ class Where:
         return location
 
     def savepoints(self) -> SavepointPlaces:
-        """Where savepoints are: on this machine, and where the job file says."""
+        """Places of savepoints: on this machine, and where the job file names them."""
         from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
 
         home = Home.of_environment().savepoints
@@ -48,13 +48,13 @@ class Where:
 
 
 class KnownJob:
-    """``place`` need not be there; ``location``: where its checkpoints are, if not there. What it opens there stays
+    """``place`` need not exist; ``location``: where its checkpoints are, if not there. Everything that it opens stays
     open until the command ends."""
 
     def __init__(self, place: JobPlace, location: str | None = None) -> None:
         self.place = place
         self.location = location
-        self.away = ""  # why what all share could not be read, so that this is what this machine knows
+        self.away = ""  # why the shared state could not be read, so that only local state is known
 
     @property
     def job_id(self) -> str:
@@ -62,12 +62,12 @@ class KnownJob:
 
     @property
     def here(self) -> bool:
-        """Its driver lives on this machine."""
+        """Whether its driver runs on this machine."""
         return self.place.running
 
     @cached_property
     def about(self) -> dict[str, Any] | None:
-        """What was started, and by which driver: the last one that has begun."""
+        """The latest start of the job: which job, by which driver."""
         own, shared = self._read("job")
         ours = own is not None and (shared is None or own.get("driver") == shared.get("driver"))
         return own if ours else shared
@@ -79,7 +79,7 @@ class KnownJob:
 
     @property
     def receipt(self) -> dict[str, Any] | None:
-        """Of the driver that has the job; None: it runs, or was killed."""
+        """Receipt of the job's current driver; None: it is running, or was killed."""
         own, shared = self._read("receipt")
         mine = self.place.last_claim or {}
         ours = mine.get("driver") == (self.about or {}).get("driver")
@@ -87,13 +87,14 @@ class KnownJob:
 
     @property
     def counters(self) -> dict[str, Any] | None:
-        """Of its driver, where that runs or ran on this machine."""
+        """Counters of its driver, if that runs or ran on this machine."""
         counters = self.place.counters
         return counters if counters and counters["run"] == (self.about or {}).get("driver") else None
 
     @property
     def state(self) -> str:
-        """Liveness is the lock. From far away a driver that is dead looks like one that runs."""
+        """State of the job; its lock tells whether a driver is alive. From another machine a dead driver looks like a
+        running one."""
         if self.here:
             return "RUNNING"
         receipt = self.receipt
@@ -104,7 +105,7 @@ class KnownJob:
         return "KILLED" if self.location is None else "NOT ENDED"
 
     def _read(self, what: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """What this machine knows, and what all share; that may be newer."""
+        """Local state merged with the shared state, which may be newer."""
         own = self.place.receipt if what == "receipt" else self.place.read(what)
         if self.location is None or self.here:
             return own, None
@@ -120,7 +121,7 @@ class KnownJob:
 
     @cached_property
     def storage(self) -> Storage:
-        """Where its checkpoints lie."""
+        """Location of its checkpoints."""
         from seatunnel_py.runtime.storage.open_storage import connect
 
         if self.location is not None:
@@ -128,15 +129,15 @@ class KnownJob:
         return LocalStorage(self.place.checkpoints)
 
     def control(self) -> Control:
-        """Where it hears: on its own machine in its place there, which needs no address."""
+        """Where it receives requests: on its own machine in its place there, which needs no address."""
         if self.here or self.location is None:
             return Control(LocalStorage(self.place.path))
         return Control(self.storage)
 
 
 def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:
-    """The job of this id. JobIdError where nobody knows it; ``stored``: its checkpoints are wanted, wherever they
-    are."""
+    """Find the job of this id. Raises JobIdError if it is unknown; ``stored``: the checkpoints are needed, wherever
+    they are."""
     home = Home.of_environment()
     location = where.location()
     if location is not None:
@@ -165,7 +166,7 @@ def _env(file: Path, variables: Mapping[str, str]) -> EnvOptions:
 
 
 def _location_again(about: Mapping[str, Any]) -> str:
-    """An address may hold a secret, so that only the job file knows it."""
+    """A URL may hold a secret, so only the job file knows it."""
     file = Path(str(about.get("job_file", "")))
     try:
         location = _env(file, {}).checkpoint_location

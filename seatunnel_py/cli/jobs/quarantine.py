@@ -1,4 +1,4 @@
-"""``seatunnel quarantine``: bad rows that were set aside, why, and delivering them after a fix."""
+"""Implements ``seatunnel quarantine``: shows quarantined rows and their causes, and delivers them after a fix."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from seatunnel_py.terminal_text import terminal_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VALUE_CHARACTERS_MAX = 40  # a terminal shows what a row is, not all of it; --json shows everything
+VALUE_CHARACTERS_MAX = 40  # a terminal shows the beginning of a row; --json shows everything
 
 
 def listing(job_id: str | None, *, as_json: bool) -> int:
-    """How many bad rows each job holds, table by table."""
+    """Count the bad rows of each job, table by table."""
     home = Home.of_environment()
     names = [job_id] if job_id is not None else [place.job_id for place in home.jobs()]
     lines = [line for name in names for line in _tables(home, name)]
@@ -54,9 +54,9 @@ def _what_of_them(line: Mapping[str, Any]) -> str:
 
 
 def _tables(home: Home, job_id: str) -> Iterator[dict[str, Any]]:
-    """``rows`` is the sum of those that wait and those that were replayed."""
+    """``rows`` is the sum of waiting and replayed rows."""
     if not quarantine_store.is_owner(job_id):
-        return  # what a replay has set aside again is shown with the job whose rows these are
+        return  # rows that a replay has quarantined again are shown with the job that they came from
     tables: dict[str, dict[str, Any]] = {}
     numbers = ("rows", "waiting", "undecoded", "replaying", "replayed")
     for one in quarantine_replay.held(home, job_id):
@@ -70,7 +70,7 @@ def _tables(home: Home, job_id: str) -> Iterator[dict[str, Any]]:
 
 
 def show(job_id: str, table: str | None, limit: int, *, as_json: bool) -> int:
-    """The bad rows of a job that were not delivered since, oldest first."""
+    """Show the bad rows of a job that were not delivered since, oldest first."""
     held = quarantine_replay.held(Home.of_environment(), job_id)
     quarantine_replay.check_table(held, table)
     waiting = [one for one in held if one.waiting and table in (None, one.table)]
@@ -137,7 +137,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What was asked for on the command line."""
+    """The request as given on the command line."""
 
     job_id: str
     file: Path | None
@@ -147,7 +147,7 @@ class Replay:
 
 
 def redeliver(request: Replay) -> int:
-    """Deliver the bad rows of a job; returns the exit code."""
+    """Deliver the bad rows of a job; return the exit code."""
     from seatunnel_py.cli.commands.run import performed
 
     home = Home.of_environment()

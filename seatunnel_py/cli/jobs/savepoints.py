@@ -1,4 +1,4 @@
-"""``seatunnel state savepoints|drop``: which savepoints there are, and forgetting one."""
+"""Implements ``seatunnel state savepoints|drop``: lists savepoints, and deletes one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def listing(where: Where, *, as_json: bool) -> int:
-    """All savepoints of this machine, and of where the job file keeps its checkpoints; oldest first."""
+    """All savepoints of this machine, and of the checkpoint location of the job file; oldest first."""
     found = [_about(shelf, name) for shelf in where.savepoints().all() for name in shelf.names()]
     found.sort(key=lambda one: one["taken"])
     if as_json:
@@ -31,7 +31,7 @@ def listing(where: Where, *, as_json: bool) -> int:
 
 
 def _about(shelf: Shelf, name: str) -> dict[str, Any]:
-    """One that is damaged must not hide the others."""
+    """A damaged savepoint must not hide the others."""
     try:
         plain = shelf.manifest(name)
     except SeaTunnelError as error:
@@ -42,7 +42,7 @@ def _about(shelf: Shelf, name: str) -> dict[str, Any]:
 
 
 def drop(name: str, where: Where) -> int:
-    """Forget a savepoint."""
+    """Delete a savepoint."""
     with where.savepoints().holding(name) as (shelf, own_name):
         shelf.drop(own_name)
     say(f"savepoint {own_name} is forgotten")

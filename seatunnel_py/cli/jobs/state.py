@@ -1,4 +1,5 @@
-"""``seatunnel state show|diff|rewind``: what the checkpoints of a job hold, and going on from an older one."""
+"""Implements ``seatunnel state show|diff|rewind``: shows and compares the checkpoints of a job, and resumes from an
+older one."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ SPLITS_SHOWN_MAX = 10
 
 
 def show(job_id: str, where: Where, *, as_json: bool) -> int:
-    """All records that count; on a terminal the positions of each table's newest one."""
+    """Show all valid records; on a terminal the positions of each table's newest one."""
     from seatunnel_py.runtime.observe.checkpoint_view import described
 
     contents = _store(known(job_id, where, stored=True)).read()
@@ -43,7 +44,7 @@ def show(job_id: str, where: Where, *, as_json: bool) -> int:
 
 
 def _store(job: KnownJob) -> CheckpointStore:
-    """SeaTunnelError where the job keeps nothing there."""
+    """Raises SeaTunnelError if the job has no state there."""
     from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 
     if job.location is None and not (job.place.checkpoints / "records").is_dir():
@@ -74,7 +75,7 @@ def _tell_newest(record: dict[str, Any]) -> None:
 
 
 def diff(first: str, second: str, where: Where, *, as_json: bool) -> int:
-    """What is different between two checkpoints or savepoints."""
+    """Compare two checkpoints or savepoints."""
     from seatunnel_py.runtime.observe.checkpoint_view import difference
 
     one, other = _records(first, where), _records(second, where)
@@ -117,7 +118,7 @@ def _tell_difference(found: Mapping[str, Any]) -> None:
 
 
 def _records(name: str, where: Where) -> Mapping[str, CheckpointRecord]:
-    """``JOB``, ``JOB@17``, ``JOB@-1``, or a savepoint by its name or place."""
+    """Resolve ``JOB``, ``JOB@17``, ``JOB@-1``, or a savepoint by its name or place."""
     from seatunnel_py.runtime.observe.checkpoint_view import chosen
     from seatunnel_py.runtime.storage.savepoint_store import SavepointError
 
@@ -152,7 +153,7 @@ def _some(pair: list[Any]) -> str:
 
 
 def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_json: bool) -> int:
-    """Say what follows from going back, and where that is accepted (``yes``) let the next run begin there."""
+    """Report the consequences of going back, and with ``yes`` let the next run start there."""
     from seatunnel_py.runtime.resume import rollback
 
     job_id, which = _reference(name)

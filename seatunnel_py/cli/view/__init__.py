@@ -1,1 +1,1 @@
-"""Output: progress, receipts, problems, and the only way to a terminal."""
+"""Renders output: progress, receipts, problems; holds the only path to a terminal."""

@@ -1,4 +1,4 @@
-"""Files that a command is asked to write, and its output."""
+"""Writes output files of commands, and standard output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from seatunnel_py.errors import SeaTunnelError
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Says which file it was that could not be written."""
+    """Wraps writing; an error names the file."""
     try:
         yield
     except OSError as error:
@@ -22,7 +22,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def making(path: Path) -> Iterator[None]:
-    """What is there already stays as it is: whoever makes something insists that it is new."""
+    """Wraps the creation of a new file; an existing one is not overwritten."""
     with writing(path):
         try:
             yield
@@ -32,9 +32,9 @@ def making(path: Path) -> Iterator[None]:
 
 
 def keep_whole() -> None:
-    """Have what is printed arrive whole. With PYTHONUNBUFFERED, as containers have it, Python forgets what a pipe did
-    not take at once when a signal came meanwhile: half a receipt, and no error. A character that an encoding
-    lacks is escaped, or it would end a job that has succeeded with a trace."""
+    """Make printed output arrive whole. With PYTHONUNBUFFERED, common in containers, Python drops the rest of a partial
+    pipe write if a signal arrived meanwhile: half a receipt, and no error. Escape characters that the encoding lacks,
+    or they would end a successful job with a traceback."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         raw = getattr(stream, "buffer", None)

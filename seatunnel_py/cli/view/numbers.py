@@ -1,4 +1,4 @@
-"""Numbers for people."""
+"""Formats numbers for reading."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def rows(number: int) -> str:
 
 
 def and_more(total: int, shown: int, what: str = "") -> Iterator[str]:
-    """The line below a list of which a terminal is shown only the first."""
+    """The line below a list of which a terminal shows only the beginning."""
     if total > shown:
         yield f"and {total - shown} more{what and ' '}{what}: --json shows them"
 
 
 def percent(number: float, of: float | None) -> str:
-    """``42 %`` of an estimate, which may be too small; empty where there is none."""
+    """``42 %`` of an estimate, which may be too small; empty without one."""
     return f"{min(99, int(100 * number / of))} %" if of else ""
 
 

@@ -1,4 +1,4 @@
-"""Problems of a job file, as text with the lines that they lie on, or as JSON."""
+"""Renders problems of a job file, as text with the lines at fault, or as JSON."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ def problems_plain(error: JobFileError) -> list[dict[str, Any]]:
 
 
 def failed_plain(error: JobFileError) -> dict[str, Any]:
-    """What a command that prints JSON prints instead of its result."""
+    """The output of a JSON command that failed, in place of its result."""
     state = "JOB_FILE_WRONG" if exit_code(error) == ExitCode.JOB_FILE_WRONG else "FAILED"
     return {"state": state, "problems": problems_plain(error)}
 
 
 def tell_plain(error: JobFileError) -> int:
-    """Print it as a command does that prints JSON; returns the exit code."""
+    """Print problems for a command with JSON output; return the exit code."""
     debugging.tell(error)
     say_json(failed_plain(error))
     return exit_code(error)
 
 
 def tell_refused(error: SeaTunnelError) -> int:
-    """Print an error as a command does that prints JSON; returns the exit code."""
+    """Print an error for a command with JSON output; return the exit code."""
     told: dict[str, Any] = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
-    if isinstance(error, ChangesRefused):  # people were told of them before
+    if isinstance(error, ChangesRefused):  # already reported to the user
         told["changes"] = list(error.changes)
     say_json(told)
     return ExitCode.FAILED
 
 
 def tell_problems(error: JobFileError) -> int:
-    """Print every problem to stderr; returns the exit code."""
+    """Print every problem to stderr; return the exit code."""
     debugging.tell(error)
     for problem in error.problems:
         say(*_parts(problem), err=True)
@@ -51,7 +51,7 @@ def tell_problems(error: JobFileError) -> int:
 
 
 def exit_code(error: JobFileError) -> int:
-    """A scheduler may try again what is away, and what tables fail for, but not what is wrong."""
+    """A scheduler may retry unreachable systems and failed tables, but not a wrong job file."""
     passing = isinstance(error, UnreachableError | TablesFailedError)
     return ExitCode.FAILED if passing else ExitCode.JOB_FILE_WRONG
 
@@ -72,7 +72,7 @@ def _parts(problem: Problem) -> Iterator[str | Styled]:
 
 
 def _place(problem: Problem) -> str:
-    from seatunnel_py.runtime.storage.home import COPIES, Home  # pulls the receipt and all that it holds
+    from seatunnel_py.runtime.storage.home import COPIES, Home  # pulls the receipt and all its imports
 
     name = problem.file or "job"
     path = Path(name)

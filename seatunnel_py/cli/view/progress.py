@@ -1,4 +1,4 @@
-"""Progress while a job runs: a live view on a terminal, plain lines when piped, nothing for ``--json``."""
+"""Shows progress while a job runs: a live view on a terminal, plain lines when piped, nothing for ``--json``."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from seatunnel_py.runtime.observe.events import (
 )
 from seatunnel_py.runtime.observe.receipt import TableState
 
-SHOWN_MAX = 8  # tables under way that fit on a screen beside what the user did before
+SHOWN_MAX = 8  # running tables that fit on a screen below the user's earlier output
 JUDGED_AFTER_SECONDS = 3.0  # before that the rate is that of a start
-REMIND_SECONDS = 30.0  # a cause that comes again is told again so much later, and then at growing distances
-PLAIN_EVERY_SECONDS = 5.0  # a log wants to see that it lives, not every unit
+REMIND_SECONDS = 30.0  # a repeated cause is printed again after this time, and then at growing intervals
+PLAIN_EVERY_SECONDS = 5.0  # a log needs a sign of progress, not every unit
 
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Callable[[JobEvent], None]]:
-    """A listener for job events that shows them in the way that fits stderr."""
+    """Listens to job events and shows them as fits stderr."""
     if quiet:
         yield lambda event: None
         return
-    console = Console(stderr=True, highlight=False, markup=False)  # made safe below, behind what Live puts first
+    console = Console(stderr=True, highlight=False, markup=False)  # made safe below, after the control codes of Live
     view = _View()
     if not console.is_terminal:
         yield _Plain(view)
@@ -71,7 +71,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[JobEvent], None]]:
 
 @dataclass(slots=True)
 class _Moving:
-    """A pipeline under way."""
+    """A running pipeline."""
 
     since: float
     expected: int | None = None
@@ -87,7 +87,7 @@ class _Moving:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A cause that was printed; ``again_at``: before that it is not printed again."""
+    """A printed cause; it is not printed again before ``again_at``."""
 
     cause: str
     what: str
@@ -96,7 +96,7 @@ class _Told:
 
 
 class _View:
-    """What is known so far."""
+    """State collected so far."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()
@@ -104,16 +104,16 @@ class _View:
         self.expected: int | None = None
         self.states: Counter[TableState] = Counter()
         self.rows_of: Mapping[str, int] = {}
-        self.read: dict[str, int] = {}  # by pipeline, with what earlier drivers have read
+        self.read: dict[str, int] = {}  # by pipeline, including the reads of earlier drivers
         self.running: dict[str, _Moving] = {}
-        self.names: dict[str, str] = {}  # of pipelines: two may read tables of one name
+        self.names: dict[str, str] = {}  # of pipelines: two may read tables with the same name
         self.state_of: dict[str, TableState] = {}
-        self.told: dict[str, _Told] = {}  # the newest cause, by pipeline: one that comes again is not repeated
+        self.told: dict[str, _Told] = {}  # the newest cause, by pipeline: a repeated one is not printed again
         self.rows = 0
         self.bytes = 0
 
     def take(self, event: JobEvent) -> Text | None:
-        """Book an event; returns a line worth keeping on the screen, or None."""
+        """Record an event; return a line worth keeping on the screen, or None."""
         match event:
             case JobStarted():
                 self.started = time.monotonic()
@@ -177,7 +177,8 @@ class _View:
         self.running.setdefault(pipeline, _Moving(time.monotonic(), *about))
 
     def _new(self, event: UnitRetried | UnitGivenUp, what: str) -> Text | None:
-        """A line, unless the cause has just been told: the view keeps it in sight, and a log is reminded of it."""
+        """Return a line, unless the same cause was just printed: the view still shows it, and a log is reminded
+        later."""
         cause, now = _cause(event), time.monotonic()
         told = self.told.get(event.pipeline)
         if told is not None and told.cause == cause and now < told.again_at:
@@ -188,7 +189,7 @@ class _View:
         return Text(f"{event.name}: {what}: {cause}", "yellow")
 
     def _kept_in_sight(self) -> list[Text]:
-        """What tables that are tried again fail at."""
+        """Causes of failure of tables that are being retried."""
         waiting = [name for name in self.running if name in self.told and self.state_of[name] is TableState.RETRYING]
         return [
             Text(f"  {self.names[name]}: {self.told[name].what}: {self.told[name].cause}", "yellow")
@@ -213,7 +214,8 @@ class _View:
         return percent(sum(self.read.values()), self._expected())
 
     def _expected(self) -> int | None:
-        """What all tables together come to: those that have ended as they are, however wrong their estimates were."""
+        """Progress of all tables together: ended tables count with their real size, however wrong their estimates
+        were."""
         if self.expected is None:
             return None
         return sum(
@@ -222,7 +224,7 @@ class _View:
         )
 
     def _left(self, elapsed: float) -> str:
-        """How long it will take yet, once there is enough to judge by."""
+        """Estimate the remaining time, once there is enough data."""
         expected, read = self._expected(), sum(self.read.values())
         if not expected or elapsed < JUDGED_AFTER_SECONDS or not self.rows or read >= expected:
             return ""
@@ -247,7 +249,7 @@ class _View:
 
 
 class _Plain:
-    """Lines for a log: a summary now and then, and whatever went wrong."""
+    """Print lines for a log: a summary now and then, and every failure."""
 
     def __init__(self, view: _View) -> None:
         self._view = view
@@ -270,12 +272,12 @@ class _Plain:
 
 
 def _rate(rows: int, elapsed: float) -> str:
-    """Nothing before the first rows: no rate is measured yet."""
+    """Empty before the first rows: no rate is measured yet."""
     return f"{count(rows / max(elapsed, 1e-6))} rows/s" if rows else ""
 
 
 def _said(event: NothingMoved | ChangesAnnounced | DriverAsked | RequestAnswered | StoreAway) -> Text:
-    """What concerns the whole job."""
+    """Events that concern the whole job."""
     match event:
         case NothingMoved():
             return Text("\n".join([f"nothing has moved for {event.seconds:.0f} s:", *event.waits]), "yellow")

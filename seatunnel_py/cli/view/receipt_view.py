@@ -1,4 +1,4 @@
-"""The receipt as text: one line a table, totals, and what to do about what did not arrive."""
+"""Renders the receipt as text: one line a table, totals, and the next step for rows that did not arrive."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from seatunnel_py.runtime.observe.receipt import (
 )
 from seatunnel_py.runtime.storage.home import Home
 
-LINES_MAX = 40  # a thousand tables are summed up; those that failed are always named
+LINES_MAX = 40  # a thousand tables are summed up; failed ones are always named
 CAUSES_MAX = 5  # of repeated attempts
-PIPED_WIDTH = 160  # a file has no width; this keeps a line a line
+PIPED_WIDTH = 160  # a file has no width; this keeps each row on one line
 WIDTH_MAX = 10_000
 _COLOURS = {
     "SUCCESS": "bold green",
@@ -40,7 +40,7 @@ _COLOURS = {
 
 
 def receipt_text(receipt: Receipt, home: Home) -> str:
-    """The receipt for a terminal (colours only where stdout is one)."""
+    """Print the receipt to a terminal (colours only if stdout is one)."""
     real = Console()
     width = real.width if real.is_terminal else PIPED_WIDTH
     console = text_console(real, width)
@@ -130,13 +130,13 @@ def _lines(receipt: Receipt) -> Text:
 
 
 def _word(row: TableReceipt) -> Text:
-    """What became of a table; one that was done before this run was kept as it is."""
+    """Outcome of a table; one that was done before this run keeps its earlier outcome."""
     word = "kept" if row.kept and row.state is TableState.DONE else row.state.value.lower()
     return Text(word, "green" if row.state is TableState.DONE else "red")
 
 
 def _this_run(receipt: Receipt) -> Iterator[str]:
-    """Of a job that was gone on with: the table has the counts of all its runs."""
+    """Note for a resumed job: the table has the counts of all its runs."""
     kept = sum(table.kept for table in receipt.tables)
     if kept or any(table.rows_read_before for table in receipt.tables):
         total, now = receipt.total("rows_read"), receipt.total("rows_read_this_run")
@@ -146,7 +146,7 @@ def _this_run(receipt: Receipt) -> Iterator[str]:
 
 
 def _repeated(receipt: Receipt) -> Iterator[str]:
-    """What the run did again, and why: it may have taken its time, and tells of a machine or a server that ails."""
+    """Report repeated work of the run, and why: it takes time, and may point to a failing machine or server."""
     for one in receipt.repeated[:CAUSES_MAX]:
         of = one.tables[0] if len(one.tables) == 1 else counted(len(one.tables), "table")
         attempts = f"{counted(one.attempts, 'attempt')} of {of} {'was' if one.attempts == 1 else 'were'} repeated"
@@ -157,13 +157,14 @@ def _repeated(receipt: Receipt) -> Iterator[str]:
 
 
 def _state(into: TargetReceipt, table: TableReceipt) -> str:
-    """Where the targets of a table have not all come to the same end."""
+    """Report targets of a table with different outcomes."""
     differ = any(one.stands is not None for one in table.targets)
     return f" ({(into.state or table.state).value.lower()})" if differ else ""
 
 
 def _causes(receipt: Receipt) -> Iterator[Text]:
-    """Why tables failed, and targets were left out: each in a line, and behind those of one remedy the remedy, once."""
+    """List the causes of failed tables and isolated targets, one line each; causes with a common remedy come together,
+    and the remedy follows once."""
     found: dict[str, list[Text]] = {}
     for table in receipt.tables:
         if table.cause is not None and table.state is not TableState.STOPPED:
@@ -173,7 +174,7 @@ def _causes(receipt: Receipt) -> Iterator[Text]:
                 assert into.cause is not None, "a sink is left out for a reason"
                 said = into.cause == table.cause and table.state is not TableState.STOPPED
                 found.setdefault("" if said else into.cause.remedy, []).append(_left_out(table, into))
-    for remedy, lines in sorted(found.items(), key=lambda group: not group[0]):  # those without one come last
+    for remedy, lines in sorted(found.items(), key=lambda group: not group[0]):  # causes without a remedy come last
         yield from lines
         if remedy:
             yield Text(f"    remedy: {remedy}", "green")
@@ -186,12 +187,12 @@ def _left_out(table: TableReceipt, into: TargetReceipt) -> Text:
 
 
 def _known(number: int | None, shown: Callable[[float], str]) -> str:
-    """Rows that were joined stand with the first table of the query."""
+    """Joined rows are counted at the first table of the query."""
     return "–" if number is None else shown(number)
 
 
 def _short(target: str) -> str:
-    """A path below the working directory is shown from there."""
+    """Shorten a path below the working directory to a relative one."""
     here = f"{Path.cwd()}/"
     return target.removeprefix(here)
 

@@ -1,4 +1,5 @@
-"""Rich's console, on which no renderable steers the terminal: tables, receipts and progress hold foreign texts too."""
+"""Provides rich consoles on which no renderable controls the terminal: tables, receipts and progress hold foreign texts
+too."""
 
 from __future__ import annotations
 
@@ -12,19 +13,19 @@ from seatunnel_py.terminal_text import terminal_text
 
 
 def safe_console(*, file: IO[str] | None = None, stderr: bool = False, **more: Any) -> Console:
-    """A console on which no renderable steers the terminal; no markup, for names hold brackets."""
+    """A console on which no renderable controls the terminal; without markup, for names hold brackets."""
     console = Console(file=file, stderr=stderr, markup=False, highlight=False, **more)
     make_safe(console)
     return console
 
 
 def text_console(real: Console, width: int) -> Console:
-    """A console that draws into a text (``drawn``) what ``real`` can show: colours, lines of tables."""
+    """A console that draws into a text (``drawn``) with the abilities of ``real``: colours, lines of tables."""
     return safe_console(file=_Text(real.encoding), force_terminal=real.is_terminal, width=width)
 
 
 def drawn(console: Console) -> str:
-    """What stands on a text console."""
+    """Content of a text console."""
     assert isinstance(console.file, _Text)
     return console.file.getvalue().rstrip("\n")
 
@@ -40,7 +41,7 @@ class _Text(StringIO):
 
 
 def make_safe(console: Console) -> None:
-    """Also what was pushed onto it since: hooks are asked in order."""
+    """Includes hooks pushed later: they are asked in order."""
     console.push_render_hook(_Hook())
 
 
@@ -50,7 +51,7 @@ class _Hook(RenderHook):
 
 
 class _Safe:
-    """A renderable, its texts without what steers a terminal. Segments of control are rich's own."""
+    """A renderable whose texts are free of terminal controls. Control segments are rich's own."""
 
     def __init__(self, inner: ConsoleRenderable) -> None:
         self._inner = inner

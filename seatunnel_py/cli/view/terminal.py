@@ -1,7 +1,7 @@
-"""The only way to a terminal: what data, names, job files and servers say is shown, and steers nothing.
+"""Holds the only path to a terminal: data, names, job files and server messages are shown, and control nothing.
 
-``say`` takes texts of any origin, ``Styled`` parts among them; ``say_rendered`` takes what a ``safe_console`` has
-written. ``say_json`` escapes by JSON's own rules, so that it is read back unchanged.
+``say`` takes texts of any origin, ``Styled`` parts among them; ``say_rendered`` takes the output of a ``safe_console``.
+``say_json`` escapes by JSON's own rules, so that the text parses back unchanged.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import typer
 from seatunnel_py.terminal_text import json_text, terminal_text
 
 _alone: list[TextIO] = []
-"""Where documents go while everything else goes to stderr."""
+"""Destination of JSON output while everything else goes to stderr."""
 
 
 @contextmanager
 def documents_alone() -> Iterator[None]:
-    """Around a command that prints JSON for a machine: what plugins print, such as the rows of Console, goes beside."""
+    """Wraps a command that prints JSON for a machine: output of plugins, such as the rows of Console, goes to
+    stderr."""
     _alone.append(sys.stdout)
     try:
         with redirect_stdout(sys.stderr):
@@ -34,7 +35,7 @@ def documents_alone() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Styled:
-    """A part of a line that has a colour, or is bold."""
+    """A part of a line with a colour, or in bold."""
 
     text: str
     colour: str | None = None
@@ -42,7 +43,7 @@ class Styled:
 
 
 def say(*parts: str | Styled, err: bool = False, nl: bool = True) -> None:
-    """A line, or several."""
+    """Print one line, or several."""
     typer.echo("".join(map(_shown, parts)), err=err, nl=nl)
 
 
@@ -53,15 +54,15 @@ def _shown(part: str | Styled) -> str:
 
 
 def say_rendered(text: str) -> None:
-    """What a safe console has written into a text."""
+    """Print the text that a safe console has drawn."""
     typer.echo(text)
 
 
 def say_json(plain: Any, default: Callable[[Any], Any] | None = None) -> None:
-    """Plain data as JSON."""
+    """Print plain data as JSON."""
     say_document(json.dumps(plain, indent=1, default=default))
 
 
 def say_document(text: str, *, nl: bool = True) -> None:
-    """A text in JSON or HOCON, in which only strings hold what may not be printed."""
+    """Print a text in JSON or HOCON, in which only strings may hold unprintable characters."""
     typer.echo(json_text(text), file=_alone[-1] if _alone else None, nl=nl)

@@ -1,5 +1,5 @@
-"""Tells what is waited for while a job is planned: a locked table or a network that swallows packets answers nothing,
-and until the job runs there is no progress to be shown."""
+"""Reports pending calls while a job is planned: a locked table or a network that drops packets gives no answer, and
+there is no progress to show before the job runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from seatunnel_py.cli.view.terminal import say
 from seatunnel_py.plan.plugins import pending_calls
 from seatunnel_py.plan.plugins.pending_calls import PendingCalls
 
-FIRST_SECONDS = 10.0  # then at growing distances
+FIRST_SECONDS = 10.0  # then at growing intervals
 LOOK_SECONDS = 1.0
 
 
 @contextmanager
 def patience() -> Iterator[None]:
-    """Around a command. It says so on stderr, from a thread of its own."""
+    """Wraps a command. It reports on stderr, from its own thread."""
     ended = threading.Event()
     with pending_calls.watched() as calls:
         threading.Thread(target=_watch, args=(ended, calls), name="patience", daemon=True).start()
