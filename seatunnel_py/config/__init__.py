@@ -1,4 +1,4 @@
-"""Job files: text to typed options, with a place for every problem."""
+"""Turns job files into typed options, with a place for every problem."""
 
 from seatunnel_py.config.env import EnvOptions, FailurePolicy, RequiredGuarantee
 from seatunnel_py.config.guard import Limits

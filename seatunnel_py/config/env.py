@@ -1,4 +1,4 @@
-"""The ``env`` block: what a job is told as a whole. SeaTunnel's keys keep their names and defaults."""
+"""Defines the ``env`` block: the options of a whole job. SeaTunnel's keys keep their names and defaults."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class RequiredGuarantee(StrEnum):
 
 
 class FailurePolicy(StrEnum):
-    """What a failing table does to the other tables of its job."""
+    """Effect of a failing table on the other tables of its job."""
 
     FAIL_FAST = "FAIL_FAST"
     CONTINUE_OTHER_TABLES = "CONTINUE_OTHER_TABLES"
 
 
 class SaveModeLocation(StrEnum):
-    """Where save modes ran in the peer; here always where the job runs."""
+    """Place where SeaTunnel runs save modes; here they always run with the job."""
 
     CLUSTER = "CLUSTER"
     CLIENT = "CLIENT"
 
 
 class Retain(StrEnum):
-    """Whether channels keep what was consumed since the last checkpoint."""
+    """Whether channels keep the rows consumed since the last checkpoint."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -51,14 +51,14 @@ class Consistency(StrEnum):
 
 
 class SqlDialect(StrEnum):
-    """Whose meaning SQL functions have where the two differ."""
+    """Dialect that defines SQL functions where the two differ."""
 
     SEATUNNEL = "seatunnel"
     SPARK = "spark"
 
 
 class LogLevel(StrEnum):
-    """The least grave messages that are logged."""
+    """Lowest level of messages that are logged."""
 
     DEBUG = "DEBUG"
     INFO = "INFO"
@@ -79,7 +79,7 @@ def _days(value: Any) -> Any:
 
 
 class EnvOptions(Options):
-    """Every key of the ``env`` block. Times are milliseconds unless the key or its text says otherwise."""
+    """Every key of the ``env`` block. Times are milliseconds unless the key or its text names another unit."""
 
     job_name: str = option("SeaTunnel_Job", key="job.name", doc="name in logs, receipts and the Spark UI")
     job_mode: JobMode = option(JobMode.BATCH, key="job.mode", doc="whether the job ends with its sources")
@@ -241,7 +241,7 @@ class EnvOptions(Options):
 
     @property
     def bad_rows_allowed(self) -> tuple[int, float]:
-        """How many rows, and which share of them, may be set aside before a table fails."""
+        """How many rows, and which share of them, may be quarantined before a table fails."""
         handlers = (
             self.error_handler, self.sink_error_handler, self.transform_error_handler, self.dirty_collector,
         )  # fmt: skip
@@ -252,5 +252,5 @@ WITHOUT_EFFECT = (
     "flink", "jars", "tag_filter", "execution", "table_park_bytes", "dirty_validator", "sink_flush_interval",
     "custom_parameters",
 )  # fmt: skip
-"""Attributes that are accepted so that a job file runs as it is, and reported as a note. Changes for an isolated table
+"""Attributes that are accepted so that a job file runs unchanged, and reported as a note. Changes for an isolated table
 are parked where one reader feeds many tables: no source of ours does that yet."""

@@ -1,12 +1,12 @@
-"""What the expressions of a job file mean: merging, references, concatenation, includes, variables.
+"""Evaluates the expressions of a job file: merging, references, concatenation, includes, variables.
 
-The rules are HOCON's. Repeated objects merge; a later value of another kind replaces; a reference sees the
-final value of its path wherever that is written, except inside that path's own value, where it sees what was
-there before (``path = ${path}":/more"``). Two things differ from the specification. A name that nothing defines stays
-as written (``variables``). And as options have dotted names, ``mode = x`` and ``mode.at = 1`` are two of them, in
-either order: neither replaces the other.
+The rules are HOCON's. Repeated objects merge; a later value of another kind replaces. A reference sees the final value
+of its path, no matter where that is written; inside that path's own value it sees the earlier value (``path =
+${path}":/more"``). Two things differ from the specification. An undefined name stays as written (``variables``). And as
+options have dotted names, ``mode = x`` and ``mode.at = 1`` are two options, in either order: neither replaces the
+other.
 
-Work is bounded: each path is evaluated once, and a value that grows too large is refused as it is built.
+Work is bounded: each path is evaluated once, and a value that grows too large is refused while it is being built.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from seatunnel_py.config.tree import CHARACTERS_PER_VALUE, Node, Place
 from seatunnel_py.config.variables import SECRET_SCHEMES, Variables
 
 RECURSION_MAX = 64
-"""Levels of nesting and references that may be open at once; each costs a handful of stack frames."""
+"""Limit of open levels of nesting and references; each costs a handful of stack frames."""
 
 WORK_MAX = 400_000
-"""Values and pieces of text that may be handled; a second or so, which only hostile files need."""
+"""Limit of values and pieces of text; about a second of work, which only hostile files need."""
 
 Loader = Callable[[Include, tuple[str, ...]], Block]
-"""Reads an include that stands at the given path."""
+"""Reads an include for the given path."""
 
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """Everything that the file says about one path, in order."""
+    """All definitions of one path, in order."""
 
     place: Place
     definitions: list[Scope | Expression] = field(default_factory=list)
     value: Node | None = None
     done: bool = False
     active: int = -1
-    """The definition that is being evaluated, or -1."""
+    """Index of the definition that is being evaluated, or -1."""
     so_far: Node | None = None
-    """What the definitions before it come to: what a reference to the path itself sees."""
+    """Result of the earlier definitions: the value that a reference to the path itself sees."""
 
     def looks_back(self) -> bool:
         """Whether a reference to this path now comes from inside its own value."""
@@ -49,8 +49,8 @@ class Slot:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """One object under construction; what is written of it in one go or merged without a reference between. ``dotted``:
-    only dots in names have made it."""
+    """One object under construction: the fields of one block, or of blocks merged with no reference between.
+    ``dotted``: it exists only through dots in names."""
 
     place: Place
     slots: dict[str, Slot] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Scope:
 
 
 class Evaluation:
-    """The meaning of one job file. Nodes come from ``node`` (any expression) and ``at`` (a path)."""
+    """Evaluates one job file. Nodes come from ``node`` (any expression) and ``at`` (a path)."""
 
     def __init__(self, variables: Variables, load: Loader, place: Place) -> None:
         self._variables = variables
@@ -68,17 +68,17 @@ class Evaluation:
         self._own_path: tuple[str, ...] = ()
         self._depth = 0
         self._work = 0
-        self._circular = False  # whether the last look-up came back to what is being evaluated
-        self._filling = False  # inside a variable's value, in which nothing is filled in again
+        self._circular = False  # whether the last look-up returned to the path under evaluation
+        self._filling = False  # inside a variable's value, in which nothing is substituted again
 
     # ------------------------------------------------------------ building
 
     def add(self, block: Block) -> None:
-        """Add the fields of a file's outermost block."""
+        """Add the fields of the outermost block of a file."""
         self._add_fields(self._root, block, ())
 
     def fields(self, block: Block, path: tuple[str, ...] = ()) -> Iterator[Field]:
-        """The fields of a block in order, with includes replaced by what they hold."""
+        """Return the fields of a block in order, with includes replaced by their contents."""
         for entry in block.fields:
             if isinstance(entry, Include):
                 yield from self.fields(self._load(entry, path), path)
@@ -123,18 +123,18 @@ class Evaluation:
     # ------------------------------------------------------------ evaluating
 
     def at(self, *path: str) -> Node | None:
-        """The value of a path, or None where the file says nothing about it."""
+        """Return the value of a path, or None if the file does not define it."""
         slot = self._root.slots.get(path[0])
         return self._lookup(slot, path[1:]) if slot else None
 
     def names(self) -> dict[str, Place]:
-        """The outermost names and where they are written."""
+        """The outermost names and their places."""
         return {name: slot.place for name, slot in self._root.slots.items()}
 
     def node(self, expressions: Iterable[Expression], place: Place, path: tuple[str, ...] = ()) -> Node | None:
-        """The value of several definitions of one thing, which for itself is what the file has at ``path``.
+        """Return the value of several definitions of one thing, which the file itself has at ``path``.
 
-        A second ``Jdbc { ... }`` is such a thing: the file's own tree has merged it with the first.
+        A second ``Jdbc { ... }`` is an example: the file's own tree has merged it with the first.
         """
         slot = Slot(place)
         self._own_path, self._own = path, slot
@@ -149,7 +149,7 @@ class Evaluation:
             self._own_path, self._own = (), None
 
     def _starts(self, path: tuple[str, ...]) -> Iterator[tuple[Slot, tuple[str, ...]]]:
-        """Where to look for a path, and what remains of it there."""
+        """Slots at which the look-up of a path starts, each with the rest of the path."""
         own = len(self._own_path)
         if self._own and own and path[:own] == self._own_path:
             yield self._own, path[own:]
@@ -164,7 +164,7 @@ class Evaluation:
             self._circular = self._circular or slot.so_far is None
             return slot.so_far
         result: Node | None = None
-        # Whatever stands before a plain value is replaced by it, and need not even make sense.
+        # Skip definitions before a plain value: it replaces them, so they need not even be valid.
         first = max((i for i, one in enumerate(slot.definitions) if isinstance(one, Literal)), default=0)
         try:
             for index in range(first, len(slot.definitions)):
@@ -181,7 +181,7 @@ class Evaluation:
         return slot.value
 
     def _lookup(self, slot: Slot, rest: tuple[str, ...]) -> Node | None:
-        """The value ``rest`` below a slot; of a slot that is one written object, no more than that is evaluated."""
+        """Return the value at ``rest`` below a slot; if the slot is one written object, evaluate only that part."""
         simple = all(isinstance(definition, Scope) for definition in slot.definitions)
         if not rest or slot.done or (slot.active < 0 and not simple):
             return _navigated(self._value(slot), rest)
@@ -202,7 +202,7 @@ class Evaluation:
         return result
 
     def _beside(self, slot: Slot, index: int) -> Node | None:
-        """One definition of a slot while another of its definitions, an object, is being evaluated."""
+        """Evaluate one definition of a slot while another of its definitions, an object, is being evaluated."""
         before = slot.active, slot.so_far
         slot.active, slot.so_far = index, None
         try:
@@ -238,7 +238,7 @@ class Evaluation:
             self._depth -= 1
 
     def _referred(self, reference: Reference) -> Node | None:
-        """A value of the file, else a variable's, else the reference as it is written."""
+        """Return a value of the file, else a variable's, else the reference as written."""
         name = ".".join(reference.path)
         self._circular = False
         if reference.default is None and not self._filling:
@@ -284,7 +284,7 @@ class Evaluation:
         return Node("".join(texts), joined.place) if texts else None
 
     def _merged(self, below: Node | None, above: Node) -> Node:
-        """Objects merge key by key; anything else replaces what was there."""
+        """Merge objects key by key; anything else replaces the earlier value."""
         if below is None or not isinstance(below.value, dict) or not isinstance(above.value, dict):
             return above
         self._charge(len(below.value) + len(above.value), above.place)
@@ -306,25 +306,25 @@ def _slot(scope: Scope, name: str, place: Place) -> Slot:
 
 
 def _is_plain(slot: Slot | None) -> bool:
-    """Whether a value that is no object stands there so far."""
+    """Whether the value so far is a value other than an object."""
     last = slot.definitions[-1] if slot and slot.definitions else None
     return (isinstance(last, Literal) and last.kind != "null") or _joins_text(last)
 
 
 def _joins_text(value: Expression | Scope | None) -> bool:
-    """Whether pieces side by side can only be a text: one of them is."""
+    """Whether adjacent pieces can only be a text: one of them is."""
     return isinstance(value, Joined) and any(isinstance(part, Literal) and part.text.strip() for part in value.parts)
 
 
 def _make_room(scope: Scope, name: str, slot: Slot) -> None:
-    """A plain value comes where dotted names have made an object: what that holds stays, under its full names."""
+    """Make room for a plain value beside an object of dotted names: its fields stay, under their full names."""
     if slot.definitions and isinstance(last := slot.definitions[-1], Scope) and last.dotted:
         slot.definitions.pop()
         scope.slots.update({f"{name}.{inner}": one for inner, one in last.slots.items()})
 
 
 def _refuse_loss(value: Node | None, definition: Scope | Expression) -> None:
-    """Only now is it known that a reference stood for a plain value, which a dotted name would replace."""
+    """Refuse a dotted name that would replace a plain value; only now the reference proves to be one."""
     if value is None or value.value is None or isinstance(value.value, dict | list):
         return
     if isinstance(definition, Scope) and definition.dotted:
@@ -339,7 +339,7 @@ def _navigated(node: Node | None, rest: tuple[str, ...]) -> Node | None:
 
 
 def _spelling(part: Expression, node: Node) -> str:
-    """A piece of a concatenation as text: a literal as it was written, a value as it prints."""
+    """Convert a piece of a concatenation to text: a literal as written, a value as printed."""
     if isinstance(part, Literal) and part.kind in ("number", "boolean", "null"):
         return part.text
     if isinstance(node.value, bool):

@@ -1,7 +1,7 @@
-"""Refuse hostile text before a parser sees it, in time that is linear in its length.
+"""Refuses hostile text before a parser sees it, in time linear in its length.
 
-The parser recurses once per level of nesting and copies a text or a run of blanks once per character; a number
-of five thousand digits is slow to read and never meant. What passes here, parses in bounded time and stack.
+The parser recurses once per level of nesting and copies a text or a run of blanks once per character; a number of five
+thousand digits is slow to read and never meant. Text that passes here parses in bounded time and stack.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from seatunnel_py.errors import JobFileError, Problem
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a job file may hold; the defaults are some hundred times what is found in use."""
+    """Limits on the content of a job file; the defaults are some hundred times the largest values found in use."""
 
     bytes: int = 4 * 1024 * 1024
     depth: int = 40
@@ -27,7 +27,7 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 
-# Possessive quantifiers, and strings that need not be closed: no character is looked at twice.
+# Possessive quantifiers, and strings that need not be closed: the scan reads each character once.
 _TOKEN = re.compile(
     r'(?P<triple>"""(?s:.*?)(?:"""+|\Z))'
     r'|"(?:[^"\\\n]++|\\.)*+(?:"|(?P<torn>))'
@@ -87,8 +87,8 @@ def check(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
 
 
 class _Brackets:
-    """Those that are open. Behind a string without an end nothing is said of them, for they may stand in it: the parser
-    says where it begins."""
+    """The open brackets. After an unclosed string brackets are not judged, for they may belong to it: the parser
+    reports where the string starts."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
@@ -105,7 +105,7 @@ class _Brackets:
 
     def _close(self, token: re.Match[str]) -> None:
         if not self.opened:
-            # The parser stops here and takes what follows for nothing.
+            # The parser stops here and silently ignores the rest.
             raise _place(self.text, token.start(), self.file).error("this bracket closes nothing")
         opening = self.opened.pop()
         if _CLOSING[self.text[opening]] != token.group() and not self.torn:

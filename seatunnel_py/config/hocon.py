@@ -1,8 +1,8 @@
-"""HOCON and JSON text to expressions with places. The only module that knows the ``hocon`` library.
+"""Parses HOCON and JSON text to expressions with places. The only module that knows the ``hocon`` library.
 
-Its lexer and parser are used below its public surface, for two reasons: the public result has no positions
-and has already merged objects, in which a second ``Jdbc { ... }`` would vanish into the first. What the
-expressions mean is decided in ``evaluate``.
+Uses the library's lexer and parser below its public surface, for two reasons: the public result has no positions, and
+it has already merged objects, so that a second ``Jdbc { ... }`` would vanish into the first. ``evaluate`` decides what
+the expressions mean.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Literal:
     place: Place
 
     def value(self) -> Scalar:
-        """What the piece stands for when it stands alone."""
+        """The value of the piece when it is alone."""
         if self.kind == "number":
             return number(self.text)
         if self.kind == "boolean":
@@ -45,8 +45,8 @@ class Literal:
 class Reference:
     """``${path}`` outside quotes: a value of this file, or else a variable.
 
-    ``prefix`` is where an included file stands: its references are looked up below it first. ``text`` is
-    the reference as written, which it stays when nothing has its name.
+    ``prefix`` is the path of the included file that holds it: its references are looked up below the prefix first.
+    ``text`` is the reference as written, kept if the name is undefined.
     """
 
     path: tuple[str, ...]
@@ -59,7 +59,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Pieces side by side: texts are joined, lists are joined, objects are merged."""
+    """Adjacent pieces: texts are joined, lists are joined, objects are merged."""
 
     parts: tuple[Expression, ...]
     place: Place
@@ -104,7 +104,7 @@ Expression = Literal | Reference | Joined | Listed | Block
 
 
 def read(text: str, file: str, *, prefix: tuple[str, ...] = (), limits: Limits = DEFAULT_LIMITS) -> Block | Listed:
-    """Expressions of one file, or ``JobFileError`` with the place where it stops making sense."""
+    """Parse one file to expressions. Raises ``JobFileError`` with the place of the first error."""
     text = check(text, file, limits)
     try:
         tokens = _tokens(text)
@@ -113,17 +113,17 @@ def read(text: str, file: str, *, prefix: tuple[str, ...] = (), limits: Limits =
     except ParseError as error:
         place = Place(file, max(error.line, 1), max(error.col, 1))
         raise place.error(_plain_words(str(error))) from None
-    except RecursionError:  # the guard's depth is far below; a small stack of the caller is still possible
+    except RecursionError:  # the guard's depth is far below; the caller's stack may still be small
         raise Place(file, 1, 1).error("nested too deeply") from None
     assert isinstance(root, Block | Listed)
     return root
 
 
 def read_value(text: str, place: Place) -> Expression:
-    """The one value that ``text`` spells (a variable's value), or the text itself where it spells none.
+    """Parse a variable's value, or return the text itself if it spells no value.
 
-    Only what clearly is a number, a truth value, a list or an object counts: an address such as
-    ``jdbc:mysql://host/db`` would otherwise end at its ``//``.
+    Only a clear number, truth value, list or object counts: an address such as ``jdbc:mysql://host/db`` would otherwise
+    end at its ``//``.
     """
     stripped = text.strip()
     if stripped in ("true", "false"):
@@ -143,7 +143,7 @@ def read_value(text: str, place: Place) -> Expression:
 
 
 def number(text: str) -> int | float:
-    """The number that a literal spells; it keeps its spelling for options that turn out to be text."""
+    """Return the number that a literal spells; it keeps its spelling for options that turn out to be text."""
     if text.lstrip("-").isdecimal():
         plain = int(text)
         return plain if str(plain) == text else WrittenInt(text)
@@ -157,19 +157,20 @@ _LIBRARY_NOTES = re.compile(r" *\((?:HOCON|S\d|E\d|xx\.hocon)[^)]*\)|^internal: 
 
 
 def _plain_words(message: str) -> str:
-    """The library's message without its references to paragraphs of the specification."""
+    """Return the library's message without its references to paragraphs of the specification."""
     return _LIBRARY_NOTES.sub("", message)
 
 
 class _Path(list[Segment]):
-    """A reference's segments with what the library would forget: the text written, and a default value."""
+    """Segments of a reference with two things that the library would forget: the text as written, and a default
+    value."""
 
     text: str = ""
     default: str | None = None
 
 
 class _ReferencesKept(_Lexer):
-    """The library's lexer, which also reads ``${name:default}`` and remembers references as written."""
+    """Extends the library's lexer: it also reads ``${name:default}`` and remembers references as written."""
 
     _blanks = ""
 
@@ -215,8 +216,8 @@ _ENDS = ("newline", "comma", "lbrace", "rbrace", "lbracket", "rbracket")
 
 
 def _check_separators(tokens: list[Token], file: str) -> None:
-    """Refuse ``a = 1 b = 2``, as the peer does: the library takes ``1 b = 2`` for one text, and the second option
-    would be lost. What stands together, as in ``host:port``, is text."""
+    """Refuse ``a = 1 b = 2``, as SeaTunnel does: the library takes ``1 b = 2`` for one text, and the second option
+    would be lost. Adjacent pieces without blanks, as in ``host:port``, are text."""
     value: list[Token] | None = None  # since a separator
     for token in tokens:
         if token.kind in _ENDS:
@@ -243,7 +244,7 @@ def _check_value_ends(value: list[Token], separator: Token, file: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
-    """From the library's syntax tree to ours."""
+    """Converts the library's syntax tree to ours."""
 
     file: str
     prefix: tuple[str, ...]
@@ -287,7 +288,7 @@ class _Translation:
 
     @staticmethod
     def _whole(text: str, place: Place) -> str:
-        """The text, if no escape (``\\ud800``, ``\\u0000``) smuggled in what ``check`` refuses as written."""
+        """Return the text; refuse characters that an escape (``\\ud800``, ``\\u0000``) smuggles past ``check``."""
         if not text.isascii() and re.search("[\ud800-\udfff]", text):
             raise place.error("half a character (a lone surrogate escape)")
         return text

@@ -1,4 +1,4 @@
-"""Files that a job file includes: only below the job file's own directory, never from an address."""
+"""Reads files that a job file includes: only below the job file's own directory, never from a URL."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ FILES_MAX = 50
 
 
 class Includes:
-    """Reads included files, each once per place where it is included.
+    """Reads included files, each once per including place.
 
-    ``root`` is the directory that files must stand in; without one (text from elsewhere) nothing is read.
-    Paths are relative to the including file. As in HOCON, a file that is not there counts as empty unless
-    it is ``required``.
+    ``root`` is the directory that must contain the files; without one (text from elsewhere) nothing is read. Paths are
+    relative to the including file. As in HOCON, a missing file counts as empty unless it is ``required``.
     """
 
     def __init__(self, root: Path | None, file: str, limits: Limits) -> None:
@@ -27,7 +26,7 @@ class Includes:
         self._bytes = 0
 
     def load(self, include: Include, path: tuple[str, ...]) -> Block:
-        """The block of an included file, for the place ``path`` of the job."""
+        """Return the block of an included file, for the place ``path`` of the job."""
         target, chain = self._target(include)
         if target is None:
             if include.required:

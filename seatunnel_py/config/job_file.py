@@ -1,6 +1,6 @@
-"""A job file, read: its ``env`` and its steps in order, each with the place where it is written.
+"""Reads a job file: its ``env`` and its steps in order, each with its place.
 
-The plugins' own options are left as trees; ``resolve_step`` makes them typed once the plugin is known.
+The plugins' own options stay trees; ``resolve_step`` makes them typed once the plugin is known.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ O = TypeVar("O", bound=Options)  # noqa: E741
 
 @dataclass(frozen=True, slots=True)
 class JobFile:
-    """One job file with its variables filled in. ``digest`` identifies what it says, secrets apart; ``variables``: the
-    names that it asks for; ``given``: those that the command line named."""
+    """One job file with its variables filled in. ``digest`` identifies its content, without secrets; ``variables``: the
+    names that it uses; ``given``: those set on the command line."""
 
     path: str
     digest: str
@@ -58,11 +58,11 @@ class JobFile:
         return self.sources + self.transforms + self.sinks
 
     def redacted(self) -> str:
-        """The job as JSON text for logs: it runs like the file, but for the secrets, which are masked."""
+        """Return the job as JSON text for logs: it runs like the file, except for the secrets, which are masked."""
         return self.rendered(partial(shade.redacted, more=self.env.shade_options))
 
     def rendered(self, change: Callable[[Node], Node]) -> str:
-        """The job as JSON text, each block changed by ``change``; read back, it is the same job."""
+        """Return the job as JSON text, each block changed by ``change``; parsed again, it is the same job."""
         return _rendered(self.env_tree, self.steps, change)
 
 
@@ -75,11 +75,11 @@ def load(
     collect: list[Problem] | None = None,
     decrypt: bool = True,
 ) -> JobFile:
-    """Read a job file. ``variables`` are what ``-i`` gave; ``environment`` is the process's by default.
+    """Read a job file. ``variables`` come from ``-i``; ``environment`` is the process's by default.
 
-    Raises ``JobFileError`` with every problem. Where ``collect`` is given, problems that leave the steps
-    readable are added to it instead, so that a caller can report them with those of the steps' options.
-    Without ``decrypt`` encrypted options stay as they are written.
+    Raises ``JobFileError`` with every problem. With ``collect``, problems that leave the steps readable are added to it
+    instead, so that a caller can report them with those of the steps' options. Without ``decrypt`` encrypted options
+    stay as written.
     """
     file = str(path)
     if Path(path).suffix.lower() == ".sql":
@@ -114,7 +114,7 @@ def loads(
     collect: list[Problem] | None = None,
     decrypt: bool = True,
 ) -> JobFile:
-    """Read a job file's text; see ``load``. Includes and secret files stand below ``root``, or are refused."""
+    """Read a job file's text; see ``load``. Includes and secret files must be below ``root``, else they are refused."""
     environment = os.environ if environment is None else environment
     start = Place(file, 1, 1)
     block = read(text, file, limits=limits)
@@ -161,7 +161,7 @@ def _secret_directories(root: Path | None, environment: Mapping[str, str]) -> tu
 
 
 def _unused(variables: Variables) -> Iterator[Problem]:
-    """A variable that nobody asks for is often another one, misspelt."""
+    """An unused variable is often a misspelt one."""
     for name in sorted(variables.given.keys() - variables.asked):
         near = nearest(name, sorted(variables.asked - variables.given.keys()))
         yield Problem(f"-i {name}: the job file has no ${{{name}}}", "command line", suggestion=near)
@@ -170,15 +170,15 @@ def _unused(variables: Variables) -> Iterator[Problem]:
 def resolve_step(
     step: StepNode, model: type[O], *, strict: bool = True, secrets: Secrets | None = None
 ) -> tuple[O | None, tuple[Problem, ...], tuple[Problem, ...]]:
-    """Typed options of a step (None if there are problems), its problems, and notes on older keys.
+    """Return typed options of a step (None if there are problems), its problems, and notes on older keys.
 
-    ``${env:NAME}`` and ``${file:path}`` are followed where ``secrets`` is given (``JobFile.secrets``).
+    Resolves ``${env:NAME}`` and ``${file:path}`` if ``secrets`` is given (``JobFile.secrets``).
     """
     return resolve_options(step.options, model, path=step.path, strict=strict, secrets=secrets)
 
 
 def _misnamed_blocks(evaluation: Evaluation) -> Iterator[Problem]:
-    """Other outermost names may hold values to refer to; one that is nearly a block that is absent is a slip."""
+    """Other outermost names may hold values to refer to; one close to the name of an absent block is a slip."""
     absent = {"env", *KINDS} - evaluation.names().keys()
     for name, place in evaluation.names().items():
         near = nearest(name, sorted(absent)) if name not in KINDS and len(name) <= 12 else ""

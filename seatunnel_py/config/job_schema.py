@@ -1,9 +1,9 @@
-"""A JSON Schema of job files in their JSON form, for editors.
+"""Builds a JSON Schema of job files in their JSON form, for editors.
 
-Rules. (1) It accepts what ``check`` accepts: a text stands for a number, a truth value or a list (variables are texts),
-choices are compared without regard to case, null means absent, dotted keys may be nested. Two things are left out:
-steps as an object of plugins instead of a list, and ``env.strict = false``. (2) It refuses unknown options. (3) What
-depends on several options, or on the world, only ``check`` finds.
+Rules. (1) It accepts everything that ``check`` accepts: a text may represent a number, a truth value or a list
+(variables are texts), choices are compared ignoring case, null means absent, dotted keys may be nested. Two exceptions:
+steps as an object of plugins instead of a list, and ``env.strict = false``. (2) It refuses unknown options. (3) Only
+``check`` finds mistakes that depend on several options, or on outside systems.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ SPELLINGS = {
     "boolean": ["boolean", "string", "integer"],
     "string": ["string", "number", "boolean"],
 }
-"""What may be written where pydantic names a type; the check reads the text."""
+"""Alternatives allowed for each type of pydantic; ``check`` reads the text."""
 
 UNTOLD = ("title", "key", "fallback", "naming", "writeOnly", "uniqueItems", "maxLength")
-"""What editors need not know, and limits that hold for values as they are once escapes and variables are replaced."""
+"""Attributes useless to editors, and limits that apply only after escapes and variables are replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class PluginOptions:
-    """What one plugin may be told. ``kind`` is source, transform or sink."""
+    """Options of one plugin. ``kind`` is source, transform or sink."""
 
     kind: str
     name: str
@@ -43,7 +43,7 @@ class PluginOptions:
 
 
 def job_schema(plugins: Iterable[PluginOptions]) -> Schema:
-    """The schema of all jobs that can be written with these plugins."""
+    """Build the schema of all jobs that can be written with these plugins."""
     plugins = list(plugins)
     made = {f"{one.kind}.{one.name}": one for one in plugins}
     options = {place: _model(one.model, place) for place, one in made.items()}
@@ -62,7 +62,7 @@ def job_schema(plugins: Iterable[PluginOptions]) -> Schema:
 
 
 def _steps(kind: str, names: list[str]) -> Schema:
-    """A list of steps; the name of each says which options it has."""
+    """A list of steps; the name of each selects its options."""
     chosen = [
         {
             "if": {"required": [NAME_KEY], "properties": {NAME_KEY: {"pattern": _any_case([name])}}},
@@ -76,7 +76,7 @@ def _steps(kind: str, names: list[str]) -> Schema:
 
 
 def _model(model: type[Options], place: str) -> Schema:
-    """A model under the names of job files; models within it lie in its own ``$defs``."""
+    """A model under the names of job files; nested models are in its own ``$defs``."""
     made = model.model_json_schema(ref_template=f"#/$defs/{place}/$defs/{{model}}")
     parts: dict[str, Schema] = made.get("$defs", {})
     inner = {name: _keyed(part, parts) for name, part in parts.items() if "properties" in part}
@@ -100,7 +100,7 @@ def _keyed(schema: Schema, parts: Mapping[str, Schema]) -> Schema:
 
 
 def _level(keys: Mapping[str, Schema], prefix: str) -> Schema:
-    """The object of all keys that begin so, each whole or divided at any of its dots."""
+    """The object of all keys with that beginning, each whole or split at any of its dots."""
     rests = {key[len(prefix) :]: schema for key, schema in keys.items() if key.startswith(prefix)}
     found = {rest: [schema] for rest, schema in rests.items()}
     for head in dict.fromkeys(head for rest in rests for head in _heads(rest)):
@@ -116,7 +116,7 @@ def _level(keys: Mapping[str, Schema], prefix: str) -> Schema:
 
 
 def _loose(schema: Schema, parts: Mapping[str, Schema]) -> Schema:
-    """The same, with everything that job files may write instead."""
+    """Extend the schema by every other form that job files may use."""
     reference = parts.get(str(schema.get("$ref", "")).rpartition("/")[2], {})
     made = _without(schema, *UNTOLD)
     if "enum" in reference:
@@ -143,14 +143,14 @@ def _loose(schema: Schema, parts: Mapping[str, Schema]) -> Schema:
 
 
 def _present(schema: Schema) -> Schema:
-    """An option without null, which is all that many unions are for; nor is null a default."""
+    """Drop null from an option: many unions exist only for it; null is no default either."""
     made = _without(schema, "default") if schema.get("default") is None else dict(schema)
     others = [one for one in made.get("anyOf", ()) if one.get("type") != "null"]
     return {**others[0], **_without(made, "anyOf")} if len(others) == 1 else made
 
 
 def _nullable(schema: Schema) -> Schema:
-    """Null means absent, whatever the option is."""
+    """Null means absent, for every option."""
     if "type" in schema:
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         return {**schema, "type": [*kinds, "null"]}
@@ -169,12 +169,12 @@ def _may_be_object(schema: Schema) -> bool:
 
 
 def _heads(key: str) -> list[str]:
-    """Every beginning of a key that ends before a dot."""
+    """Every prefix of a key that ends before a dot."""
     return [key[:at] for at, letter in enumerate(key) if letter == "."]
 
 
 def _any_case(choices: Iterable[Any], *, variables: bool = False) -> str:
-    """Choices as the options compare them; a variable may stand for any of them."""
+    """Choices as the options compare them; a variable may replace any of them."""
     spelt = "|".join("".join(map(_any_letter, str(choice))) for choice in choices)
     return rf"^\s*({spelt})\s*$" + (r"|\$\{" if variables else "")
 
@@ -186,7 +186,7 @@ def _any_letter(letter: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text in a pattern, for engines that are stricter than Python's about what may be escaped."""
+    """Escape a text for a pattern, for engines stricter than Python's about escapes."""
     return re.sub(r"([\\^$.*+?()\[\]{}|/])", r"\\\1", text)
 
 

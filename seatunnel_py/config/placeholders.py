@@ -1,7 +1,7 @@
-"""Placeholders of a sink, filled in once for each upstream table: ``table = "ods_${table_name}"``.
+"""Fills in the placeholders of a sink, once for each upstream table: ``table = "ods_${table_name}"``.
 
-In an option that names the target (``Naming``) each name that is filled in stays one name: it is quoted in a dotted
-path, and refused in a file's path where it would lead elsewhere. One with nothing to stand for is refused there.
+In an option that names the target (``Naming``) each substituted name stays one name: it is quoted in a dotted path, and
+refused in a file's path if it would leave the directory. A placeholder without a value is refused there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ O = TypeVar("O", bound=Options)  # noqa: E741 - O for options
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What is known of an upstream table. ``unique_key`` is the first unique constraint's columns."""
+    """Facts about an upstream table. ``unique_key`` holds the columns of the first unique constraint."""
 
     database: str = ""
     schema: str = ""
@@ -33,14 +33,14 @@ class Names:
     comment: str = ""
 
     def text(self, placeholder: str, naming: Naming | None = None) -> str:
-        """What a placeholder stands for: names joined by dots, columns by commas, or nothing."""
+        """Value of a placeholder: names joined by dots, columns joined by commas, or nothing."""
         names = self.names(placeholder)
         if any(names):
             return filled(naming, *names)
         return self.comment if placeholder == COMMENT else ",".join(self.columns(placeholder))
 
     def names(self, placeholder: str) -> tuple[str, ...]:
-        """The names that a placeholder stands for, or none where it does not stand for names."""
+        """Names that a placeholder represents, or none if it represents something else."""
         names = {
             "database_name": (self.database,),
             "schema_name": (self.schema,),
@@ -51,7 +51,7 @@ class Names:
         return names.get(placeholder, ())
 
     def columns(self, placeholder: str) -> tuple[str, ...]:
-        """The columns that a placeholder stands for, or none where it does not stand for columns."""
+        """Columns that a placeholder represents, or none if it represents something else."""
         columns = {
             "primary_key": self.primary_key,
             "unique_key": self.unique_key,
@@ -64,17 +64,17 @@ class Names:
 def expand(value: T, names: Names) -> T:
     """Fill in the placeholders in a text, and in the texts of a list, a map or an options model.
 
-    ``${name:default}`` takes the default where the table has nothing for it; without a default it stays as
-    written, and so does every name that is no placeholder. A list that is just ``["${primary_key}"]`` (or
-    another placeholder of columns) becomes the list of these columns.
+    ``${name:default}`` takes the default if the table has no value for it; without a default it stays as written, and
+    so does every name that is not a placeholder. A list that is just ``["${primary_key}"]`` (or another placeholder of
+    columns) becomes the list of these columns.
     """
     expanded: Any = _expanded(value, names)
     return expanded  # type: ignore[no-any-return]
 
 
 def expand_options(options: O, names: Names) -> O:
-    """The options with the placeholders of all their texts filled in; secrets are not looked into. ValueError names the
-    option in which a name cannot stand."""
+    """Return the options with the placeholders of all their texts filled in, except in secrets. Raises ValueError with
+    the option in which a name is not allowed."""
     changed = {}
     for info in describe(type(options)):
         old = getattr(options, info.name)
@@ -88,7 +88,7 @@ def expand_options(options: O, names: Names) -> O:
 
 
 def follows_tables(value: Any) -> bool:
-    """Whether a text holds a placeholder, so that it is another one for another table."""
+    """Whether a text holds a placeholder, so that it differs between tables."""
     texts = value.values() if isinstance(value, Mapping) else [value]
     return any(match[1].strip() in FILLED for text in texts if isinstance(text, str) for match in references(text))
 

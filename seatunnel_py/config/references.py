@@ -1,8 +1,8 @@
-"""Secrets by reference in what is stored: the reference stands there, and the value is put in when it is used.
+"""Stores secrets by reference: stored data holds the reference, and the value is inserted when it is used.
 
 Rules. (1) Nothing on disk holds the value of ``${env:NAME}`` or ``${file:path}``. (2) A stored text is opened with the
-values of now: a password that was changed since is the new one. (3) Options that are secrets by their names hold
-nothing that is stored. (4) A text that only looks like a reference comes back as it was.
+current values: a password that was changed since is the new one. (3) Options that are secret by name are never stored.
+(4) A text that only looks like a reference comes back unchanged.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from seatunnel_py.config.tree import Node
 from seatunnel_py.redaction import CHARACTERS_MIN, is_sensitive, pattern_of
 
 _LOOKS_LIKE_ONE = re.compile(r"\$\{(?=(?:env|file|text):)")
-_LITERAL = "${text:"  # in front of what only looks like a reference
+_LITERAL = "${text:"  # prefix of a text that only looks like a reference
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """``values``: what each reference stands for, by the reference as it is written."""
+    """``values``: the value of each reference, by the reference as written."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def sealed(self, plain: Any) -> Any:
-        """Plain data with references in the place of their values."""
+        """Replace values in plain data by their references."""
         if not self.values:
             return plain
         by_value = {value: written for written, value in self.values.items()}
@@ -36,7 +36,7 @@ class References:
         return _mapped(plain, lambda text: found.sub(lambda match: by_value.get(match[0], _LITERAL), text))
 
     def opened(self, plain: Any) -> Any:
-        """The inverse of ``sealed``; a reference that the job does not have stays."""
+        """Invert ``sealed``; a reference that the job does not have stays."""
         if not self.values:
             return plain
 
@@ -48,7 +48,8 @@ class References:
 
 
 def references_in(options: Node, secrets: Secrets, more: Collection[str] = ()) -> References:
-    """The references in a step's options whose values may get into other texts. ``more``: ``env.shade.options``."""
+    """Collect the references in a step's options whose values may get into other texts. ``more``:
+    ``env.shade.options``."""
     found: dict[str, str] = {}
     for path, node in options.leaves():
         if is_sensitive(path) or path in more or not isinstance(node.value, str):
@@ -57,19 +58,19 @@ def references_in(options: Node, secrets: Secrets, more: Collection[str] = ()) -
             try:
                 value = secrets.reveal(match[1], match[2].strip())
             except LookupError:
-                continue  # a problem of the job file, which says so
+                continue  # a problem of the job file, reported with it
             if len(value) >= CHARACTERS_MIN:
                 found[match[0]] = value
     return References(found)
 
 
 def all_of(several: Iterable[References]) -> References:
-    """Those of several steps of one job."""
+    """Merge the references of several steps of one job."""
     return References({written: value for one in several for written, value in one.values.items()})
 
 
 def unknown(plain: Any) -> list[str]:
-    """The references that stand in plain data which was opened."""
+    """References that remain in plain data after it was opened."""
     found: dict[str, None] = {}
     waiting = [plain]
     while waiting:
@@ -85,7 +86,7 @@ def unknown(plain: Any) -> list[str]:
 
 
 def _mapped(plain: Any, change: Callable[[str], str]) -> Any:
-    """On values; keys are names."""
+    """Change values; keys are names and stay."""
     if type(plain) is str:
         return change(plain)
     if isinstance(plain, Mapping):

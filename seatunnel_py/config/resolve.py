@@ -1,7 +1,7 @@
-"""A step's tree and a plugin's option model to typed options, or every problem at once.
+"""Resolves a step's tree and a plugin's option model to typed options, or to every problem at once.
 
-Each problem names its file, line and column, the option as a path (``source[0].Jdbc.url``) and, for a
-misspelt name or value, the nearest valid one. No message repeats a value: it may be a secret.
+Each problem names its file, line and column, the option as a path (``source[0].Jdbc.url``) and, for a misspelt name or
+value, the nearest valid one. No message repeats a value: it may be a secret.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from seatunnel_py.errors import Problem
 from seatunnel_py.redaction import is_sensitive, keep_secret
 
 PROBLEMS_MAX = 50
-"""Problems of one step that are spelt out; nobody reads more, and looking for near names takes time."""
+"""Problems of one step that are printed in full; a longer list goes unread, and finding near names takes time."""
 
 SHORT_SECRET = 4
-"""Secrets with fewer characters are looked for as words."""
+"""Shorter secrets are searched for as whole words."""
 
 _SAFE_KINDS = {"rule", "repeated_key", "unknown_key", *get_args(ErrorType)} - {"value_error", "assertion_error"}
 """Errors whose messages hold no value; others come from a plugin's own code."""
 
 _NAME = re.compile(r"[^\W\d][\w.-]*")
-"""What a variable may be called; other texts between braces mean something else, the group of a pattern perhaps."""
+"""Valid names of variables; other texts between braces mean something else, perhaps the group of a pattern."""
 
 M = TypeVar("M", bound=Options)
 
@@ -41,10 +41,10 @@ M = TypeVar("M", bound=Options)
 def resolve_options(
     node: Node, model: type[M], *, path: str, strict: bool = True, secrets: Secrets | None = None
 ) -> tuple[M | None, tuple[Problem, ...], tuple[Problem, ...]]:
-    """Typed options (None if there are problems), the problems, and notes on older or ignored keys.
+    """Return typed options (None if there are problems), the problems, and notes on older or ignored keys.
 
-    ``path`` is how the whole is called in problems. With ``strict`` unknown keys are problems, without it
-    notes. References to secrets are followed if ``secrets`` is given, and left as they are otherwise.
+    ``path`` names the whole step in problems. With ``strict`` unknown keys are problems, without it notes. References
+    to secrets are resolved if ``secrets`` is given, and stay as written otherwise.
     """
     hidden: frozenset[str] = frozenset()
     missing: tuple[Problem, ...] = ()
@@ -69,7 +69,7 @@ def resolve_options(
 
 
 def _without_effect(model: type[Options], loc: tuple[str | int, ...]) -> bool:
-    """The name of an end that a step does not have: every step of the peer knows both, and job files give them."""
+    """The name of an end that a step does not have: in SeaTunnel every step accepts both, and job files set them."""
     if issubclass(model, SourceOptions):
         return loc in (("plugin_input",), ("source_table_name",))
     return issubclass(model, SinkOptions) and loc in (("plugin_output",), ("result_table_name",))
@@ -84,8 +84,8 @@ def _validated(plain: Any, model: type[M]) -> tuple[M | None, list[Any]]:
 
 
 def _without_misspelt(node: Node, model: type[Options], errors: list[Any]) -> list[Any]:
-    """An option is missing, or a rule lacks it, where its name is misspelt: the unknown name is the mistake, and
-    suggests it."""
+    """An option, or one that a rule requires, is missing because its name is misspelt: report the unknown name, and
+    suggest the option."""
     meant = set()
     for error in errors:
         if error["type"] == "unknown_key":
@@ -95,7 +95,7 @@ def _without_misspelt(node: Node, model: type[Options], errors: list[Any]) -> li
 
 
 def _absent(node: Node, model: type[Options], error: Any) -> list[tuple[tuple[str | int, ...], str]]:
-    """The options, each below its location, that would mend the error by being there."""
+    """Options, each below its location, whose presence would mend the error."""
     if error["type"] == "missing":
         return [(error["loc"][:-1], _spot(node, model, error).names[-1])]
     if error["type"] == "rule":
@@ -104,7 +104,7 @@ def _absent(node: Node, model: type[Options], error: Any) -> list[tuple[tuple[st
 
 
 def _follows(error: Any, errors: Iterable[Any]) -> bool:
-    """A list is too short for pydantic where its entries are wrong: those are the mistake."""
+    """Pydantic finds a list too short if its entries are wrong: report those instead."""
     loc = error["loc"]
     return error["type"] == "too_short" and any(
         len(other["loc"]) > len(loc) and other["loc"][: len(loc)] == loc for other in errors
@@ -113,7 +113,7 @@ def _follows(error: Any, errors: Iterable[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Where an error belongs: the nearest thing that is written in the file, and the option's names."""
+    """Where to report an error: the nearest piece that is written in the file, and the option's names."""
 
     node: Node
     names: tuple[str, ...]
@@ -130,7 +130,7 @@ class _Spot:
 
 
 def _spot(node: Node, model: type[Options], error: Any) -> _Spot:
-    """Where an error belongs. An error about a key ends its location with the key itself, as it was written."""
+    """Locate an error in the file. An error about a key ends its location with the key itself, as written."""
     loc: tuple[str | int, ...] = error["loc"]
     if error["type"] not in ("unknown_key", "repeated_key"):
         return _locate(node, model, loc)
@@ -140,7 +140,7 @@ def _spot(node: Node, model: type[Options], error: Any) -> _Spot:
 
 
 def _locate(node: Node, model: type[Options], loc: Iterable[str | int]) -> _Spot:
-    """Follow pydantic's location (attributes, indexes, tags of unions) through what was written."""
+    """Follow pydantic's location (attributes, indexes, tags of unions) through the written tree."""
     names: list[str] = []
     current: type[Options] | None = model
     kinds: tuple[Any, ...] = (model,)
@@ -157,7 +157,7 @@ def _locate(node: Node, model: type[Options], loc: Iterable[str | int]) -> _Spot
         elif any(get_origin(kind) is dict for kind in kinds) and (child := node.find(part)) is not None:
             kinds = tuple(kind for one in kinds for kind in _members(one, 1))
             names.append(part)
-        else:  # the tag of a union's branch: it names no level of the file
+        else:  # tag of a union's branch: not a level of the file
             kinds = tuple(kind for kind in kinds if getattr(kind, "__name__", "") == part) or kinds
             current = _model(kinds)
             continue
@@ -168,7 +168,7 @@ def _locate(node: Node, model: type[Options], loc: Iterable[str | int]) -> _Spot
 
 
 def _field(node: Node, model: type[Options], part: str) -> tuple[str, Node | None, tuple[Any, ...]]:
-    """The key of an attribute as it was written, its node, and its types; of an unknown key, just the node."""
+    """Return the key of an attribute as written, its node, and its types; for an unknown key only the node."""
     for info in describe(model):
         if info.name == part:
             kinds = alternatives(model.model_fields[part].annotation)
@@ -212,7 +212,7 @@ def _problem(node: Node, model: type[Options], error: Any, path: str, hidden: fr
 
 
 def _shows(message: str, secret: str) -> bool:
-    """One of a few characters stands inside of any word by chance, where it gives nothing away."""
+    """Whether the message shows the secret. A short one appears inside words by chance, which reveals nothing."""
     if len(secret) >= SHORT_SECRET:
         return secret in message
     return re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", message) is not None
@@ -236,14 +236,14 @@ def _nearest_key(name: str, model: type[Options] | None) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The name that was probably meant, or nothing."""
+    """The name that was probably meant, or an empty text."""
     by_fold = {known.casefold(): known for known in names}
     found = difflib.get_close_matches(name.casefold()[:100], by_fold, n=1, cutoff=0.6)
     return by_fold[found[0]] if found else ""
 
 
 def _message(kind: str, message: str) -> str:
-    """Pydantic's message in the words of a job file's author."""
+    """Reword pydantic's message for the author of a job file."""
     if kind in ("value_error", "assertion_error"):
         return re.sub(r"^(?:Value|Assertion) error, ", "", message)
     if kind == "tuple_type":
@@ -260,8 +260,8 @@ def _older_names(node: Node, model: type[Options], path: str) -> Iterable[Proble
 
 
 def _without_value(node: Node, model: type[Options], path: str) -> Iterable[Problem]:
-    """Variables that stay as they are written, which may be a slip. An option whose documentation names placeholders of
-    its own fills them in itself."""
+    """Variables left unresolved, perhaps by a slip. An option that documents its own placeholders fills them in
+    itself."""
     for info in describe(model):
         own = {match[1] for match in references(info.doc)} - RESERVED
         filled = FILLED if issubclass(model, SinkOptions) else RESERVED
@@ -278,7 +278,7 @@ def _without_value(node: Node, model: type[Options], path: str) -> Iterable[Prob
 
 
 def _texts(node: Node, key: str) -> Iterable[Node]:
-    """Those that are no secrets by their names: what is between braces may be a part of one."""
+    """Options that are not secret by name: text between braces may be a part of a secret."""
     if is_sensitive(key):
         return
     if isinstance(node.value, str):

@@ -1,9 +1,8 @@
-"""``error_handler`` and ``dirty.collector`` of the peer (experimental there): what they allow, in the words of
-``error.max-rows`` and ``error.max-ratio``.
+"""Translates SeaTunnel's ``error_handler`` and ``dirty.collector`` (experimental there) to ``error.max-rows`` and
+``error.max-ratio``.
 
-LOG and ROUTE let bad rows pass up to their limits, and without limits all of them; here such rows are set aside in the
-quarantine, whichever of the two was asked for. Of several handlers the most patient one counts, for ours does not ask
-which step a row was refused by.
+LOG and ROUTE let bad rows pass up to their limits, and without limits all of them; here both quarantine such rows. Of
+several handlers the most tolerant one counts, for ours is independent of the step that refused a row.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _NO_QUEUE = "accepted; bad rows wait in no queue"
 
 
 class HandlerMode(StrEnum):
-    """What becomes of a row that a step refuses."""
+    """Effect on a row that a step refuses."""
 
     DISABLE = "DISABLE"
     LOG = "LOG"
@@ -32,16 +31,16 @@ class HandlerMode(StrEnum):
 
 
 class BadRowsAllowed(Options, ABC):
-    """An option of the peer that lets bad rows pass."""
+    """An option of SeaTunnel that lets bad rows pass."""
 
     @property
     @abstractmethod
     def allows(self) -> tuple[int, float]:
-        """Rows, and the share of all rows, that may be bad; 0 is no limit of that kind, and both 0 none at all."""
+        """Allowed number of bad rows, and their allowed share; 0 sets no such limit, and both 0 allow none at all."""
 
 
 class DirtyCollector(BadRowsAllowed):
-    """Where the peer puts rows that a writer refuses. Without ``fail_on_threshold`` any number of them may be."""
+    """Where SeaTunnel collects rows that a writer refuses. Without ``fail_on_threshold`` their number is unlimited."""
 
     type: str | None = option(None, doc="which collector; here all are the quarantine")
     threshold: int = option(-1, doc="bad rows from which the job fails; -1: none")
@@ -57,7 +56,7 @@ class DirtyCollector(BadRowsAllowed):
 
 
 class RowErrorHandler(BadRowsAllowed):
-    """What the peer sets aside, and up to which limits."""
+    """Which rows SeaTunnel sets aside, and up to which limits."""
 
     mode: HandlerMode = option(
         HandlerMode.DISABLE,
@@ -86,14 +85,14 @@ class RowErrorHandler(BadRowsAllowed):
 
 
 def allowed(own: tuple[int, float], handlers: Iterable[BadRowsAllowed]) -> tuple[int, float]:
-    """What ``error.*`` says, where it says anything; else what the most patient handler does."""
+    """Limits of ``error.*`` if it is set, else of the most tolerant handler."""
     if any(own):
         return own
     return max((handler.allows for handler in handlers), key=lambda one: (one[1], one[0]), default=own)
 
 
 def described(limits: tuple[int, float]) -> str:
-    """A note for people."""
+    """A note for the user."""
     rows, ratio = limits
     said = [counted(rows, "row")] if rows else []
     said += [f"{ratio:.0%} of them"] if ratio else []

@@ -1,11 +1,11 @@
-"""Secrets in job files: encrypted values, references to secrets, and what must never be printed.
+"""Handles secrets in job files: encrypted values, references to secrets, and masking.
 
-*Encrypted*: ``env.shade.identifier`` names a cipher which decrypts the sensitive options of every step.
-``base64`` is there for compatibility and hides nothing. Other ciphers come from packages, through the
-entry-point group ``seatunnel_py.secrets``.
+*Encrypted*: ``env.shade.identifier`` names a cipher which decrypts the sensitive options of every step. ``base64``
+exists for compatibility and hides nothing. Other ciphers come from packages, through the entry-point group
+``seatunnel_py.secrets``.
 
-*By reference*, which is better: ``${env:NAME}`` and ``${file:path}`` are replaced when a step's options are
-made, only in the value in which they stand.
+*By reference*, which is better: ``${env:NAME}`` and ``${file:path}`` are replaced when a step's options are made, only
+in the value that holds them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ SENSITIVE_OPTIONS = ("password", "username", "auth", "token")
 
 @runtime_checkable
 class Cipher(Protocol):
-    """What a package offers under the entry-point group ``seatunnel_py.secrets``.
+    """Interface of the ciphers in the entry-point group ``seatunnel_py.secrets``.
 
-    The entry point is a callable without arguments that makes one. ``decrypt`` must invert ``encrypt`` and
-    may raise ``ValueError`` for a text that ``encrypt`` never made; the text must not stand in the message. One that
-    needs settings has ``open(properties)`` beside these, which is called first with ``env.shade.properties``.
+    The entry point is a callable without arguments that makes one. ``decrypt`` must invert ``encrypt`` and may raise
+    ``ValueError`` for a text that ``encrypt`` never made; the text must not be in the message. A cipher with settings
+    also has ``open(properties)``, called first with ``env.shade.properties``.
     """
 
     @property
@@ -45,10 +45,10 @@ class Cipher(Protocol):
         """Names of options to decrypt beside the usual ones."""
 
     def encrypt(self, text: str) -> str:
-        """The text as it is written into a job file."""
+        """Return the text as written into a job file."""
 
     def decrypt(self, text: str) -> str:
-        """The text that a plugin gets."""
+        """Return the text for the plugin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class PlainText:
     sensitive_options: tuple[str, ...] = ()
 
     def encrypt(self, text: str) -> str:
-        """The text itself."""
+        """Return the text itself."""
         return text
 
     def decrypt(self, text: str) -> str:
-        """The text itself."""
+        """Return the text itself."""
         return text
 
 
@@ -75,11 +75,11 @@ class Base64:
     sensitive_options: tuple[str, ...] = ()
 
     def encrypt(self, text: str) -> str:
-        """The text in base64."""
+        """Encode the text in base64."""
         return base64.b64encode(text.encode()).decode("ascii")
 
     def decrypt(self, text: str) -> str:
-        """The text that was encoded."""
+        """Decode the text."""
         try:
             return base64.b64decode(text, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError, ValueError):
@@ -87,7 +87,7 @@ class Base64:
 
 
 def cipher(identifier: str, properties: Mapping[str, str] | None = None) -> Cipher:
-    """The cipher of that name, opened; ``SeaTunnelError`` names the ones there are."""
+    """Open the cipher of that name. Raises ``SeaTunnelError`` with the available ones."""
     for known in (PlainText(), Base64()):
         if known.identifier == identifier.strip().lower():
             return known
@@ -108,12 +108,12 @@ _COLUMNS = frozenset({"schema", "fields", "columns", "rows"})
 
 
 def decrypted(options: Node, using: Cipher, more: Collection[str] = ()) -> Node:
-    """A step's options with every sensitive one decrypted, however deep it stands. ``more``: ``env.shade.options``."""
+    """Decrypt every sensitive option of a step, at any depth. ``more``: ``env.shade.options``."""
     return _converted(options, using, using.decrypt, more)
 
 
 def encrypted(options: Node, using: Cipher, more: Collection[str] = ()) -> Node:
-    """The inverse of ``decrypted``."""
+    """Invert ``decrypted``."""
     return _converted(options, using, using.encrypt, more)
 
 
@@ -155,7 +155,7 @@ class Secrets:
     bytes_max: int = 64 * 1024
 
     def revealed(self, options: Node) -> tuple[Node, frozenset[str], tuple[Problem, ...]]:
-        """Options with references replaced, the secrets that were put in, and what could not be found."""
+        """Return options with references replaced, the secrets inserted, and the references not found."""
         secrets: set[str] = set()
         problems: list[Problem] = []
 
@@ -179,7 +179,7 @@ class Secrets:
         return revealed, frozenset(secrets - {""}), tuple(problems)
 
     def reveal(self, scheme: str, name: str) -> str:
-        """One secret, or ``LookupError`` with a message that holds its name only."""
+        """Return one secret. Raises ``LookupError`` with a message that holds only its name."""
         if scheme == "env":
             if name not in self.environment:
                 raise LookupError(f"environment variable {name!r} is not set")
@@ -211,7 +211,7 @@ class Secrets:
 
 
 def redacted(options: Node, more: Collection[str] = ()) -> Node:
-    """A tree in which every value that may be a secret is masked; references to secrets may be read. ``more``:
+    """Return a tree in which every value that may be a secret is masked; references to secrets stay readable. ``more``:
     ``env.shade.options``."""
 
     def change(path: str, node: Node) -> Scalar:
@@ -227,12 +227,12 @@ def redacted(options: Node, more: Collection[str] = ()) -> Node:
 
 
 def secrets_of(options: Node, more: Collection[str] = ()) -> Iterator[str]:
-    """What options hold that are secrets by their names, and the passwords in addresses."""
+    """Values of options that are secret by name, and the passwords in URLs."""
     for path, node in options.leaves():
         names = path.split(".")
         named = path in more or names[-1] in more or (is_secret(path) and _COLUMNS.isdisjoint(names))
         if isinstance(node.value, bool) or REFERENCE.search(str(node.value)):
-            continue  # what is referred to is kept when it is revealed
+            continue  # revealing a reference registers its value
         if named and isinstance(node.value, str | int):
             yield str(node.value)
         elif isinstance(node.value, str):

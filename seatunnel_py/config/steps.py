@@ -1,4 +1,4 @@
-"""The steps of a job file, in the order written and with repeated plugins, in either form::
+"""Collects the steps of a job file, in the order written and with repeated plugins, in either form::
 
 source { Jdbc { ... }, Jdbc { ... } }
 source = [ { plugin_name = Jdbc, ... }, { plugin_name = Jdbc, ... } ]
@@ -28,23 +28,23 @@ class StepNode:
 
     @property
     def place(self) -> Place:
-        """Where the step is written."""
+        """Place of the step in the file."""
         return self.options.place
 
     @property
     def path(self) -> str:
-        """The step in problems: ``source[0].Jdbc``."""
+        """Name of the step in problems: ``source[0].Jdbc``."""
         return f"{self.kind}[{self.ordinal}].{self.plugin}"
 
     def problem(self, message: str, *, option: str = "", remedy: str = "", suggestion: str = "") -> Problem:
-        """A problem of this step, at the place of ``option`` where that is written."""
+        """Make a problem of this step, at the place of ``option`` if that is written."""
         node = self.options.find(option) if option else None
         path = f"{self.path}.{option}" if option else self.path
         return (node or self.options).place.problem(message, path=path, remedy=remedy, suggestion=suggestion)
 
 
 def read_steps(kind: str, root: Block, evaluation: Evaluation, problems: list[Problem]) -> tuple[StepNode, ...]:
-    """All steps of a kind in the order written; what is no step is added to ``problems``."""
+    """Collect all steps of a kind in the order written; add anything else to ``problems``."""
     return _Steps(kind, evaluation, problems).of(root)
 
 
@@ -80,7 +80,7 @@ class _Steps:
         return tuple(steps)
 
     def _child(self, entry: Field) -> None:
-        """A plugin's block; ``Jdbc.url = ...`` beside it adds to the plugin written last."""
+        """Read a plugin's block; ``Jdbc.url = ...`` beside it adds to the plugin written last."""
         name, rest = entry.path[0], entry.path[1:]
         if not rest:
             self._found.append((name, entry.place, [entry.value]))
@@ -92,7 +92,7 @@ class _Steps:
             self._found.append((name, entry.place, [value]))
 
     def _list(self, value: Expression, place: Place) -> None:
-        """The list form, or a reference to something of either form."""
+        """Read the list form, or a reference to either form."""
         if isinstance(value, Literal) and value.value() is None:
             return
         if isinstance(value, Listed):
@@ -111,7 +111,7 @@ class _Steps:
                 self._found.append((name.value, node.place, node))
 
     def _unnamed(self, name: str, node: Node) -> Node:
-        """The options without ``plugin_name``, which may only repeat what the step is called."""
+        """Return the options without ``plugin_name``, which may only repeat the name of the step."""
         written = node.fields.get(NAME_KEY)
         if written is None:
             return node

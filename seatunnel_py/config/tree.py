@@ -1,7 +1,7 @@
-"""The value tree of a job file: plain data that remembers where each piece was written.
+"""Defines the value tree of a job file: plain data that remembers the place of each piece.
 
-A ``Node`` counts what it holds, so that a few lines of substitutions which stand for millions of values are
-refused while they are built, not when somebody walks them.
+A ``Node`` counts the values that it holds. A few lines of substitutions that expand to millions of values are thus
+refused while they are built, not when the tree is walked.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 from seatunnel_py.errors import JobFileError, Problem
 
 VALUES_MAX = 100_000
-"""Values of one job file after substitution; the largest job files seen in use hold some hundreds."""
+"""Limit of values of one job file after substitution; the largest job files seen in use hold some hundreds."""
 
 DEPTH_MAX = 64
-"""Levels after substitution; the guard bounds what is written to fewer."""
+"""Limit of levels after substitution; the guard allows fewer in the written text."""
 
 CHARACTERS_PER_VALUE = 64
 """Text counts as well: this many characters weigh as much as one more value."""
@@ -24,18 +24,18 @@ CHARACTERS_PER_VALUE = 64
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something was written; lines and columns count from 1."""
+    """A position in a file; lines and columns count from 1."""
 
     file: str
     line: int
     column: int
 
     def problem(self, message: str, *, path: str = "", remedy: str = "", suggestion: str = "") -> Problem:
-        """A problem at this place."""
+        """Make a problem at this place."""
         return Problem(message, self.file, self.line, self.column, path, remedy, suggestion)
 
     def error(self, message: str, *, remedy: str = "") -> JobFileError:
-        """A problem so grave that nothing after it can be read."""
+        """Make an error that stops reading at this place."""
         return JobFileError((self.problem(message, remedy=remedy),))
 
 
@@ -96,11 +96,11 @@ class Node:
             )
 
     def __repr__(self) -> str:
-        # A node may hold a secret; what is printed by accident is its shape.
+        # A node may hold a secret; an accidental print shows only its shape.
         return f"Node({type(self.value).__name__} at {self.place.file}:{self.place.line}:{self.place.column})"
 
     def children(self) -> Iterator[Node]:
-        """The nodes directly below."""
+        """Child nodes."""
         if isinstance(self.value, dict):
             yield from self.value.values()
         elif isinstance(self.value, list):
@@ -108,22 +108,22 @@ class Node:
 
     @property
     def fields(self) -> dict[str, Node]:
-        """The members of an object; of anything else, none."""
+        """Members of an object; empty for other values."""
         return self.value if isinstance(self.value, dict) else {}
 
     @property
     def items(self) -> list[Node]:
-        """The elements of a list; of anything else, none."""
+        """Elements of a list; empty for other values."""
         return self.value if isinstance(self.value, list) else []
 
     def at(self, place: Place) -> Node:
-        """The same value at another place."""
+        """Return the same value at another place."""
         moved = object.__new__(Node)
         moved.value, moved.place, moved.size, moved.depth = self.value, place, self.size, self.depth
         return moved
 
     def plain(self, skip: frozenset[int] = frozenset()) -> Any:
-        """The value without places, leaving out the nodes whose ``id`` is in ``skip``."""
+        """Return the value without places, and without the nodes whose ``id`` is in ``skip``."""
         if isinstance(self.value, dict):
             return {key: node.plain(skip) for key, node in self.value.items() if id(node) not in skip}
         if isinstance(self.value, list):
@@ -131,7 +131,8 @@ class Node:
         return self.value
 
     def mapped(self, change: Callable[[str, Node], Scalar], path: str = "") -> Node:
-        """A tree of the same shape; ``change`` gets each scalar with its dotted path, list indexes left out."""
+        """Return a tree of the same shape; ``change`` receives each scalar with its dotted path, without list
+        indexes."""
         if isinstance(self.value, dict):
             prefix = f"{path}." if path else ""
             fields: Value = {k: node.mapped(change, f"{prefix}{k}") for k, node in self.value.items()}
@@ -141,7 +142,7 @@ class Node:
         return Node(change(path, self), self.place)
 
     def leaves(self, path: str = "") -> Iterator[tuple[str, Node]]:
-        """Each scalar with its dotted path, as ``mapped`` has it."""
+        """Each scalar with its dotted path, as in ``mapped``."""
         if isinstance(self.value, dict):
             prefix = f"{path}." if path else ""
             for key, node in self.value.items():
@@ -153,7 +154,7 @@ class Node:
             yield path, self
 
     def find(self, key: str) -> Node | None:
-        """The node under a dotted key, whether dots, quotes or braces spell it."""
+        """Find the node under a dotted key, whether dots, quotes or braces spell it."""
         if not isinstance(self.value, dict):
             return None
         if key in self.value:
@@ -165,7 +166,7 @@ class Node:
 
 
 def node_of(plain: Any, place: Place) -> Node:
-    """A tree of plain data; everything in it was written at ``place``."""
+    """Build a tree from plain data; all of it has the place ``place``."""
     if isinstance(plain, Mapping):
         return Node({str(key): node_of(value, place) for key, value in plain.items()}, place)
     if isinstance(plain, list | tuple):

@@ -1,8 +1,8 @@
-"""Variables: ``-i name=value``, then the environment, then the default in ``${name:default}``.
+"""Resolves variables: ``-i name=value``, then the environment, then the default in ``${name:default}``.
 
-A name that has none of these stays as it is written, so that a sink's placeholders survive until its table
-is known. The names of those placeholders may not be set. ``${env:NAME}`` and ``${file:path}`` are left for the
-moment when the secret is needed; ``${env}`` and ``${file}`` are variables like others.
+A name without any of these stays as written, so that a sink's placeholders survive until its table is known. The names
+of those placeholders may not be set. ``${env:NAME}`` and ``${file:path}`` stay until the secret is needed; ``${env}``
+and ``${file}`` are variables like others.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ RESERVED = frozenset(
 """Placeholders that a sink fills in for each of its tables."""
 
 COMMENT = "comment"
-"""A placeholder too, the table's comment, but the name stays free for a variable, which wins."""
+"""Also a placeholder, the table's comment, but the name stays free for a variable, which wins."""
 
 FILLED = RESERVED | {COMMENT}
-"""Everything that a sink fills in."""
+"""Every placeholder that a sink fills in."""
 
 SECRET_SCHEMES = frozenset({"env", "file"})
 """``${env:NAME}`` and ``${file:path}`` are references to secrets, not variables with a default."""
@@ -41,32 +41,32 @@ SECRET_SCHEMES = frozenset({"env", "file"})
 _PLAIN = r"[^{}$]++|\$(?!\{)"
 _BALANCED = rf"(?:{_PLAIN}|\{{(?:{_PLAIN}|\{{(?:{_PLAIN}|\{{(?:{_PLAIN})*+\}})*+\}})*+\}})*+"
 VARIABLE = re.compile(rf"\$\{{([^:{{}}]+)(:{_BALANCED}(?=\}})|:[^}}]*)?\}}")
-"""Name and ``:default``. A default may be JSON: braces that are in balance, three deep, belong to it."""
+"""Name and ``:default``. A default may be JSON: balanced braces, three deep, belong to it."""
 
 
 def references(text: str) -> Iterator[re.Match[str]]:
-    """Every variable in a text. Behind the last brace none can end: there the pattern would look from each ``${`` to
-    the end of the text."""
+    """Every variable in a text. None can end after the last brace: there the pattern would scan from each ``${`` to the
+    end of the text."""
     return VARIABLE.finditer(text, 0, text.rfind("}") + 1)
 
 
 def replaced(text: str, replacement: Callable[[re.Match[str]], str]) -> str:
-    """The text with something in the place of each variable."""
+    """Replace each variable in a text."""
     end = text.rfind("}") + 1
     return VARIABLE.sub(replacement, text[:end]) + text[end:] if "${" in text else text
 
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """Values by name. What the command line gives wins over the environment."""
+    """Values by name. The command line wins over the environment."""
 
     given: Mapping[str, str] = field(default_factory=dict, repr=False)
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     asked: set[str] = field(default_factory=set, compare=False)
-    """Every name that the job file has asked for."""
+    """Every name that the job file has looked up."""
 
     def lookup(self, name: str, default: str | None = None) -> str | None:
-        """The value of a name, or its default, or None where the reference has to stay as written."""
+        """Return the value of a name, or its default, or None if the reference has to stay as written."""
         self.asked.add(name)
         if name in RESERVED or (name in SECRET_SCHEMES and default is not None):
             return None
@@ -76,7 +76,7 @@ class Variables:
         return found if found is not None and is_text(found) else default
 
     def substitute(self, text: str) -> str:
-        """Fill the variables in a quoted text; what a variable's value holds is not looked at again."""
+        """Fill in the variables of a quoted text; their values are not expanded again."""
         return replaced(text, self._replacement)
 
     def _replacement(self, match: re.Match[str]) -> str:
@@ -86,7 +86,7 @@ class Variables:
 
 
 def is_text(value: str) -> bool:
-    """Whether a text from the operating system was text there, not bytes that no encoding explains."""
+    """Whether an operating-system text was valid text, not bytes that no encoding explains."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -95,7 +95,7 @@ def is_text(value: str) -> bool:
 
 
 def parse_arguments(arguments: Iterable[str]) -> dict[str, str]:
-    """Read ``-i`` arguments: ``a=1``, or several in one, ``a=1,b=[x,y],c="p,q"``.
+    """Parse ``-i`` arguments: ``a=1``, or several in one, ``a=1,b=[x,y],c="p,q"``.
 
     A comma inside brackets or double quotes separates nothing. Only the first ``=`` separates name and value.
     """
@@ -106,7 +106,7 @@ def parse_arguments(arguments: Iterable[str]) -> dict[str, str]:
             name, equals, value = part.partition("=")
             name = name.strip()
             if not equals or not name:
-                # The argument may be a secret with its name forgotten: it is not repeated.
+                # The argument may be a secret whose name was forgotten: it is not repeated.
                 message = f"-i takes name=value; argument {ordinal} has a part without {'a name' if equals else '='}"
                 remedy = _COMMAS if "," in argument else ""
                 problems.append(Problem(message, "command line", remedy=remedy))
