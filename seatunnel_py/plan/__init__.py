@@ -1,1 +1,1 @@
-"""From a job file to what will run: steps, table flows, pipelines, vertices, guarantees. Opens no Spark."""
+"""Plans a job file: steps, table flows, pipelines, vertices, guarantees. Opens no Spark."""

@@ -1,4 +1,4 @@
-"""The table graph's parts: nodes, streams, edges, and what of it fails before the job begins."""
+"""Defines the table graph's parts: nodes, streams, edges, and the parts that fail before the job starts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SourceNode:
 
 @dataclass(frozen=True, slots=True)
 class TransformNode:
-    """``feeds`` is the one stream that it reads. ``retries``: how often a row that it rejects comes back to it."""
+    """``feeds`` is its only input stream. ``retries``: how often a row that it rejects comes back to it."""
 
     id: str
     step: Step
@@ -78,7 +78,7 @@ class TransformNode:
 
 @dataclass(frozen=True, slots=True)
 class SqlNode:
-    """A query over named inputs; ``inputs`` pairs each name with the table that it stands for."""
+    """A query over named inputs; ``inputs`` pairs each name with its table."""
 
     id: str
     step: Step
@@ -89,7 +89,7 @@ class SqlNode:
 
 @dataclass(frozen=True, slots=True)
 class SinkNode:
-    """``shared``: what it has in common with other sinks of the job that write to the same place on purpose."""
+    """``shared``: state in common with other sinks of the job that write to the same place on purpose."""
 
     id: str
     step: Step
@@ -100,7 +100,7 @@ class SinkNode:
 
     @property
     def shown(self) -> str:
-        """The target as people may read it: an option that it is made of may hold a secret by reference."""
+        """The target as shown to users: one of its options may hold a secret by reference."""
         return redacted_text(self.sink.target)
 
 
@@ -109,7 +109,7 @@ TableNode: TypeAlias = SourceNode | TransformNode | SqlNode | SinkNode
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Rows of one table as one node gives them."""
+    """Rows of one table as one node emits them."""
 
     node: str
     table: TableSchema
@@ -117,7 +117,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``table`` is the table of the rows; ``name`` is what a query calls them, empty elsewhere."""
+    """``table`` is the table of the rows; ``name`` is the name that a query uses for them, empty elsewhere."""
 
     sender: str
     table: TablePath
@@ -128,8 +128,8 @@ class Edge:
 @dataclass(slots=True)
 class FlowGraph:
     """Nodes in topological order, and the edges between them, found by either end: a job may have thousands.
-    ``isolated``: tables that their source cannot describe; ``refused``: why rows go no further from these nodes;
-    ``left_out``: tables that a source step leaves out on purpose."""
+    ``isolated``: tables that their source cannot describe; ``refused``: nodes that emit no rows, with the cause;
+    ``left_out``: tables that a source step excludes on purpose."""
 
     nodes: dict[str, TableNode] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
@@ -155,7 +155,7 @@ class FlowGraph:
         return self._into.get(node_id, ())
 
     def notes(self) -> Iterator[str]:
-        """How many tables were left out, and why; and what sources say of tables that are read."""
+        """Notes: how many tables were excluded, and why; and the sources' notes on tables that are read."""
         for (step, why), names in _grouped((step, one.why, one.path) for step, one in self.left_out):
             yield f"{step} leaves out {len(names)} ({why}): {_shown(names)}"
         said = ((node.step.id, note, node.table.schema.path) for node in self.sources() for note in node.table.notes)
@@ -166,7 +166,7 @@ class FlowGraph:
         return (node for node in self.nodes.values() if isinstance(node, SourceNode))
 
     def upstream(self, node_id: str) -> Iterable[str]:
-        """The node itself, and every node that it gets rows from."""
+        """The node itself, and every node upstream of it."""
         found: dict[str, None] = {}
         waiting = deque([node_id])
         while waiting:
@@ -176,7 +176,7 @@ class FlowGraph:
 
 
 def _grouped(found: Iterable[tuple[str, str, TablePath]]) -> Iterable[tuple[tuple[str, str], list[str]]]:
-    """Tables by step and text: a thousand of them are one note."""
+    """Group tables by step and text: a thousand of them are one note."""
     groups: dict[tuple[str, str], list[str]] = {}
     for step, text, path in found:
         groups.setdefault((step, text), []).append(str(path))

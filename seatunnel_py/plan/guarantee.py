@@ -1,11 +1,11 @@
-"""The guarantee of every source-to-sink path, computed from what the plugins on it declare, with its reason.
+"""Computes the guarantee of every source-to-sink path from the capabilities of its plugins, with the reason.
 
-Rules. (1) A path promises no more than its sink. (2) An idempotent sink needs rows that come out the same when they
-are read and computed again: an indeterminate step before it takes the promise away, unless the rows are kept.
-(3) A two-phase sink survives indeterminate rows, for what was staged for them is dropped before they are made again.
-(4) A source that cannot be read again needs its rows kept (``channel.retain``), else a failure can lose them.
-(5) A source of indeterminate rows promises nothing: units stop inside a split, and the next one reads on in rows that
-are no longer those that its position was counted in.
+Rules. (1) A path promises no more than its sink. (2) An idempotent sink needs rows that are equal when they are read
+and computed again: an indeterminate step before it voids the promise, unless the rows are kept. (3) A two-phase sink
+survives indeterminate rows, for their staged rows are dropped before they are made again. (4) A source that cannot be
+read again needs its rows kept (``channel.retain``), else a failure can lose them. (5) A source of indeterminate rows
+promises nothing: a unit may stop inside a split, and the next one may read other rows than those in which its position
+was counted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 
 @dataclass(frozen=True, slots=True)
 class PathGuarantee:
-    """``source`` and ``sink`` are node ids; ``why`` is one phrase for people."""
+    """``source`` and ``sink`` are node ids; ``why`` is one phrase for the user."""
 
     source: str
     sink: str
@@ -31,7 +31,7 @@ class PathGuarantee:
 
 
 def paths(graph: FlowGraph, pipeline: Pipeline) -> tuple[PathGuarantee, ...]:
-    """The guarantee of every path of a pipeline, sinks in order."""
+    """Return the guarantee of every path of a pipeline, sinks in order."""
     found = []
     for sink in pipeline.sinks:
         ancestors = _ancestors(graph, [sink.id])
@@ -43,7 +43,7 @@ def paths(graph: FlowGraph, pipeline: Pipeline) -> tuple[PathGuarantee, ...]:
 
 
 def _ancestors(graph: FlowGraph, start: Iterable[str]) -> list[str]:
-    """All nodes that rows come from, those in ``start`` not counted; the nearest first, in the order of inputs."""
+    """All upstream nodes, without those in ``start``; the nearest first, in the order of inputs."""
     found: dict[str, None] = {}
     waiting = deque(start)
     while waiting:
@@ -55,9 +55,8 @@ def _ancestors(graph: FlowGraph, start: Iterable[str]) -> list[str]:
 
 
 def _between(graph: FlowGraph, source: SourceNode, ancestors: list[str]) -> list[TableNode]:
-    """The nodes that decide what comes out for the rows of ``source``: those on its way, and, where the way leads
-    through a query over several inputs, those behind its other inputs too. What only meets them in the sink does not
-    count."""
+    """The nodes that affect the result for the rows of ``source``: those on its way, and, at a query over several
+    inputs on that way, those upstream of its other inputs too. Nodes that only share the sink do not count."""
     inside = set(ancestors)
     way = {source.id: None}
     waiting = deque(way)

@@ -1,11 +1,11 @@
-"""Pipelines and vertices: which nodes share a fate, and which run as one function.
+"""Divides the graph into pipelines and vertices: nodes that fail together, and nodes that run as one function.
 
 Rules. (1) Nodes joined by an edge are in one pipeline. (2) So are all tables of a source whose tables are not
-independent, and all tables of a sink that spans tables. (3) A vertex is a chain: it starts at a source, behind a
-fan-out, or at a wide query, and takes in every node that reads exactly one stream which nobody else reads; a
-sink fed by several chains is part of each of them, for its committer brings their pieces together.
-(4) Where a chain breaks there is a channel. (5) A step whose rejected rows come back to it is a vertex of its own, with
-a back-edge: nothing of what it does is seen before its unit has ended, so that another attempt may reject other rows.
+independent, and all tables of a sink that spans tables. (3) A vertex is a chain. It starts at a source, after a
+fan-out, or at a wide query, and takes in every node that reads exactly one stream with no other reader. A sink fed by
+several chains is part of each of them, for its committer brings their pieces together. (4) Where a chain breaks there
+is a channel. (5) A step whose rejected rows come back to it is a vertex of its own, with a back-edge: its output is
+invisible before its unit has ended, so that another attempt may reject other rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Rows that a step rejects come back to it along ``channel``, the back-edge, at most so many ``times``."""
+    """Rejected rows come back to the step along ``channel``, the back-edge, at most so many ``times``."""
 
     channel: Channel
     times: int
@@ -39,9 +39,9 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """What restarts as one. ``head`` is its first node where that is a source or a wide query; a vertex behind a
-    channel has none. ``nodes`` are all of its nodes in topological order, the head included. The back-edge of a
-    ``retry`` is neither among its inputs nor its outputs: these lead onwards."""
+    """The unit of restart. ``head`` is its first node if that is a source or a wide query; a vertex after a channel has
+    none. ``nodes`` are all of its nodes in topological order, the head included. The back-edge of a ``retry`` is
+    neither among its inputs nor its outputs: these lead onwards."""
 
     id: str
     nodes: tuple[TableNode, ...]
@@ -67,8 +67,8 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A connected component: its own checkpoints, its own retries, its own end. ``name`` is for people: the table
-    that it synchronises, or the sink that its tables share."""
+    """A connected component: its own checkpoints, its own retries, its own end. ``name`` is for display: the table that
+    it synchronises, or the sink that its tables share."""
 
     id: str
     name: str
@@ -87,8 +87,8 @@ class Pipeline:
 
 
 def divide(graph: FlowGraph) -> tuple[Pipeline, ...]:
-    """All pipelines of a job, in the order of their first source table. A source table that reaches no sink is in
-    none of them: nobody would see its rows."""
+    """All pipelines of a job, in the order of their first source table. A source table that reaches no sink is in none
+    of them: its rows would never arrive."""
     kept = _kept(graph)
     pipelines = []
     for number, members in enumerate(_components(graph, kept), start=1):
@@ -98,14 +98,14 @@ def divide(graph: FlowGraph) -> tuple[Pipeline, ...]:
 
 
 def unread(graph: FlowGraph, pipelines: Iterable[Pipeline]) -> tuple[TablePath, ...]:
-    """The source tables that no pipeline reads, for every way out of them was closed by a transform."""
+    """The source tables that no pipeline reads, because transforms closed every path from them."""
     read = {vertex.source.id for pipeline in pipelines for vertex in pipeline.vertices if vertex.source}
     sources = [node for node in graph.nodes.values() if isinstance(node, SourceNode)]
     return tuple(node.table.schema.path for node in sources if node.id not in read)
 
 
 def _kept(graph: FlowGraph) -> dict[str, None]:
-    """Nodes behind a source that reaches a sink, in topological order."""
+    """Nodes downstream of sources that reach a sink, in topological order."""
     useful: set[str] = set()
     for node_id in reversed(graph.nodes):
         if isinstance(graph.nodes[node_id], SinkNode) or any(out.receiver in useful for out in graph.outputs(node_id)):
@@ -163,8 +163,8 @@ def _fusible(node: TableNode) -> bool:
 
 
 def _breaks(graph: FlowGraph, edge: Edge) -> bool:
-    """Whether a channel lies on this edge: the stream has several readers, its reader cannot be fused, what was read
-    cannot be read again, and has to be kept, or rejected rows come back to one of its ends."""
+    """Whether this edge needs a channel: the stream has several readers, its reader cannot be fused, its rows cannot be
+    read again and have to be kept, or rejected rows come back to one of its ends."""
     readers = [other for other in graph.outputs(edge.sender) if other.table == edge.table]
     sender = graph.nodes[edge.sender]
     once = isinstance(sender, SourceNode) and not sender.capabilities.replayable
@@ -186,7 +186,7 @@ def _retry(vertex_id: str, first: TableNode) -> Retry | None:
 
 
 def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
-    """The vertices of a pipeline in topological order: whoever sends comes before whoever receives."""
+    """The vertices of a pipeline in topological order: senders before receivers."""
     broken = [edge for node_id in members for edge in graph.outputs(node_id) if _breaks(graph, edge)]
     heads: dict[str, list[str]] = {}  # vertex id -> node ids of the chain
     for node_id in members:
@@ -233,7 +233,7 @@ def _ordered(inputs: Mapping[str, list[Channel]], outputs: Mapping[str, list[Cha
 
 
 def _behind(edge: Edge) -> str:
-    """Id of the vertex that starts behind a broken edge. A union's sink has one such vertex per input."""
+    """Id of the vertex that starts after a broken edge. A union's sink has one such vertex per input."""
     return f"{edge.receiver}<{edge.sender}"
 
 
@@ -242,8 +242,8 @@ def _receiver(edge: Edge, heads: Mapping[str, list[str]]) -> str:
 
 
 def _chain(graph: FlowGraph, start: str) -> list[str]:
-    """The nodes that run with ``start``: follow every unbroken edge. A tree, for a transform may have side outputs,
-    but for a sink in which two branches meet again."""
+    """The nodes that run with ``start``: follow every unbroken edge. This gives a tree, for a transform may have side
+    outputs, except at a sink in which two branches meet again."""
     chain: dict[str, None] = {}
     waiting = deque([start])
     while waiting:

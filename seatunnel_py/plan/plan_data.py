@@ -1,4 +1,4 @@
-"""The plan as plain data, for machines and for `plan_text`."""
+"""Describes the plan as plain data, for machines and for `plan_text`."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def describe(
     look: bool,
     first: bool = True,
 ) -> dict[str, Any]:
-    """Everything that a run would do, as JSON-ready data.
+    """Describe the work of a run as JSON-ready data.
 
-    With ``look`` the sinks are asked for their start effects and the sources for their splits (read only); a table
-    for which that fails carries ``problem`` instead, as it would fail alone when run.
+    With ``look`` ask the sinks for their start effects and the sources for their splits (read only). A table for which
+    that fails gets a ``problem`` instead, as it would fail alone when run.
     """
     described = {
         "job": job.name,
@@ -52,7 +52,7 @@ def describe(
         "left_out": [{"step": step, "table": str(one.path), "why": one.why} for step, one in graph.left_out],
         "notes": list(job.notes),
     }
-    shown: dict[str, Any] = redacted_plain(described)  # a secret by reference may stand in any text of any plugin
+    shown: dict[str, Any] = redacted_plain(described)  # any text of any plugin may hold a secret by reference
     return shown
 
 
@@ -108,7 +108,7 @@ def _problem(error: Exception) -> dict[str, Any]:
 
 
 def has_problem(plan: dict[str, Any]) -> bool:
-    """Whether a table of the plan would fail, as far as one can see."""
+    """Whether a table of the plan would fail, as far as can be known in advance."""
     return bool(plan["isolated"]) or any(
         "problem" in part for line in plan["pipelines"] for part in (*line["vertices"], *line["sinks"])
     )
@@ -174,7 +174,7 @@ def _set_up(node: SinkNode, setup: Setup) -> dict[str, Any]:
 
 
 def _summary(pipelines: Iterable[Pipeline]) -> dict[str, Any]:
-    """How many tables are read, and about how many rows; None where a source cannot tell."""
+    """How many tables are read, and about how many rows; None if a source cannot estimate."""
     sources = [node for one in pipelines for vertex in one.vertices if (node := vertex.source) is not None]
     rows = [node.table.rows for node in sources]
     known = [one for one in rows if one is not None]
@@ -182,12 +182,12 @@ def _summary(pipelines: Iterable[Pipeline]) -> dict[str, Any]:
 
 
 def _present(setup: Setup) -> dict[str, Any]:
-    """What is there and what becomes of it, for machines and for people."""
+    """The current content of the target and its fate, for machines and for users."""
     found = setup.present
     return {} if found is None else {"present": {**asdict(found), "text": found.text}}
 
 
 def _held(setup: Setup) -> dict[str, Any]:
-    """What is there and stays, for the table is refused."""
+    """The current content of the target, which stays, for the table is refused."""
     found = setup.present
     return {} if found is None else {"present": {**asdict(found), "text": f"holds {found.held}"}}

@@ -1,4 +1,4 @@
-"""The plan as a picture: one SVG, vertices as boxes in columns by distance from the sources. No library, no script."""
+"""Draws the plan as one SVG: vertices are boxes in columns by distance from the sources. No library, no script."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from html import escape
 from typing import Any
 
 BOX_WIDTH, LINE_HEIGHT, GAP_X, GAP_Y, MARGIN = 300, 18, 80, 24, 24
-PIPELINES_MAX = 60  # a picture of a thousand tables shows nobody anything; the text has them all
+PIPELINES_MAX = 60  # a picture of a thousand tables is unreadable; the text has them all
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FILL = {"source": "#e8f1fb", "transform": "#f6f1e3", "sink": "#e9f6ea"}
 
 
 def svg(plan: dict[str, Any]) -> str:
-    """An SVG of a plan as ``explain.describe`` gives it."""
+    """Draw the SVG of a plan described by ``explain.describe``."""
     kinds = {step["id"]: step["kind"] for step in plan["steps"]}
     shapes: list[str] = []
     width, top = 0, MARGIN
@@ -38,7 +38,7 @@ def svg(plan: dict[str, Any]) -> str:
 
 
 def _pipeline(line: dict[str, Any], kinds: dict[str, str], top: int) -> tuple[list[str], int, int]:
-    """Shapes of one pipeline, its right edge and the top of what comes below."""
+    """Draw the shapes of one pipeline; return its right edge and the top of the next one."""
     columns = _columns(line["vertices"])
     shapes = [_text(MARGIN, top + 12, f"{line['id']}: {line['name']}", bold=True)]
     body = top + LINE_HEIGHT + 6
@@ -61,7 +61,7 @@ def _pipeline(line: dict[str, Any], kinds: dict[str, str], top: int) -> tuple[li
 
 
 def _columns(vertices: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Vertices by their longest distance from a source; the plan has them in topological order."""
+    """Place vertices by their longest distance from a source; the plan has them in topological order."""
     depth: dict[str, int] = {}
     for vertex in vertices:
         depth[vertex["id"]] = 1 + max((depth[sender] for sender in vertex["inputs"]), default=-1)
@@ -89,7 +89,7 @@ def _arrow(start: tuple[int, int, int], end: tuple[int, int, int]) -> str:
 
 
 def _loop(box: tuple[int, int, int], times: int) -> Iterable[str]:
-    """Rejected rows come back: below the box, from its right end to its left one."""
+    """Draw the path of rejected rows: below the box, from its right end to its left one."""
     x, y, height = box
     low, right = y + height, x + BOX_WIDTH
     path = f"M{right - 24},{low} C{right - 24},{low + GAP_Y} {x + 24},{low + GAP_Y} {x + 24},{low}"

@@ -1,7 +1,7 @@
-"""The plan for a terminal: a summary of all tables, what they have in common once, and each pipeline.
+"""Renders the plan for a terminal: a summary of all tables, their common parts once, and each pipeline.
 
-Rules. (1) What is equal for several pipelines (a guarantee with its reason, the making of one ledger) stands once,
-above them. (2) What is of one table stands with it. (3) A plan of one pipeline has no summary.
+Rules. (1) Text that is equal for several pipelines (a guarantee with its reason, the creation of one ledger) is printed
+once, above them. (2) Text about one table is printed with it. (3) A plan of one pipeline has no summary.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _pipeline_lines(
 
 
 def _common(pipelines: list[dict[str, Any]]) -> tuple[dict[tuple[str, str], int], dict[tuple[str, str], int]]:
-    """Guarantees with their reason, and effects on one target, that several pipelines have, with how many times."""
+    """Guarantees with their reason, and effects on one target, that several pipelines share, with their number."""
     if len(pipelines) < 2:
         return {}, {}
     guarantees = Counter((path["guarantee"], path["why"]) for line in pipelines for path in line["guarantees"])
@@ -119,7 +119,7 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
 
 
 def _sink_lines(sink: dict[str, Any], common: dict[tuple[str, str], int]) -> Iterable[str]:
-    there = f": {sink['present']['text']}" if "present" in sink and "problem" not in sink else ""  # the problem says it
+    there = f": {sink['present']['text']}" if "present" in sink and "problem" not in sink else ""  # in the problem
     yield f"  into       {sink['target']}{there}"
     for effect in sink["effects"]:
         if (effect["action"], effect["target"]) in common:

@@ -1,10 +1,9 @@
-"""Whether rows may come back to a step that rejected them. Pure.
+"""Decides whether rows may come back to a step that rejected them. Pure.
 
-Rules. (1) A row that comes back is late: others have passed it. So a sink that knows rows by key is refused behind such
-a step, unless it compares versions, for an older row would take the place of a newer one; and so is one that keeps the
-order of rows.
-(2) Where the source proves that a key comes once there is nothing to overtake. (3) A query that needs all of its rows
-is refused: it would have to wait for rows of which nobody can say whether they come.
+Rules. (1) A row that comes back is late: others have passed it. So the plan refuses a sink after such a step if it
+knows rows by key, unless it compares versions, for an older row would replace a newer one; and it refuses a sink that
+keeps the order of rows. (2) If the source proves that a key comes once there is nothing to overtake. (3) A query that
+needs all of its rows is refused: it would wait for rows that may never come.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def check(graph: FlowGraph) -> None:
 
 
 def refused(graph: FlowGraph) -> Iterator[tuple[TransformNode, TableNode, str]]:
-    """Each step with a loop, what behind it does not bear that, and why."""
+    """Each step with a loop, a node after it that cannot handle late rows, and why."""
     for node in graph.nodes.values():
         if isinstance(node, TransformNode) and node.retries:
             for behind in _behind(graph, node):
@@ -59,7 +58,7 @@ def _why_not(node: TableNode) -> str:
 
 
 def _comes_once(sink: SinkNode) -> bool:
-    """Whether no two rows that reach the sink are of one key."""
+    """Whether all rows that reach the sink have different keys."""
     key = sink.table.primary_key
     known: Iterable[str] = sink.capabilities.keys or sink.table.key
     return key is not None and key.proved and set(key.columns) <= set(known)

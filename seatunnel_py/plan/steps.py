@@ -1,10 +1,10 @@
-"""The logical graph: every step of the job file with its typed options, wired by name.
+"""Builds the logical graph: every step of the job file with its typed options, wired by name.
 
-Wiring rules (the peer's, without its silent fall-backs): in a *simple* graph - one source, at most one transform,
-one sink - names may be absent and the steps follow one another. In any other graph every source and transform
-names its output, every transform and sink names its inputs, names are unique, every input exists and every output
-is used. A name that does not exist is an error with the nearest name, in either kind of graph; ``env.strict = false``
-makes it a note in a simple one.
+Wiring rules (SeaTunnel's, without its silent fall-backs): in a *simple* graph - one source, at most one transform, one
+sink - names may be absent and the steps follow one another. In any other graph every source and transform names its
+output, and every transform and sink names its inputs. Names are unique, every input exists, and every output is used.
+An undefined name is an error with the nearest name, in either kind of graph; ``env.strict = false`` makes it a note in
+a simple one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Job:
 
 
 def understand(file: JobFile, registry: Registry, found: Iterable[Problem] = ()) -> Job:
-    """Resolve and wire all steps. Raises JobFileError with every problem, those already ``found`` included."""
+    """Resolve and wire all steps. Raises JobFileError with every problem, including those already ``found``."""
     problems: list[Problem] = list(found)
     notes: list[Problem] = list(file.notes)
     resolved: list[_Resolved] = []
@@ -82,7 +82,7 @@ def understand(file: JobFile, registry: Registry, found: Iterable[Problem] = ())
             resolved.append(step)
     if file.sources and file.sinks and len(resolved) == len(file.steps):
         resolved = _told_apart(resolved)
-        # Wiring half-understood steps would only repeat the first problems in other words.
+        # Wiring steps that are not fully resolved would only repeat the first problems in other words.
         edges = _wire(resolved, problems, notes, strict=file.env.strict)
     elif len(file.steps) > 3 or file.env.strict:  # in a simple job a wrong name may be right enough
         problems += _unknown_inputs(resolved, file)
@@ -140,7 +140,7 @@ def _is_simple(steps: list[_Resolved]) -> bool:
 
 
 def _told_apart(steps: list[_Resolved]) -> list[_Resolved]:
-    """In a simple graph the transform may call its output as the source does: there is no doubt who is meant."""
+    """In a simple graph the transform may give its output the name of the source's: the meaning is clear."""
     if not _is_simple(steps):
         return steps
     source = next(step for step in steps if step.kind is PluginKind.SOURCE)
@@ -159,8 +159,8 @@ def _default_id(factory: Factory, node: StepNode) -> str:
 def _wire(
     steps: list[_Resolved], problems: list[Problem], notes: list[Problem], *, strict: bool
 ) -> dict[str, tuple[str, ...]]:
-    """Edges as {step id: input step ids}. In a simple graph a wrong name can only have meant the step before: where the
-    job is not strict, that is taken, and noted."""
+    """Return edges as {step id: input step ids}. In a simple graph a wrong name can only mean the step before: if the
+    job is not strict, that step is used, with a note."""
     simple = _is_simple(steps)
     duplicates = [step_id for step_id, count in Counter(step.id for step in steps).items() if count > 1]
     for step in steps:
@@ -189,12 +189,12 @@ def _wire(
 
 
 def _unknown_inputs(steps: list[_Resolved], file: JobFile) -> Iterable[Problem]:
-    """Inputs that no step gives, where other steps could not be understood, but for what their outputs are called."""
+    """Inputs that no step provides, if other steps could not be resolved: only the names of their outputs are known."""
     understood = {id(step.node) for step in steps}
     others = [node for node in file.steps if id(node) not in understood and node.kind != PluginKind.SINK]
     written = [node.options.find("plugin_output") or node.options.find("result_table_name") for node in others]
     named = [node.value for node in written if node is not None and isinstance(node.value, str)]
-    if len(named) == len(others):  # a name that is missing may be what is misspelt
+    if len(named) == len(others):  # a missing name may be a misspelt one
         outputs = _outputs(steps) | dict.fromkeys(named, "")
         for step in steps:
             if step.kind is not PluginKind.SOURCE:
@@ -202,7 +202,7 @@ def _unknown_inputs(steps: list[_Resolved], file: JobFile) -> Iterable[Problem]:
 
 
 def _outputs(steps: Iterable[_Resolved]) -> dict[str, str]:
-    """The steps' ids by what their outputs are called."""
+    """Ids of the steps by the names of their outputs."""
     return {step.output: step.id for step in steps if step.output}
 
 
@@ -215,7 +215,7 @@ def _repeated(step: _Resolved) -> Iterable[Problem]:
 
 
 def _unused(steps: list[_Resolved], edges: dict[str, tuple[str, ...]]) -> Iterable[Problem]:
-    """In a simple graph names may lead past the transform, whose rows would then go nowhere."""
+    """In a simple graph names may bypass the transform, whose rows would then go nowhere."""
     used = {input_id for inputs in edges.values() for input_id in inputs}
     for step in steps:
         if step.kind is not PluginKind.SINK and step.id not in used:
@@ -252,7 +252,7 @@ def _complex_problems(steps: list[_Resolved], edges: dict[str, tuple[str, ...]])
 
 
 def _ordered(steps: list[_Resolved], edges: dict[str, tuple[str, ...]], file: JobFile) -> tuple[Step, ...]:
-    """Steps in topological order; among equals the order of the file is kept. Cycles are an error."""
+    """Sort steps topologically; equals keep the order of the file. Cycles are an error."""
     done: dict[str, Step] = {}
     waiting = list(steps)
     while waiting:

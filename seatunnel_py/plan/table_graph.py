@@ -1,7 +1,7 @@
-"""The table graph: every (step, table) that rows pass through, with schemas, and what feeds what.
+"""Builds the table graph: every (step, table) that rows pass through, with schemas and edges.
 
-A step of the job file that sees many tables becomes one node per table, so that each table can run, fail and be
-retried alone. Schemas are propagated here, before anything runs: every option that does not fit its input is found.
+A step of the job file with many tables becomes one node per table, so that each table can run, fail and be retried
+alone. Schemas are propagated here, before anything runs: this finds every option that does not fit its input.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from seatunnel_py.plan.steps import Job, Step
 def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
     """Ask the sources for their tables and carry the schemas to the sinks. Raises PlanError with every problem.
 
-    ``analyst`` may be None where the job has no query (or where nobody needs its schema).
+    ``analyst`` may be None if the job has no query (or its schema is not needed).
     """
     return _Builder(job, analyst).build()
 
 
 class _RefusedError(Exception):
-    """A step does not take one table; ``node`` is where its rows would have come from."""
+    """A step refuses one table; ``node`` is the source of its rows."""
 
     def __init__(self, node: str, table: TableSchema, error: Exception) -> None:
         super().__init__(str(error))
@@ -50,10 +50,10 @@ class _Builder:
         self.analyst = analyst
         self.graph = FlowGraph()
         self.problems: list[Problem] = []
-        self.broken: BaseException | None = None  # the trace that ``--debug`` shows
-        self.away = 0  # of the problems: what another try may mend
+        self.broken: BaseException | None = None  # the traceback that ``--debug`` shows
+        self.away = 0  # problems that a retry may mend
         self.streams: dict[str, list[Stream]] = {}
-        self.lost: dict[str, list[IsolatedTable]] = {}  # by step: tables of which nothing comes out of it
+        self.lost: dict[str, list[IsolatedTable]] = {}  # by step: tables for which it emits nothing
 
     def build(self) -> FlowGraph:
         for step in self.job.steps:
@@ -101,7 +101,7 @@ class _Builder:
     # --------------------------------------------------------- transforms
 
     def _transformed(self, step: Step, inputs: Sequence[Stream]) -> list[Stream]:
-        """The streams behind the step for all streams in front of it."""
+        """The output streams of the step for all its input streams."""
         found: list[Stream] = []
         refusals, accepted = [], 0
         for stream in inputs:
@@ -115,7 +115,7 @@ class _Builder:
         return found
 
     def _transform(self, step: Step, stream: Stream, matching: Sequence[Any]) -> list[Stream]:
-        """The streams behind the step for one stream in front of it: itself, where the step does not match it."""
+        """The output streams of the step for one input stream: the stream itself, if the step does not match it."""
         streams = [stream]
         first_id = self._new_id(step, stream.table)
         for number, options in enumerate(matching):
@@ -130,7 +130,7 @@ class _Builder:
             if output is not None and not capabilities.keeps_keys:
                 output = _unproved(output)
             retries = options.retry_rejected
-            if retries:  # what is rejected now and passes later is no function of the rows
+            if retries:  # a rejection that may succeed later is not a function of the rows
                 capabilities = replace(capabilities, determinism=Determinism.INDETERMINATE)
             node = TransformNode(node_id, step, transform, current.table, capabilities, retries)
             self.graph.put(node, [("", current)])
@@ -150,7 +150,7 @@ class _Builder:
         return [options] if name_pattern(options.table_match_regex).fullmatch(table.path.full_name) else []
 
     def _special(self, step: Step, rule: Mapping[str, Any]) -> Any:
-        """The options that a rule gives for its table. None of the step's own hold there, as with the peer."""
+        """The options that a rule gives for its table. None of the step's own apply there, as in SeaTunnel."""
         common = {name: getattr(step.options, name) for name in TransformOptions.model_fields}
         special = {key: value for key, value in rule.items() if key != "table_path"}
         try:
@@ -200,7 +200,7 @@ class _Builder:
         return [*passed, *made]
 
     def _refuse_halves(self, step: Step, streams: list[Stream]) -> None:
-        """A table that comes in two streams must not be grouped or sorted in halves."""
+        """Grouping or sorting each half of a table that comes in two streams would be wrong."""
         wide = [stream for stream in streams if not self._sql_node(stream).analysis.narrow]
         twice = [path for path, times in Counter(stream.table.path for stream in wide).items() if times > 1]
         if twice:
@@ -241,8 +241,8 @@ class _Builder:
     def _query_output(self, step: Step, group: list[tuple[str, Stream]], analysis: Analysis) -> TableSchema:
         """Over one table the table keeps its path and the keys whose columns survive, by name; a join is a new table.
 
-        A name proves nothing: behind ``upper(id) AS id`` or an exploded row keys may repeat, so the key is no longer
-        one that the source vouches for, and no sink may load without looking.
+        A name proves nothing: after ``upper(id) AS id`` or an exploded row keys may repeat. So the source no longer
+        guarantees the key, and every sink has to check when it loads.
         """
         if len(group) == 1:
             return _unproved(group[0][1].table.with_columns(analysis.columns))
@@ -291,8 +291,8 @@ class _Builder:
     # --------------------------------------------------- tables that fail
 
     def _settle(self, step: Step, refusals: Sequence[_RefusedError], accepted: int) -> None:
-        """A step that takes none of the tables that it is meant for is wrong; else those it does not take fail alone.
-        A broken plugin is no fault of a table's."""
+        """A step that refuses all tables that it is meant for is wrong; else the refused tables fail alone. A broken
+        plugin is not the fault of a table."""
         told: set[tuple[TablePath, str]] = set()
         for refusal in refusals:
             if not accepted or isinstance(refusal.error, BrokenPluginError):
@@ -306,7 +306,7 @@ class _Builder:
             self.lost[step.id].append(cause)
 
     def _shares_fate(self, step: Step, streams: Iterable[Stream], why: str) -> bool:
-        """Whether a table is lost on the way to this step, which cannot do without it: the others fail with it."""
+        """Whether this step fails because a table that it needs was lost upstream: then its other tables fail too."""
         lost = next(iter(self.lost[step.id]), None)
         for stream in streams if lost is not None else ():
             assert lost is not None
@@ -323,14 +323,15 @@ class _Builder:
         return IsolatedTable(path, step.id, message, remedy, problem)
 
     def _new_id(self, step: Step, table: TableSchema) -> str:
-        """The id of the next node of a step for a table. Two inputs that bring one table get a node each: a node reads
-        one stream, and what unites them again is the sink."""
+        """Id of the next node of a step for a table. Two inputs that bring one table get a node each: a node reads one
+        stream, and the sink unites them again."""
         first = _node_id(step, table)
         ids = (first if number == 1 else f"{first}~{number}" for number in count(1))
         return next(node_id for node_id in ids if node_id not in self.graph.nodes)
 
     def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
-        """Report a plugin's refusal; a text that begins with one of the step's options stands at that option."""
+        """Report a plugin's refusal; a text that begins with the name of one of the step's options is placed at that
+        option."""
         self.away += isinstance(error, RetriableError)
         self.broken = error if isinstance(error, BrokenPluginError) else self.broken
         message, remedy = _worded(error)
@@ -345,7 +346,7 @@ class _Builder:
 
 
 def _worded(error: Exception) -> tuple[str, str]:
-    """Message and remedy."""
+    """Return message and remedy."""
     return (error.message, error.remedy) if isinstance(error, SeaTunnelError) else (str(error), "")
 
 
@@ -354,7 +355,7 @@ def _of_table(path: TablePath, message: str) -> str:
 
 
 def _unproved(table: TableSchema) -> TableSchema:
-    """The same table, whose key nobody vouches for any more."""
+    """The same table with a key that is no longer guaranteed."""
     key = table.primary_key
     return replace(table, primary_key=replace(key, proved=False)) if key else table
 

@@ -1,7 +1,7 @@
-"""The plugins of this interpreter: entry points, and those that a distribution registers by a hook.
+"""Lists the plugins of this interpreter: entry points, and those that a distribution registers by a hook.
 
 Rule: hooks that cannot be loaded, or that fail, stop no job. A note of each job names their distribution, and so does
-the error of a job that uses a plugin which is not there.
+the error of a job that uses a missing plugin.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class HookSpecs:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """``broken``: what is wrong with those that could not be loaded, a sentence for each distribution."""
+    """``broken``: faults of the hooks that could not be loaded, a sentence for each distribution."""
 
     manager: pluggy.PluginManager
     broken: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Hooks:
 
 @cache
 def hooks() -> Hooks:
-    """Every installed hook implementation, loaded one by one: a broken one keeps no other from being loaded."""
+    """Every installed hook implementation, loaded one by one: a broken one does not prevent the others."""
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(HookSpecs)
     broken = []
@@ -63,7 +63,7 @@ def hooks() -> Hooks:
         try:
             manager.register(point.load(), name=f"{distribution}:{point.name}")
         except KeyboardInterrupt:
-            raise  # a person's
+            raise  # raised by the user
         except BaseException as error:  # noqa: BLE001 - a module may end the process where it is imported
             broken.append(_left_out(distribution, "cannot be loaded", error))
     return Hooks(manager, tuple(broken))
@@ -75,8 +75,8 @@ def _left_out(distribution: str, what: str, error: BaseException) -> str:
 
 @cache
 def installed() -> Registry:
-    """The registry of this interpreter. Every question for entry points, and every one for a distribution's name, reads
-    files: each is asked once."""
+    """Return the registry of this interpreter. Looking up entry points, or the name of a distribution, reads files:
+    each look-up is done once."""
     points = importlib.metadata.entry_points()
     found = [(kind, point) for kind in PluginKind for point in points.select(group=kind.group)]
     one_of_each = {id(point.dist): point for _, point in found}

@@ -1,9 +1,9 @@
-"""What plugins are asked on the driver, and whether they answer as the interface says.
+"""Calls plugins on the driver, and checks that their answers match the interface.
 
-Rules. (1) A ValueError and every error of ours is a plugin's own refusal, and passes as it is. (2) Whatever else it
-raises, and every answer of another kind, is a mistake of its author: BrokenPluginError names plugin, method and cause.
-(3) A person's Ctrl-C is nobody's mistake. (4) Once a job runs, plugins are asked on threads that no Ctrl-C comes to,
-and nothing that they raise but errors of ours passes without their names (``Unforeseen``).
+Rules. (1) A ValueError and every error of ours is a plugin's own refusal, and passes unchanged. (2) Any other
+exception, and every answer of another type, is a mistake of its author: BrokenPluginError names plugin, method and
+cause. (3) Ctrl-C of the user is not a mistake. (4) Once a job runs, plugins are called on threads that never receive
+Ctrl-C, and only errors of ours pass without their names (``Unforeseen``).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FAILED = f"unless that says what to do, {MEND}; {SHOWS_TRACE}"
 
 
 class Unforeseen(Exception):
-    """What a plugin raised while its job runs and the interface does not foresee; ``step`` is whose it is."""
+    """An exception of a plugin during a run that the interface does not allow; ``step`` is the step of the plugin."""
 
     def __init__(self, step: str, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class Unforeseen(Exception):
 
 @contextmanager
 def named(step: Step, method: str) -> Iterator[None]:
-    """Around what the plugin of this step is asked while its job runs (4)."""
+    """Wraps a call of this step's plugin while its job runs (4)."""
     try:
         yield
     except (SeaTunnelError, Unforeseen):
@@ -58,7 +58,8 @@ def named(step: Step, method: str) -> Iterator[None]:
 def source_of(
     step: Step, job: Job
 ) -> tuple[Source, tuple[SourceTable, ...], tuple[TableFailure, ...], tuple[TableLeftOut, ...], SourceCapabilities]:
-    """A source, its tables, those that it cannot describe, those that it leaves out, and what it can do."""
+    """Create a source; return it with its tables, those that it cannot describe, those that it excludes, and its
+    capabilities."""
     factory: Any = step.factory
     context = step.context(job)
     source = _one(step, "create", _told(step, "create", lambda: factory.create(step.options, context)), Source)
@@ -73,14 +74,14 @@ def source_of(
 
 
 def _with_holders(failure: TableFailure, holders: Holders) -> TableFailure:
-    """Only what waits takes long enough for the holders to be asked for."""
+    """Only calls that wait for locks take long enough to query the holders."""
     return replace(failure, message=holders.add_to(failure.message)) if "lock" in failure.message else failure
 
 
 def transform_of(
     step: Step, options: Any, table: TableSchema, job: Job
 ) -> tuple[Transform, TableSchema | None, tuple[TableSchema, ...], TransformCapabilities]:
-    """A transform, what comes out of it, and what it can do."""
+    """Create a transform; return it with its output and its capabilities."""
     factory: Any = step.factory
     context = step.context(job)
     made = _told(step, "create", lambda: factory.create(options, table, context))
@@ -94,7 +95,7 @@ def transform_of(
 
 
 def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sink, SinkCapabilities]:
-    """A sink, and what it can do."""
+    """Create a sink; return it with its capabilities."""
     factory: Any = step.factory
     context = step.context(job)
     sink = _one(step, "create", _told(step, "create", lambda: factory.create(options, table, context)), Sink)
@@ -109,24 +110,24 @@ def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sin
 
 
 def place_of(step: Step, sink: Sink) -> TargetPlace | None:
-    """Where its rows go."""
+    """Where the sink's rows go."""
     place = _told(step, "target_place", lambda: sink.target_place)
     return None if place is None else _one(step, "place", place, TargetPlace)
 
 
 def name_rules_of(step: Step, sink: Sink) -> NameRules:
-    """How its target compares names."""
+    """How the sink's target compares names."""
     return _one(step, "name_rules", _told(step, "name_rules", sink.name_rules), NameRules)
 
 
 def committer_of(step: Step, sink: Sink) -> Committer:
-    """Who finishes what the sink's writers have staged."""
+    """The committer of the pieces that the sink's writers have staged."""
     with named(step, "committer"):
         return _one(step, "committer", sink.committer(), Committer)
 
 
 def renewed_by(step: Step, enumerator: Enumerator, splits: Sequence[Split]) -> tuple[Split, ...]:
-    """The same splits under what is valid now: none may be missing, for it would never be read to its end."""
+    """Renew the splits for the current snapshot; a missing one would never be read to its end."""
     with named(step, "renew"):
         found = _all(step, "renew", enumerator.renew(splits), Split)
     if [one.id for one in found] != [one.id for one in splits]:
@@ -134,11 +135,11 @@ def renewed_by(step: Step, enumerator: Enumerator, splits: Sequence[Split]) -> t
     return found
 
 
-# What follows is asked of each table by itself, and what is raised there is that table's failure, typed as it is.
+# The following calls concern a single table; an exception there fails that table, with its own type.
 
 
 def setup_of(step: Step, sink: Sink) -> Setup:
-    """What a sink is going to do to its target."""
+    """The planned changes of a sink to its target."""
     with named(step, "plan_setup"):
         setup = _one(step, "plan_setup", sink.plan_setup(), Setup)
     _plain(step, "plan_setup", setup.data)
@@ -146,7 +147,7 @@ def setup_of(step: Step, sink: Sink) -> Setup:
 
 
 def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """What a committer makes of the pieces of a checkpoint: none of their rows may be left out."""
+    """Combine the pieces of a checkpoint by the committer; all of their rows must be kept."""
     with named(step, "combine"):
         found = _all(step, "combine", committer.combine(pieces), Piece)
     rows, staged = (sum(piece.rows for piece in some) for some in (found, pieces))
@@ -156,12 +157,12 @@ def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tu
 
 
 def recovered_by(step: Step, sink: Sink, context: CommitContext) -> int | None:
-    """The last checkpoint that the target knows of."""
+    """The last checkpoint that the target has recorded."""
     return _checkpoint(step, "recover", committer_of(step, sink).recover, context)
 
 
 def last_committed_by(step: Step, sink: Sink, context: CommitContext) -> int | None:
-    """The last checkpoint of this lineage that the target knows of, whatever set-up it was of."""
+    """The last checkpoint of this lineage that the target has recorded, for any set-up."""
     return _checkpoint(step, "last_committed", committer_of(step, sink).last_committed, context)
 
 
@@ -176,7 +177,7 @@ def _checkpoint(
 
 
 def swept_by(step: Step, committer: Committer, context: CommitContext) -> tuple[str, ...]:
-    """What earlier lineages of the job had left beside the target, removed; sentences for people."""
+    """Remove leftovers of earlier lineages of the job beside the target; return sentences for the user."""
     with named(step, "sweep"):
         return _all(step, "sweep", committer.sweep(context), str)
 
@@ -188,7 +189,7 @@ def enumerator_of(step: Step, source: Source, table: SourceTable, state: Any) ->
 
 
 def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "discover") -> tuple[Split, ...]:
-    """What an enumerator has found: two splits of one id would be read as one, and rows lost without a word."""
+    """The splits that an enumerator has found; two splits with one id would be read as one, and rows lost silently."""
     with named(step, method):
         found = _all(step, method, ask(), Split)
     for split, times in Counter(one.id for one in found).items():
@@ -212,7 +213,7 @@ def snapshot_of(step: Step, enumerator: Enumerator) -> Any:
 
 
 def _told(step: Step, method: str, ask: Callable[[], T]) -> T:
-    """Planning ends with what plugins refuse (1); what they raise beyond that has to say whose it is (2)."""
+    """A refusal by a plugin ends planning (1); any other exception of it has to name the plugin (2)."""
     try:
         with asking(step.node.path, method):
             return ask()
@@ -235,14 +236,14 @@ def _one(step: Step, method: str, answer: T, kind: Any) -> T:
 
 
 def _all(step: Step, method: str, answers: Iterable[T], kind: Any) -> tuple[T, ...]:
-    """The same for several, which may be made on demand."""
+    """The same for several answers, which may be generated lazily."""
     if not isinstance(answers, Iterable):
         raise _mistake(step, method, f"returns {_shown(answers)} where {_called(kind)}s belong")
     return tuple(_one(step, method, one, kind) for one in answers)
 
 
 def _called(kind: Any) -> str:
-    """The name of a class; of several, that of the first, which is what authors return most often."""
+    """The name of a class; of several, the first one, which authors return most often."""
     return str(getattr(kind, "__name__", "") or get_args(kind)[0].__name__)
 
 

@@ -1,8 +1,8 @@
 """Finds plugins by name and loads them on use.
 
-Rules: names are compared without regard to case; a name that two distributions claim is refused where a job uses it
-(which one it would get must never depend on install order) unless it says ``distribution:Name``; a plugin that cannot
-be loaded stops the jobs that use it, and no others; one whose library is missing says which extra to install.
+Rules: names are compared ignoring case. A name that two distributions claim is refused if a job uses it, unless the job
+names one as ``distribution:Name``: the choice must never depend on install order. A plugin that cannot be loaded stops
+only the jobs that use it. If its library is missing, the error names the extra to install.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _REFUSED = {
     "dynamiccompile": "it would compile Java or Groovy; Sql has functions for most uses, and a transform of one's own "
     "is a few lines of Python (docs/authors.md)",
 }
-"""Plugins of the peer that there will not be, in lower case, and what to do instead."""
+"""Plugins of SeaTunnel that will not be ported, in lower case, with alternatives."""
 
 
 class UnknownPluginError(SeaTunnelError):
-    """No plugin of that name; ``suggestion`` is the nearest one that is there. ``reasons``: why one of that name may
-    be installed all the same, a sentence each."""
+    """No plugin has that name; ``suggestion`` is the nearest existing one. ``reasons``: why one of that name may be
+    installed all the same, a sentence each."""
 
     def __init__(self, kind: PluginKind, name: str, known: tuple[str, ...], reasons: tuple[str, ...] = ()) -> None:
         near = difflib.get_close_matches(name.lower(), [other.lower() for other in known], n=1, cutoff=0.6)
@@ -56,12 +56,12 @@ class UnknownPluginError(SeaTunnelError):
 
 
 class BrokenPluginError(SeaTunnelError):
-    """A plugin is there, but cannot be loaded, or two claim its name."""
+    """A plugin cannot be loaded, or two plugins claim its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """A plugin that is installed: where it comes from, and how to load it."""
+    """An installed plugin: its origin, and how to load it."""
 
     kind: PluginKind
     name: str
@@ -75,10 +75,10 @@ class PluginEntry:
 
 
 class Registry:
-    """All installed plugins of this interpreter. Reading the metadata happens once, loading on use."""
+    """All installed plugins of this interpreter. Metadata is read once; plugins are loaded on use."""
 
     def __init__(self, entries: tuple[PluginEntry, ...], broken: tuple[str, ...] = ()) -> None:
-        """``broken``: what is installed and could not be asked for its plugins, a sentence each."""
+        """``broken``: faults of distributions that could not list their plugins, a sentence each."""
         self.broken = broken
         self._entries = tuple(sorted(dict.fromkeys(entries), key=lambda one: (one.kind, one.name.lower())))
         self._named: dict[tuple[PluginKind, str], list[PluginEntry]] = defaultdict(list)
@@ -93,7 +93,8 @@ class Registry:
         return tuple(dict.fromkeys(entry.name for entry in self._entries if entry.kind is kind))
 
     def factory(self, kind: PluginKind, name: str) -> Factory:
-        """The factory of that name, or of ``distribution:Name``. Raises UnknownPluginError or BrokenPluginError."""
+        """Return the factory of that name, or of ``distribution:Name``. Raises UnknownPluginError or
+        BrokenPluginError."""
         distribution, _, bare = name.rpartition(":")
         found = self._named.get((kind, bare.lower()), [])
         if distribution:
@@ -110,19 +111,20 @@ class Registry:
         return self.loaded(found[0])
 
     def loaded(self, entry: PluginEntry) -> Factory:
-        """The factory of an entry. Raises BrokenPluginError."""
+        """Load the factory of an entry. Raises BrokenPluginError."""
         if entry not in self._loaded:
             self._loaded[entry] = _load(entry)
         return self._loaded[entry]
 
 
 def _canonical(distribution: str) -> str:
-    """As pip compares names of distributions."""
+    """Normalise names of distributions as pip does."""
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def _misplaced_entry(kind: PluginKind, name: str) -> str:
-    """An entry point of that name in another group: a slip in a pyproject.toml, which looks as if nothing was there."""
+    """Find an entry point of that name in another group: a slip in a pyproject.toml, which makes the plugin
+    invisible."""
     groups = {one.group: one for one in PluginKind}
     points = importlib.metadata.entry_points()
     for point in (point for group in points.groups for point in points.select(group=group)):
@@ -142,8 +144,8 @@ def _load(entry: PluginEntry) -> Factory:
     try:
         loaded = entry.factory if entry.entry_point is None else entry.entry_point.load()
     except KeyboardInterrupt:
-        raise  # a person's
-    except BaseException as error:  # a module may end the process where it is imported
+        raise  # raised by the user
+    except BaseException as error:  # a module may end the process when it is imported
         raise _not_loaded(what, entry, error) from error
     if not (isinstance(loaded, type) and issubclass(loaded, Factory)) or _misplaced(loaded, entry.kind):
         raise BrokenPluginError(
@@ -152,7 +154,7 @@ def _load(entry: PluginEntry) -> Factory:
         )
     try:
         made = loaded()
-    except Exception as error:  # an abstract method is missing, or its constructor wants something
+    except Exception as error:  # an abstract method is missing, or its constructor needs an argument
         text = str(error) if isinstance(error, TypeError) else worded(error)
         raise BrokenPluginError(f"{what} cannot be made: {text}", MEND) from error
     wrong = _undeclared(made) or _miscalled(made, entry.kind)
@@ -163,7 +165,7 @@ def _load(entry: PluginEntry) -> Factory:
 
 
 def _not_loaded(what: str, entry: PluginEntry, error: BaseException) -> BrokenPluginError:
-    """Why, and what leads further: a name in pyproject.toml, a library, or the plugin's own lines."""
+    """Return the cause, and a remedy: a name in pyproject.toml, a library, or the plugin's own lines."""
     code = failing_code(error)
     message = f"{what} cannot be loaded: {worded(error)}{f' ({code.place})' if code else ''}"
     value = entry.entry_point.value if entry.entry_point is not None else ""
@@ -178,7 +180,7 @@ def _not_loaded(what: str, entry: PluginEntry, error: BaseException) -> BrokenPl
 
 
 def _undeclared(factory: Factory) -> str:
-    """What is wrong with its name or its options: they are looked at by everything, and by whoever has not asked."""
+    """Return the fault of its name or its options, if any: every command reads them, even for unused plugins."""
     if not isinstance(getattr(factory, "name", None), str):
         return "it has no `name`, which has to be a text"
     options = getattr(factory, "options", None)
@@ -192,9 +194,9 @@ def _undeclared(factory: Factory) -> str:
 
 
 def _miscalled(factory: Factory, kind: PluginKind) -> str:
-    """What is wrong with the parameters of its methods: one that cannot be called as it is would fail every run."""
+    """Return the fault of its methods' parameters, if any: a method with wrong parameters would fail every run."""
     if not isinstance(factory, _CLASSES[kind]):
-        return ""  # it is made for Spark
+        return ""  # made for Spark
     for name in ("capabilities", "create"):
         wanted = tuple(inspect.signature(getattr(_CLASSES[kind], name)).parameters)[1:]
         given = inspect.signature(getattr(factory, name))
@@ -213,7 +215,7 @@ _CLASSES: dict[PluginKind, type[Factory]] = {
 
 
 def _misplaced(factory: type[Factory], kind: PluginKind) -> bool:
-    """Whether a factory stands in the group of another kind. Those that are of no kind are made for Spark."""
+    """Whether a factory is in the group of another kind. Factories without a kind are made for Spark."""
     kinds = {other for other, base in _CLASSES.items() if issubclass(factory, base)}
     return bool(kinds) and kind not in kinds
 
@@ -223,14 +225,14 @@ def distribution_of(point: importlib.metadata.EntryPoint) -> str:
 
 
 def extras_of(factory: Factory, options: Any = None) -> tuple[str, ...]:
-    """The extras that a plugin needs, as ``distribution[extra]``; with ``options`` those that these need."""
+    """The extras that a plugin needs, as ``distribution[extra]``; with ``options`` only those that these need."""
     extras = factory.extras(options) if options is not None else filter(None, (factory.extra,))
     return tuple(one if "[" in one else f"{factory.distribution or DISTRIBUTION}[{one}]" for one in extras)
 
 
 def missing_extra(factory: Factory, error: ImportError, options: Any = None) -> SeaTunnelError:
-    """The message for a plugin whose client library is not installed. An extra is that of the plugin's distribution;
-    with ``options`` it is the one that these need."""
+    """Make the error for a plugin whose client library is not installed. It names the extra of the plugin's
+    distribution; with ``options`` only the one that these need."""
     wanted = extras_of(factory, options)
     command = f"pip install {' '.join(map(repr, wanted))}" if wanted else f"pip install {error.name}"
     return BrokenPluginError(f"{factory.name} needs the library {error.name!r}, which is not installed", command)

@@ -1,1 +1,1 @@
-"""The SQL dialect of job files: parsed, checked, analysed."""
+"""Parses, checks and analyses the SQL dialect of job files."""

@@ -1,4 +1,4 @@
-"""What the planner knows of SQL: the kind of step, and a port to something that can analyse a query.
+"""Defines SQL for the planner: the kind of step, and the port through which a query is analysed.
 
 Catalyst runs these steps, not a worker. *Narrow* means one scan with projections and filters only: such a query
 runs inside a chain, rows in, rows out. Anything wider is a vertex of its own between channels (design, section 4.7).
@@ -28,16 +28,17 @@ class CatalystFactory(Factory):
 
     @abstractmethod
     def query(self, options: Any) -> str:
-        """The SELECT as the job file writes it."""
+        """The SELECT as written in the job file."""
 
 
 class SparkFactory(Factory):
-    """A step that Spark itself reads or writes: what it creates may ask for the running application."""
+    """A step that Spark itself reads or writes: the objects that it creates may use the running application."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a query gives: its columns, Spark's text for it, whether it is narrow, and how repeatable it is."""
+    """Result of an analysis: the query's columns, Spark's text for it, whether it is narrow, and how repeatable it
+    is."""
 
     query: str
     columns: tuple[Column, ...]
@@ -48,12 +49,12 @@ class Analysis:
 
 DECIMAL_DIGITS_MAX = 38
 UNBOUNDED = decimal(DECIMAL_DIGITS_MAX, 18)
-"""What a query sees of a number without bounds: texts would not add up. Values that do not fit are refused."""
+"""Type in which a query sees a number without bounds: texts could not be added. Values that do not fit are refused."""
 
 
 def queried(table: TableSchema) -> TableSchema:
-    """The table with the types that a query sees: Spark knows decimals of 38 digits and microseconds. ValueError names
-    a column of more digits."""
+    """The table with the types that a query sees: Spark supports decimals of 38 digits and microseconds. Raises
+    ValueError with the name of a column of more digits."""
     return replace(table, columns=tuple(replace(one, dtype=_queried(one.dtype, one.name)) for one in table.columns))
 
 
@@ -85,10 +86,10 @@ def query_conversions(table: TableSchema) -> tuple[Conversion, ...]:
 
 
 class SqlAnalyst(Protocol):
-    """What the planner and the preview ask of Catalyst."""
+    """The planner's and the preview's interface to Catalyst."""
 
     def analyse(self, query: str, inputs: Mapping[str, TableSchema], dialect: str) -> Analysis:
-        """Analyse a query over named inputs without reading a row. Raises ValueError with a text for people."""
+        """Analyse a query over named inputs without reading a row. Raises ValueError with a text for the user."""
 
     def rows(self, query: str, inputs: Mapping[str, pa.Table]) -> pa.Table:
-        """The answer of an analysed query (``Analysis.query``) over a few rows, for a preview."""
+        """Run an analysed query (``Analysis.query``) over a few rows, for a preview."""

@@ -1,6 +1,6 @@
-"""What can be known of a query without a JVM: whether it reads as one SELECT, and whether its tables are inputs.
+"""Checks a query without a JVM: whether it parses as one SELECT, and whether its tables are inputs.
 
-Spark's own dialect is only looked at as far as this parser understands it: Catalyst has the last word there.
+Checks Spark's own dialect only as far as this parser understands it: Catalyst decides the rest.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def query_problems(step: Step, dialect: str) -> tuple[Problem, ...]:
 
 
 def query_notes(step: Step, dialect: str) -> tuple[Problem, ...]:
-    """What is unusual, but works: the only input called by another name than its own."""
+    """Report unusual names that work: the only input is called by another name than its own."""
     from seatunnel_py.plan.sql.parse import ANY_TABLE, SqlError, input_tables, parse_query, table_name
 
     names = step.options.plugin_input
@@ -62,7 +62,7 @@ def _query(step: Step) -> str:
 
 
 def _unknown_tables(step: Step, query: str, tree: exp.Query) -> Iterator[Problem]:
-    """Over one input any name will do, as with the peer; over several each table must be one of them."""
+    """With one input any table name is accepted, as in SeaTunnel; with several each table must be one of them."""
     from seatunnel_py.plan.sql.parse import at, input_tables, table_name
 
     names = step.options.plugin_input
@@ -79,8 +79,8 @@ def _unknown_tables(step: Step, query: str, tree: exp.Query) -> Iterator[Problem
 
 
 def _problem(step: Step, query: str, error: SqlError, remedy: str = "") -> Problem:
-    """The problem at its own line of the job file. That of a query's first line depends on how it is quoted, so there
-    the message says where it is."""
+    """Place the problem at its own line of the job file. The position in a query's first line depends on its quotes, so
+    there the message names it."""
     problem = step.node.problem(error.message, option=OPTION, remedy=remedy)
     if error.line > 1:
         return replace(problem, line=problem.line + error.line - 1, column=error.column)

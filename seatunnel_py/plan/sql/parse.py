@@ -1,7 +1,7 @@
-"""Queries read into a tree: the peer's dialect, with places, and without giving any function a meaning.
+"""Parses queries into a tree: SeaTunnel's dialect, with places, and without giving any function a meaning.
 
-Function calls stay what they are, a name with arguments: what they mean is decided where they are translated.
-Importing this module loads sqlglot, so it is imported by those that have a query in hand.
+Function calls stay names with arguments: the translation decides what they mean. Importing this module loads sqlglot,
+so only code with a query imports it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ PEER = "seatunnel"
 SPARK = "spark"
 DIALECTS = (PEER, SPARK)
 ANY_TABLE = "dual"
-"""A name that stands for the only input, whatever that is called."""
+"""A name for the only input, regardless of its own name."""
 
 
 class SqlError(ValueError):
-    """A query cannot be read or translated. ``line`` and ``column`` count from 1 in the query; 0: unknown. ``syntax``
-    says that the parser did not understand it."""
+    """A query cannot be parsed or translated. ``line`` and ``column`` count from 1 in the query; 0: unknown.
+    ``syntax``: the parser did not understand it."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0, *, syntax: bool = False) -> None:
         super().__init__(message, line, column)
@@ -41,7 +41,7 @@ class SqlError(ValueError):
 
 
 def at(node: exp.Expr | None, message: str) -> SqlError:
-    """The error of a node, at its place or at the next one inside it that is known."""
+    """Make the error of a node, at its place or at the next known one inside it."""
     for inner in node.walk() if node is not None else ():
         if "line" in inner.meta:
             # A token's column is that of its last character.
@@ -54,13 +54,13 @@ def at(node: exp.Expr | None, message: str) -> SqlError:
 
 
 def _position(parser: Any) -> exp.Expr:
-    """``POSITION(a IN b)`` and ``POSITION(a, b)``, both as a call with the sought text first."""
+    """Parse ``POSITION(a IN b)`` and ``POSITION(a, b)``, both as a call with the sought text first."""
     found = parser._parse_position()
     return exp.Anonymous(this="POSITION", expressions=[found.args["substr"], found.this])
 
 
 def _substring(name: str) -> Callable[[Any], exp.Expr]:
-    """``SUBSTRING(s FROM 2 FOR 3)`` and the form with commas."""
+    """Parse ``SUBSTRING(s FROM 2 FOR 3)`` and the form with commas."""
 
     def parse(parser: Any) -> exp.Expr:
         found = parser._parse_substring()
@@ -71,7 +71,7 @@ def _substring(name: str) -> Callable[[Any], exp.Expr]:
 
 
 def _trim(parser: Any) -> exp.Expr:
-    """``TRIM(BOTH 'x' FROM s)`` and ``TRIM(s, 'x')``."""
+    """Parse ``TRIM(BOTH 'x' FROM s)`` and ``TRIM(s, 'x')``."""
     found = parser._parse_trim()
     name = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(found.args.get("position") or "", "TRIM")
     args = [found.this, found.args.get("expression")]
@@ -79,8 +79,8 @@ def _trim(parser: Any) -> exp.Expr:
 
 
 class Peer(Dialect):
-    """The peer's SQL. Text stands in single quotes, where only ``''`` is special; names in back-quotes or, as the
-    standard has it, in double quotes."""
+    """SeaTunnel's SQL. Text is in single quotes, where only ``''`` is special; names are in back-quotes or, as in the
+    standard, in double quotes."""
 
     class Tokenizer(BaseTokenizer):
         QUOTES: ClassVar = ["'"]
@@ -129,7 +129,7 @@ _BY_NAME: dict[str, Any] = {PEER: Peer, SPARK: "spark"}
 
 
 def parse_query(text: str, dialect: str) -> exp.Query:
-    """The one SELECT in ``text``. Raises SqlError."""
+    """Parse the one SELECT in ``text``. Raises SqlError."""
     try:
         statements = [tree for tree in sqlglot.parse(text, dialect=_BY_NAME[dialect]) if tree is not None]
     except ParseError as error:
@@ -155,13 +155,13 @@ def tokens(text: str) -> list[Token]:
 
 
 def written(node: exp.Expr) -> str:
-    """The text of a node in the peer's dialect, evenly spaced: what names a column that has no alias."""
+    """The text of a node in SeaTunnel's dialect, evenly spaced: it names a column that has no alias."""
     text: str = node.sql(dialect=Peer, normalize_functions=False, comments=False)
     return text
 
 
 def input_tables(query: exp.Query) -> Iterator[exp.Table]:
-    """The tables that a query reads from outside: neither its own WITH names nor functions."""
+    """The external tables that a query reads: neither its own WITH names nor functions."""
     own = {cte.alias_or_name.lower() for cte in query.find_all(exp.CTE)}
     for table in query.find_all(exp.Table):
         named = isinstance(table.this, exp.Identifier)
@@ -184,7 +184,7 @@ def _syntax_error(error: ParseError) -> SqlError:
 
 
 def spark_oddity(text: str) -> SqlError | None:
-    """What is wrong with Spark SQL in any case: a quote or a parenthesis that is not closed, or closes nothing."""
+    """Report errors that invalidate any Spark SQL: an unclosed quote or parenthesis, or one that closes nothing."""
     try:
         found = tokens(text)
     except TokenError:

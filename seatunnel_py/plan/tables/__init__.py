@@ -1,1 +1,1 @@
-"""Questions about single tables: conversions, existing rows, collisions of targets."""
+"""Answers questions about single tables: conversions, existing rows, collisions of targets."""

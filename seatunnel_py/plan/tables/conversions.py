@@ -1,4 +1,4 @@
-"""Columns whose values arrive in another form: as the source reads them, and as the sink stores them."""
+"""Lists columns whose values are converted: by the source when it reads them, or by the sink when it stores them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from seatunnel_py.nouns import counted
 
 
 def conversions_of(table: TableSchema, stored: Sequence[Conversion]) -> tuple[Conversion, ...]:
-    """The conversions between a source's column and its place in a target. ``stored`` are the sink's own: they go
-    before those of the source, and take one back where the sink stores the source's type again."""
+    """The conversions between a source's column and its place in a target. ``stored`` are the sink's own: they override
+    those of the source, and cancel one if the sink stores the source's type again."""
     found = {
         column.name: Conversion(column.name, column.converted_from, str(column.dtype))
         for column in table.columns
@@ -24,14 +24,14 @@ def conversions_of(table: TableSchema, stored: Sequence[Conversion]) -> tuple[Co
 
 
 def words(conversion: Mapping[str, Any]) -> str:
-    """One conversion without its column, as people read it."""
+    """One conversion without its column, as a text."""
     test = "checked: " if conversion["checked"] else ""
     note = f" ({test}{conversion['note']})" if conversion["note"] else ""
     return f"{conversion['source']} -> {conversion['target']}{note}"
 
 
 def total(tables: Iterable[tuple[str, bool]]) -> str:
-    """How many columns of how many tables are converted, from (table, tested) of each column; empty: none."""
+    """How many columns of how many tables are converted, from (table, checked) of each column; empty: none."""
     found: Counter[str] = Counter()
     checked = 0
     for table, tested in tables:

@@ -1,9 +1,9 @@
-"""A second run never doubles rows in silence: what a target holds before the job is judged here, for every sink.
+"""Checks the rows that a target holds before the job, for every sink, so that a second run never doubles rows silently.
 
-Rules. (1) A target that holds rows which the job would add to, without a key to know them by, is refused, unless the
-job file has chosen that: the sink says so (``Present.doubles``). (2) Several tables that share a target on purpose are
-judged once, by the first that looks: what the others find may be of the first. (3) A later driver of the job does not
-judge shared targets: what they hold may be of an earlier one.
+Rules. (1) If the job would add to existing rows, without a key to match them, the target is refused, unless the job
+file has chosen that: the sink reports this case (``Present.doubles``). (2) Several tables that share a target on
+purpose are judged once, by the first check: later checks may find rows of the first table. (3) A later driver of the
+job does not judge shared targets: their rows may come from an earlier one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def checked(node: SinkNode, setup: Setup, *, later: bool = False) -> Setup:
-    """The set-up with what the target held before the job. FatalError where the job would double it. ``later``: an
-    earlier driver of this job may have written there."""
+    """Return the set-up with the target's content before the job. Raises FatalError if the job would double it.
+    ``later``: an earlier driver of this job may have written there."""
     found = setup.present
     if node.shared is not None:
         found = None if later else node.shared.found(found)

@@ -1,9 +1,9 @@
-"""Tables that fail while the job is planned: each is isolated with its cause, and the others run.
+"""Isolates tables that fail while the job is planned, each with its cause; the others run.
 
-Rules. (1) A table that its source cannot describe, or that a step refuses, takes along what shares its pipeline: a sink
-that decides over all tables together, a query that joins them. (2) A step that refuses every table that it is meant
-for is wrong in the job file, and so is a name that does not exist: that refuses the job. (3) A job of which no table is
-left fails, and so does one that stops at its first failure.
+Rules. (1) A table that its source cannot describe, or that a step refuses, takes along the rest of its pipeline: a sink
+that decides over all tables together, a query that joins them. (2) A step that refuses every table that it is meant for
+is wrong in the job file, and so is an undefined name: both refuse the job. (3) A job fails if none of its tables is
+left, or if it stops at its first failure.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def set_apart(
 
 
 def require_some(pipelines: Iterable[Pipeline], isolated: Iterable[IsolatedTable], *, fail_fast: bool) -> None:
-    """Raises TablesFailedError where no table is left, or the first that fails ends the job (rule 3)."""
+    """Raises TablesFailedError if no table is left, or if the first failure ends the job (rule 3)."""
     problems = tuple(one.problem for one in isolated)
     if problems and (fail_fast or not tuple(pipelines)):
         raise TablesFailedError(problems)

@@ -1,6 +1,6 @@
-"""Questions that wait for a lock: they end soon, and the error names the session that holds it.
+"""Limits calls that wait for a lock: they end soon, and the error names the session that holds it.
 
-The waiting session knows nothing more once it has given up, so its server is asked while it still waits.
+The waiting session knows nothing once it has given up, so its server is queried during the wait.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ASK_AFTER_SECONDS = 1.0
 
 
 class Holders:
-    """Sentences on the sessions that hold locks; empty where nothing had to wait."""
+    """Sentences on the sessions that hold locks; empty if nothing had to wait."""
 
     def __init__(self, blocked_by: Callable[[], Sequence[str]]) -> None:
         self.found: Sequence[str] = ()
@@ -26,7 +26,7 @@ class Holders:
         self._timer.daemon = True
 
     def _ask(self) -> None:
-        with suppress(Exception):  # a plugin's own code runs here, and the question itself says what fails
+        with suppress(Exception):  # a plugin's own code runs here, and the main call reports its failure
             self.found = tuple(self._blocked_by())
 
     def __enter__(self) -> Holders:
@@ -44,7 +44,7 @@ class Holders:
 
 @contextmanager
 def naming_holders(blocked_by: Callable[[], Sequence[str]]) -> Iterator[Holders]:
-    """Around one question. A RetriableError that comes of a lock says who holds it."""
+    """Wraps one call. A RetriableError caused by a lock names the holder."""
     with limited_lock_waits(LOCK_SECONDS):
         holders = Holders(blocked_by)
         try:

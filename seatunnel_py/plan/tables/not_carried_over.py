@@ -1,4 +1,4 @@
-"""What a table that is made does not have of its source's definition: each by its name, and all of a job in numbers."""
+"""Lists the parts of a source's definition that a created table lacks: each by its name, and in total for a job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def folded(details: Sequence[Mapping[str, Any]]) -> str:
 
 
 def total(found: Iterable[tuple[str, str]]) -> str:
-    """How much of how many tables was left behind, from (table, kind) of each; empty: nothing."""
+    """How many parts of how many tables were dropped, from (table, kind) of each; empty: none."""
     pairs = list(found)
     kinds = Counter(kind for _, kind in pairs)
     of = counted(len({table for table, _ in pairs}), "table")

@@ -1,4 +1,4 @@
-"""``--only``: the pipelines of some tables."""
+"""Implements ``--only``: selects the pipelines of some tables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ TABLES_NAMED_MAX = 20  # in a message; a job may have thousands
 def only(
     pipelines: tuple[Pipeline, ...], isolated: tuple[IsolatedTable, ...], wanted: Sequence[str]
 ) -> tuple[tuple[Pipeline, ...], tuple[IsolatedTable, ...]]:
-    """The pipelines that read one of the wanted tables and the wanted tables that are isolated, all of them when none
-    is named. The end of a name (without its database, say) is enough where it means one table. Raises PlanError naming
-    every one that is not there, and TablesFailedError where none of them can run."""
+    """Return the pipelines that read one of the wanted tables, and the wanted tables that are isolated; all if none is
+    named. The end of a name (for example without its database) is enough if it matches one table. Raises PlanError with
+    every missing name, and TablesFailedError if none of the tables can run."""
     if not wanted:
         return pipelines, isolated
     known = list(dict.fromkeys(str(path) for pipeline in pipelines for path in pipeline.tables))

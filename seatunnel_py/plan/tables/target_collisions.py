@@ -1,9 +1,9 @@
-"""One target belongs to one source table, unless the job file names a target for several on purpose.
+"""Refuses two source tables with one target, unless the job file names a target for several on purpose.
 
-Two sinks of a job that write to one place are refused before anything is opened for writing: rows of one table would be
-mixed with those of another, or overwrite them. Places are compared as the target compares names: letter case, Unicode
-forms, what it cuts. A target is asked how only where names are alike. An option that names the target without a
-placeholder (``table = "orders_all"``) takes any number of tables, and the plan says how many.
+Refuses two sinks of a job that write to one place before anything is opened for writing: they would mix or overwrite
+rows of two tables. Places are compared by the target's rules for names: letter case, Unicode forms, truncation. Its
+rules are queried only if names are alike. An option that names the target without a placeholder (``table =
+"orders_all"``) accepts any number of tables, and the plan shows how many.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class _Placed:
 
 
 def check(graph: FlowGraph) -> tuple[str, ...]:
-    """What to say of targets that several tables share on purpose, whose nodes are marked. PlanError names the tables
-    that would meet."""
+    """Notes on targets that several tables share on purpose; their nodes are marked. Raises PlanError with the tables
+    that would collide."""
     problems: list[Problem] = []
     notes: list[str] = []
     away = 0
@@ -53,7 +53,7 @@ def check(graph: FlowGraph) -> tuple[str, ...]:
 
 
 def _alike(graph: FlowGraph) -> Iterator[Sequence[_Placed]]:
-    """Groups of sinks whose places some target might take for one. An outer name that is missing may be any."""
+    """Groups of sinks that may share a place by the rules of some target. A missing outer name may match any."""
     sinks = (node for node in graph.nodes.values() if isinstance(node, SinkNode))
     placed = [
         _Placed(node, place) for node in sinks if (place := plugin_calls.place_of(node.step, node.sink)) is not None
@@ -66,14 +66,14 @@ def _alike(graph: FlowGraph) -> Iterator[Sequence[_Placed]]:
 
 
 def _same(alike: Sequence[_Placed]) -> Iterable[Sequence[_Placed]]:
-    """Those of them that the target does take for one."""
+    """Groups among them that the target does take for one place."""
     first = alike[0].node
     rules = plugin_calls.name_rules_of(first.step, first.sink)
     return _grouped(alike, lambda one: tuple(map(rules.key, one.place.names)))
 
 
 def _grouped(placed: Sequence[_Placed], key: Callable[[_Placed], Hashable]) -> Iterable[Sequence[_Placed]]:
-    """The groups of several that have a key in common."""
+    """Groups of several members that have a key in common."""
     groups: dict[Hashable, list[_Placed]] = {}
     for one in placed:
         groups.setdefault(key(one), []).append(one)
@@ -88,7 +88,7 @@ def _naming(node: SinkNode) -> list[OptionInfo]:
 
 
 def _is_named(node: SinkNode) -> bool:
-    """Whether the job file names the target for whatever tables come."""
+    """Whether the job file names one target for all incoming tables."""
     texts = [getattr(node.step.options, info.name) for info in _naming(node)]
     return bool(texts and texts[0]) and not any(map(follows_tables, texts))
 
