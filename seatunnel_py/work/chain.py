@@ -1,4 +1,4 @@
-"""A chain: the steps of one vertex that a worker runs as one function, ``head -> transforms -> tail``."""
+"""Defines a chain: the steps of one vertex that a worker runs as one function, ``head -> transforms -> tail``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from seatunnel_py.work.bad_rows.limits import ErrorLimits
 
 @dataclass(frozen=True, slots=True)
 class ChainSource:
-    """The head of a chain that reads splits; ``resident``: its readers stay open between units; ``ordered``: they give
-    the same rows in the same order whenever they are asked."""
+    """The head of a chain that reads splits; ``resident``: its readers stay open between units; ``ordered``: every read
+    returns the same rows in the same order."""
 
     step: str
     source: Source
@@ -36,8 +36,8 @@ class ChainChannel:
 
 @dataclass(frozen=True, slots=True)
 class ChainTransform:
-    """A transform bound to the table ``table``; batches of other tables pass it by. ``cardinality`` says how its
-    rows in and out must balance (design, section 6)."""
+    """A transform bound to the table ``table``; batches of other tables bypass it. ``cardinality`` defines the balance
+    of its input and output rows (design, section 6)."""
 
     step: str
     table: TablePath
@@ -69,7 +69,7 @@ class ChainQuery:
 
 @dataclass(frozen=True, slots=True)
 class ChainSink:
-    """A sink bound to the upstream table ``table``. ``setup`` is what its ``plan_setup`` decided."""
+    """A sink bound to the upstream table ``table``. ``setup`` is the result of its ``plan_setup``."""
 
     step: str
     table: TablePath
@@ -79,7 +79,7 @@ class ChainSink:
 
 @dataclass(frozen=True, slots=True)
 class ChainRetry:
-    """Rows that the chain's one transform rejects go along ``channel``, back to it, at most so many ``times``."""
+    """Rejected rows of the chain's one transform go along ``channel``, back to it, at most so many ``times``."""
 
     channel: str
     times: int
@@ -87,8 +87,8 @@ class ChainRetry:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Everything a worker needs for the units of one vertex; picklable, shipped once per pack. Without ``errors`` no
-    row may be bad. ``plugins`` are the names of the steps' plugins, for messages."""
+    """Everything that a worker needs for the units of one vertex; picklable, shipped once per pack. Without ``errors``
+    no row may be bad. ``plugins`` are the names of the steps' plugins, for messages."""
 
     vertex: str
     job_id: str

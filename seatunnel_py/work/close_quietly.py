@@ -1,4 +1,4 @@
-"""How the things that a unit has opened are closed."""
+"""Closes the resources that a unit has opened."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from contextlib import suppress
 
 
 def quietly(close: Callable[[], object]) -> None:
-    """Closing must not hide why a unit failed, nor fail one whose rows have all passed."""
+    """Closing must not hide why a unit failed, nor fail a unit whose rows have all passed."""
     with suppress(Exception, SystemExit):
         close()
 
 
 def stop(items: object) -> None:
-    """A generator that is stopped half-way gives back its connection when it is closed; other iterators have nothing
-    to close."""
+    """A generator that is stopped half-way returns its connection when it is closed; other iterators have nothing to
+    close."""
     close = getattr(items, "close", None)
     if close is not None:
         quietly(close)

@@ -1,4 +1,4 @@
-"""The lines of a plugin that raised an exception: its author needs file and line, which the text of it does not say."""
+"""Finds the lines of a plugin that raised an exception: its author needs file and line, which the message lacks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ MEND = "correct the plugin, or tell its author"
 
 @dataclass(frozen=True, slots=True)
 class FailingCode:
-    """``method`` is the plugin's method that was called, as ``Reader.read``; ``place`` the innermost of its lines."""
+    """``method`` is the plugin's method that was called, as ``Reader.read``; ``place`` is the innermost of its
+    lines."""
 
     method: str
     place: str
 
 
 def failing_code(error: BaseException) -> FailingCode | None:
-    """The plugin's lines in the trace; None where an exception was raised by other code alone."""
+    """The plugin's lines in the traceback; None if only other code raised the exception."""
     foreign = [frame for frame in _frames(error.__traceback__) if _package(frame) not in _NO_PLUGINS]
     if not foreign:
         return None
@@ -34,8 +35,9 @@ def failing_code(error: BaseException) -> FailingCode | None:
 
 
 def described(error: BaseException, plugin: str = "", method: str = "") -> str:
-    """The exception in a line: which method of which plugin failed, why, and where. ``method`` is what was called,
-    where the caller knows it. None of the plugin's lines has run where its method cannot be called as it has to be."""
+    """Describe the exception in a line: which method of which plugin failed, why, and where. ``method`` is the called
+    method, if the caller knows it. No line of the plugin has run if its method cannot be called with the right
+    arguments."""
     code = failing_code(error)
     text = worded(error)
     if code is None and not method:
@@ -64,7 +66,7 @@ def _module(frame: TracebackType) -> str:
 
 
 def _file(frame: TracebackType) -> str:
-    """From the package on: where it is installed is of no interest."""
+    """Shorten a path to start at the package: its install location does not matter."""
     path = Path(frame.tb_frame.f_code.co_filename)
     depth = _module(frame).count(".") + (2 if path.stem == "__init__" else 1)
     return "/".join(path.parts[-depth:])

@@ -1,4 +1,5 @@
-"""The failpoints of a unit, in its order; what a worker leaves behind there nobody may ever see twice, or at all."""
+"""Lists the failpoints of a unit, in order; work that a worker leaves unfinished there must never become visible, or
+not twice."""
 
 from __future__ import annotations
 

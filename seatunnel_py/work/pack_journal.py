@@ -1,8 +1,8 @@
-"""The journal of a pack: what the worker did, written right after it did it, for when the worker is dead.
+"""Writes the journal of a pack: each result right after its unit, to be read if the worker dies.
 
-One file per pack, append only. A line is ``length crc32 json``: a reader stops at the first line that does
-not agree with its own head, so a tail torn by a killed process is ignored. There is no fsync: a journal
-answers for killed processes; for a machine that dies there is the checkpoint.
+One file per pack, append only. A line is ``length crc32 json``: a reader stops at the first line that contradicts its
+own head, so a tail torn by a killed process is ignored. There is no fsync: a journal covers killed processes; the
+checkpoint covers a machine that dies.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _HEAD_LENGTH = 18
 class JournalWriter:
     """Appends to one journal. Each entry is one ``write``: a kill leaves at most one torn line.
 
-    The journal must not be there yet (FileExistsError): who finds it there is a second worker with the same pack.
+    The journal must not exist yet (FileExistsError): an existing one means a second worker with the same pack.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
 
     def started(self, unit: UnitId) -> None:
-        """The unit is about to run: if nothing follows, it is the one that took the process down."""
+        """Record that the unit is about to run: if nothing follows, it is the one that killed the process."""
         self._append({"started": plain_data(unit)})
 
     def finished(self, result: UnitResult) -> None:
@@ -44,20 +44,20 @@ class JournalWriter:
     def _append(self, entry: Mapping[str, Any]) -> None:
         body = json.dumps(entry, separators=(",", ":")).encode()
         line = _HEAD.format(len(body), zlib.crc32(body)).encode() + body + b"\n"
-        while line:  # a full disk or a signal may take a part only
+        while line:  # a full disk or a signal may accept only a part
             line = line[os.write(self._file, line) :]
 
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """What a journal says: which units began, in order, and the results of those that ended."""
+    """Content of a journal: the started units, in order, and the results of those that ended."""
 
     started: tuple[UnitId, ...] = ()
     results: tuple[UnitResult, ...] = ()
 
 
 def read_journal(path: Path) -> Journal:
-    """Read what is there; a journal that was never begun is an empty one."""
+    """Read all complete entries; a missing journal is empty."""
     started: list[UnitId] = []
     results: list[UnitResult] = []
     for entry in _entries(path):

@@ -1,8 +1,8 @@
-"""Readers that stay open between the units of a subtask: what makes a source *resident*.
+"""Keeps readers open between the units of a subtask: this makes a source *resident*.
 
-Rules. (1) A reader goes on only for a unit that begins exactly where the one before has stopped by its budget, and
-that reads on from there: any other opens its split anew. (2) Of a unit that failed nothing is kept open. (3) No more
-than ``OPEN_MAX`` are: a subtask may have hundreds of splits, and each reader a connection.
+Rules. (1) A reader is reused only for a unit that begins exactly where its previous one stopped by its budget, and that
+has no fixed end: any other unit opens its split again. (2) Nothing of a failed unit is kept open. (3) No more than
+``OPEN_MAX`` are: a subtask may have hundreds of splits, and each reader has a connection.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OPEN_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A reader and what it yields."""
+    """A reader and the elements that it yields."""
 
     reader: Reader
     elements: Iterator[Element]
@@ -32,13 +32,14 @@ class Opened:
 
 
 class Residence:
-    """Of one subtask, in one process. ``_stood``: by split where a reader has stopped, and the reader."""
+    """The open readers of one subtask, in one process. ``_stood``: by split the position at which a reader stopped, and
+    the reader."""
 
     def __init__(self) -> None:
         self._stood: OrderedDict[str, tuple[Position, Opened]] = OrderedDict()
 
     def take(self, unit: Unit) -> Opened | None:
-        """The reader that stands where the unit begins."""
+        """Take the reader that stands at the unit's start."""
         assert unit.split is not None, "a source's unit has a split"
         position, opened = self._stood.pop(unit.split.id, (None, None))
         if opened is not None and (position != unit.start or unit.until is not None):
@@ -47,13 +48,13 @@ class Residence:
         return opened
 
     def keep(self, unit: Unit, position: Position, opened: Opened) -> None:
-        """The unit has stopped here, and went well."""
+        """Keep the reader of a unit that succeeded and stopped here."""
         assert unit.split is not None, "a source's unit has a split"
         self._stood[unit.split.id] = position, opened
         while len(self._stood) > OPEN_MAX:
             self._stood.popitem(last=False)[1][1].close()
 
     def close(self) -> None:
-        """Nobody reads on."""
+        """Close all readers."""
         while self._stood:
             self._stood.popitem()[1][1].close()

@@ -1,9 +1,9 @@
-"""What the rows of a segment are, as one checksum for each table: the same however they were cut into batches (I22).
+"""Computes the digest of the rows of a segment, one checksum for each table, independent of batch boundaries (I22).
 
-Where one batch ends is a matter of time: how much a broker had sent just then, whether bad rows were taken out of the
-middle. Rows that come again in other batches are the same rows. So every buffer is summed up as if the batches were
-one: values without those that are null, lengths of texts, and at which rows the nulls are. To say nothing (no kinds, no
-marks) is to say that nothing is special. Positions are no content.
+Batch boundaries depend on timing: how much a broker had sent just then, whether bad rows were taken out of the middle.
+Rows that come again in other batches are the same rows. So every buffer is summed up as if the batches were one: values
+without nulls, lengths of texts, and the row numbers of the nulls. Missing kinds or marks equal kinds or marks without
+special values. Positions are no content.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from seatunnel_py.api.schema import TablePath
 
 
 class Contents:
-    """Of one unit's rows for one channel."""
+    """Digest of one unit's rows for one channel."""
 
     def __init__(self) -> None:
         self._of: dict[TablePath, _Rows] = {}
 
     def add(self, batch: Batch) -> None:
-        """The next rows of a table."""
+        """Add the next rows of a table."""
         self._of.setdefault(batch.table, _Rows()).add(batch)
 
     def crc(self, table: TablePath) -> int:
-        """Of all of its rows so far, in their order."""
+        """Digest of all rows of a table so far, in their order."""
         return self._of[table].crc
 
 
@@ -57,7 +57,7 @@ class _Rows:
         self._rows += batch.rows
 
     def _feed_marked(self, path: str, marks: Any) -> None:
-        """At which rows there is something else than nothing, and what."""
+        """Sum up the numbers of the rows with a mark, and the marks."""
         values = np.asarray(marks.to_numpy(zero_copy_only=False)).astype(np.uint8)
         (at,) = np.nonzero(values)
         if len(at):
@@ -93,7 +93,7 @@ class _Rows:
         elif pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_fixed_size_binary(kind):
             width = kind.bit_width // 8
             self._sum(path, values.buffers()[1].slice(values.offset * width, len(values) * width))
-        else:  # what no type of ours becomes; a transform may make anything
+        else:  # no type of ours arrives here; a transform may make any type
             self._sum(path, "".join(f"{value!r}\n" for value in values.to_pylist()).encode())
 
     def _sum_texts(self, path: str, values: Any, offset: np.dtype[Any]) -> None:
@@ -108,7 +108,7 @@ class _Rows:
 
 
 def _plain(values: Any) -> Any:
-    """Without what stands for values, and with a byte for a bit."""
+    """Unwrap extension and dictionary types, and widen bits to bytes."""
     if isinstance(values, pa.ExtensionArray):
         return _plain(values.storage)
     if pa.types.is_dictionary(values.type):

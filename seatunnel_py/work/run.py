@@ -1,11 +1,11 @@
-"""The one function that runs a unit: ``head -> transforms -> sinks``, batch by batch, in one process.
+"""Runs a unit: ``head -> transforms -> sinks``, batch by batch, in one process.
 
-What it promises:
+Guarantees:
 
 - A failure of the chain is a result, never an exception: the driver decides, the pack's other units go on.
-- A unit leaves nothing open, and what failed has been aborted.
-- Rows pass in their native form where they can (``passage``), else through Arrow (``flow``); where some of them are bad
-  and the job allows that, these are found and set aside (``careful``), or come back for another attempt (``retrying``).
+- A unit leaves nothing open, and aborts failed writers.
+- Rows pass in their native form if possible (``passage``), else through Arrow (``flow``). If some are bad and the job
+  allows that, they are found and quarantined (``careful``), or come back for another attempt (``retrying``).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from seatunnel_py.work.rows.flow import Flow
 from seatunnel_py.work.rows.native_copy import Passage, passage_of
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitResult
 
-TRACE_CHARACTERS_MAX = 20_000  # a trace travels in results and journals
+TRACE_CHARACTERS_MAX = 20_000  # a traceback travels in results and journals
 HOW_TO_ALLOW = "or let the job set such rows aside: env.error.max-rows"
 
 
 def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> UnitResult:
-    """Run one unit to its end or its budget. With a ``residence`` its reader may go on from the one before, and for
-    the one behind.
+    """Run one unit to its end or its budget. With a ``residence`` it may reuse the reader of the previous unit, and
+    keep it for the next.
 
-    A failed result still names the pieces that were staged before the failure: they hold nothing that counts,
-    and the driver's committer drops them.
+    A failed result still names the pieces that were staged before the failure: they hold nothing that counts, and the
+    driver's committer deletes them.
     """
     began = time.perf_counter()
     run = _Run(unit, chain, residence)
@@ -40,7 +40,7 @@ def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> Un
         failpoints.BEGAN.hit()
         run.run()
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is this unit's result
-        # KeyboardInterrupt too: nobody's Ctrl-C comes to threads, nor to workers, for their daemon leads its own group
+        # KeyboardInterrupt too: no user's Ctrl-C reaches threads or workers, whose daemon leads its own process group
         failure = _failure(error, run.flow.step, chain)
         run.flow.abort()
         seconds = time.perf_counter() - began
@@ -62,7 +62,7 @@ def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> Un
 
 
 class _Run:
-    """The ways that the rows of a unit can take, one after the other. ``flow`` is the one at work."""
+    """The paths that the rows of a unit can take, tried in order. ``flow`` is the current one."""
 
     def __init__(self, unit: Unit, chain: Chain, residence: Residence | None) -> None:
         self.unit = unit

@@ -1,12 +1,12 @@
-"""Segments: where the batches of a channel lie between two vertices.
+"""Reads and writes segments: files with the batches of a channel between two vertices.
 
-One file holds the batches of one unit, of any number of tables, each as an Arrow IPC stream of its own::
+One file holds the batches of one unit, of any number of tables, each as its own Arrow IPC stream::
 
     stream 0 | padding | stream 1 | padding | … | index (JSON) | length of the index, its CRC, magic
 
-The index holds offset, length and CRC of every stream. What belongs to a batch beside its columns travels
-inside the stream: row kinds, absent marks and metadata as columns under a reserved prefix, table and
-positions as schema metadata. A segment appears under its name when it is complete, and never changes again.
+The index holds offset, length and CRC of every stream. The parts of a batch beside its columns travel inside the
+stream: row kinds, absent marks and metadata as columns under a reserved prefix, table and positions as schema metadata.
+A segment appears under its name when it is complete, and never changes again.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _BATCH = b"seatunnel.batch"
 
 _MAGIC = b"STSEG\x00\x00\x01"
 _TAIL = struct.Struct("<QI8s")
-_ALIGNMENT = 64  # Arrow wants its buffers aligned, and a stream only aligns them from its own start
+_ALIGNMENT = 64  # Arrow wants its buffers aligned, and a stream aligns them only from its own start
 _OBJECT_STORES = frozenset({"s3", "gcs", "abfs"})  # an object appears whole, when it is closed
 _OF_UNIT = re.compile(r"(\d+)\..+\.segment(\.part)?")
 _MAPPED_SEGMENTS_MAX = 16  # a unit reads few segments, one after the other
 
 
 class SegmentError(ValueError):
-    """A segment is not what its handle says: cut off, damaged, or another file."""
+    """A segment does not match its handle: cut off, damaged, or another file."""
 
 
 def filesystem(location: str) -> tuple[fs.FileSystem, str]:
@@ -61,8 +61,8 @@ def filesystem(location: str) -> tuple[fs.FileSystem, str]:
 
 
 class SegmentWriter:
-    """Writes one segment. Memory is bounded by the largest batch. ``setting`` is the option that names the location,
-    ``contents`` sums up what slices say of their tables' rows: only channels want to know."""
+    """Writes one segment. Memory is bounded by the largest batch. ``setting`` is the option that names the location;
+    ``contents`` computes the digests of a slice's tables, which only channels need."""
 
     def __init__(
         self, location: str, name: str, setting: str = "exchange.location", contents: Contents | None = None
@@ -120,7 +120,8 @@ class SegmentWriter:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """What Arrow says of a full disk does not say where; a name that each attempt has anew would not help."""
+        """Wraps writing: Arrow's error for a full disk names no place, and the changing name of an attempt would not
+        help."""
         try:
             yield
         except OSError as error:
@@ -132,8 +133,8 @@ class SegmentWriter:
 
 
 def left_in(location: str) -> Iterator[tuple[int, str]]:
-    """What units have written at a location, half-written segments included: the driver that they worked for, and the
-    URL."""
+    """List the files that units have written at a location, half-written segments included: the incarnation of their
+    driver, and the URL."""
     files, directory = filesystem(location)
     for found in files.get_file_info(fs.FileSelector(directory, allow_not_found=True)):
         if named := _OF_UNIT.fullmatch(found.base_name):
@@ -141,14 +142,14 @@ def left_in(location: str) -> Iterator[tuple[int, str]]:
 
 
 def exists(segment: str) -> bool:
-    """Whether it is there."""
+    """Whether the segment exists."""
     files, path = filesystem(segment)
     found: bool = files.get_file_info(path).type is not fs.FileType.NotFound
     return found
 
 
 def copy(segment: str, to: str) -> None:
-    """The same segment at another place, on whatever file system."""
+    """Copy the segment to another place, on any file system."""
     files, path = filesystem(segment)
     other, target = filesystem(to)
     private_directory(other, target.rpartition("/")[0])
@@ -157,7 +158,7 @@ def copy(segment: str, to: str) -> None:
 
 
 def remove(segments: Iterable[str]) -> None:
-    """Nobody will read these again; one that is gone already is no failure."""
+    """Delete segments; a missing one is not an error."""
     for segment in segments:
         files, path = filesystem(segment)
         with suppress(FileNotFoundError):
@@ -165,34 +166,34 @@ def remove(segments: Iterable[str]) -> None:
 
 
 def remove_all(location: str) -> None:
-    """Nobody will read anything of this location again."""
+    """Delete the whole location."""
     files, path = filesystem(location)
     with suppress(FileNotFoundError):
         files.delete_dir(path)
 
 
 def _plain_name(name: str) -> str:
-    """Vertex ids may hold anything that a job file may; a file's name must mean itself in a path and in a URL."""
+    """Vertex ids may hold any character of a job file; a file's name must be literal in a path and in a URL."""
     if re.fullmatch(r"[A-Za-z0-9._-]+", name):
         return name
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}-{zlib.crc32(name.encode()):08x}"
 
 
 def discard(segment: str) -> None:
-    """Delete a segment that nobody needs."""
+    """Delete a segment if it exists."""
     files, path = filesystem(segment)
     if exists(segment):
         files.delete_file(path)
 
 
 def read_slices(slices: Iterable[Slice]) -> Iterator[Batch]:
-    """The batches behind the handles, in their order."""
+    """The batches of the handles, in their order."""
     for item in slices:
         yield read_slice(item.segment, item.index)
 
 
 def batches_of(segment: str) -> Iterator[Batch]:
-    """All batches of a segment, as it is now: also of one that was written again under its name."""
+    """All batches of a segment in its current state, even if it was rewritten under its name."""
     data = _load.__wrapped__(segment)
     for index in range(len(_entries(data, segment))):
         yield _batch(data, segment, index)
@@ -274,7 +275,7 @@ def _decode(encoded: pa.Buffer) -> Batch:
     kinds = data.column(_KIND) if _KIND in names else None
     absent = _prefixed(data, _ABSENT)
     fields = [field for field in data.schema if not field.name.startswith(RESERVED)]
-    # What travels beside the columns was put behind them.
+    # The parts beside the columns come after them.
     rows = pa.RecordBatch.from_arrays(data.columns[: len(fields)], schema=pa.schema(fields, metadata=own or None))
     return Batch(
         table=TablePath(**about["table"]),

@@ -1,6 +1,6 @@
-"""Units and results: what the driver sends to a worker and what comes back.
+"""Defines units and results: the messages from the driver to a worker and back.
 
-A unit is atomic: it is applied wholly or not at all, and a result says which. Results are plain data (JSON), for
+A unit is atomic: it is applied wholly or not at all, and its result reports which. Results are plain data (JSON), for
 they also go through journals, which outlive the process that wrote them.
 """
 
@@ -21,8 +21,8 @@ from seatunnel_py.redaction import masked_text, redacted_text
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A short unit stops at the first limit that it reaches, at a batch boundary. No position of it takes more than
-    ``state_bytes``."""
+    """Limits of a unit: it stops at the first one that it reaches, at a batch boundary. No position of it takes more
+    than ``state_bytes``."""
 
     rows: int = 500_000
     seconds: float = 5.0
@@ -46,8 +46,8 @@ class UnitId:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A batch on a channel: where its rows lie. ``segment`` is a URL, ``index`` the record batch inside it;
-    ``crc`` is of all rows of the table in the segment, however they were cut into batches."""
+    """A batch on a channel: where its rows are. ``segment`` is a URL, ``index`` the record batch inside it; ``crc``
+    covers all rows of the table in the segment, for any cut into batches."""
 
     channel: str
     sequence: int
@@ -62,8 +62,8 @@ class Slice:
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One atomic piece of work: read ``split`` from ``start`` (or ``slices``), through the vertex's chain. With
-    ``until`` it is read exactly so far, whatever the budget says: an earlier life has shown these rows under a number,
-    and there were ``until_rows`` of them.
+    ``until`` it reads exactly to that position, regardless of the budget: an earlier execution has numbered these
+    ``until_rows`` rows.
 
     ``cost_seconds`` is the driver's estimate, used for packing only. ``deadline_seconds`` is hard.
     """
@@ -80,14 +80,14 @@ class Unit:
 
     @property
     def is_relayed(self) -> bool:
-        """Whether another unit has read the rows, and checked the positions that come with them: a transform may have
-        made several batches of one, all of which end where that one did."""
+        """Whether another unit has read the rows and checked their positions: a transform may have split one batch into
+        several, all with the same end."""
         return False
 
     @property
     def data_id(self) -> str:
-        """Names the rows, not the attempt: vertex, split and start position (design, section 6). The vertex belongs
-        to it because several sources may feed one sink, and each numbers its splits by itself."""
+        """Names the rows, not the attempt: vertex, split and start position (design, section 6). The vertex is included
+        because several sources may feed one sink, and each numbers its own splits."""
         vertex = self.id.vertex
         if self.split is None:
             first = self.slices[0] if self.slices else None
@@ -97,8 +97,8 @@ class Unit:
 
 
 class FailureKind(StrEnum):
-    """RETRIABLE and FATAL are a plugin's own words; UNEXPECTED is any other exception; LOST is a dead worker;
-    DEADLINE a unit that ran out of its time."""
+    """RETRIABLE and FATAL are a plugin's own classification; UNEXPECTED is any other exception; LOST is a dead worker;
+    DEADLINE is a unit that exceeded its time."""
 
     RETRIABLE = "retriable"
     FATAL = "fatal"
@@ -109,7 +109,7 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UnitFailure:
-    """Why a unit failed: ``step`` is the step it failed in, ``trace`` is for the log, never for the terminal."""
+    """Why a unit failed: ``step`` is the failed step, ``trace`` is for the log, never for the terminal."""
 
     kind: FailureKind
     message: str
@@ -119,14 +119,14 @@ class UnitFailure:
     trace: str = ""
 
     def __post_init__(self) -> None:
-        """The driver knows the secrets of its jobs, workers do not: what they tell is masked when it is read there."""
+        """Mask secrets when a worker's text is read: the driver knows the secrets of its jobs, workers do not."""
         object.__setattr__(self, "message", redacted_text(self.message))
         object.__setattr__(self, "remedy", masked_text(self.remedy))
         object.__setattr__(self, "trace", redacted_text(self.trace))
 
 
 QUARANTINE = "(quarantine)"
-"""Stands for the sink step of a piece that names bad rows: they are committed as what sinks have staged is."""
+"""Stands for the sink step of a piece that names bad rows: they are committed like the staged pieces of sinks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class StepCount:
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What a unit did. ``next`` is where the split goes on; None with ``done`` means that it was read to its end."""
+    """Result of a unit. ``next`` is where the split continues; None with ``done`` means that it was read to its end."""
 
     id: UnitId
     done: bool = True
@@ -165,16 +165,16 @@ class UnitResult:
     counts: tuple[StepCount, ...] = ()
     failure: UnitFailure | None = None
     events: tuple[tuple[str, Plain], ...] = ()
-    """What its reader wants its enumerator to hear, each with the split's id."""
+    """Events from its reader to the enumerator, each with the split's id."""
 
     def to_plain(self) -> dict[str, Any]:
-        """JSON-ready data; the inverse of :func:`result_from_plain`."""
+        """Convert to JSON-ready data; the inverse of :func:`result_from_plain`."""
         plain: dict[str, Any] = plain_data(self)
         return plain
 
 
 def result_from_plain(data: Mapping[str, Any]) -> UnitResult:
-    """Read back what ``UnitResult.to_plain`` wrote."""
+    """Parse the output of ``UnitResult.to_plain``."""
     failure = data["failure"]
     return UnitResult(
         id=UnitId(**data["id"]),

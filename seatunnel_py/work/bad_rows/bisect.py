@@ -1,9 +1,9 @@
-"""Finding the rows that are at fault among many, by trying some of them without the others. Pure.
+"""Finds the faulty rows among many, by trying some of them without the others. Pure.
 
-Rules. (1) Rows are numbered in their order, and tried in it. (2) What is found is complete: the rows that are left
-pass, alone and, after ``conflicts``, together. (3) Of two rows that exclude one another the later one is bad.
-(4) Trials are bounded: about 2 k (log2(n / k) + 2) for k bad rows of n, or k + 1 where a refusal names its row, fewer
-where it names several; more bad rows than are allowed end the search.
+Rules. (1) Rows are numbered in their order, and tried in it. (2) The result is complete: the remaining rows pass, alone
+and, after ``conflicts``, together. (3) Of two rows that exclude one another the later one is bad. (4) Trials are
+bounded: about 2 k (log2(n / k) + 2) for k bad rows of n, or k + 1 if each refusal names its row, fewer if it names
+several; exceeding the allowed number of bad rows ends the search.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a row is bad: which step refused it, in its own words. ``at``: which of the rows that were tried it is, where
-    that is known; those before it have passed. ``others``: further bad rows in their order, with the words, where all
-    rows between have passed."""
+    """Why a row is bad: which step refused it, in its own words. ``at``: index of the row among those tried, if known;
+    the rows before it have passed. ``others``: further bad rows in their order, with their messages, if all rows
+    between have passed."""
 
     step: str
     error: str
@@ -25,11 +25,11 @@ class Fault:
 
 
 Refusal = Callable[[Sequence[int]], Fault | None]
-"""Tries these rows, and says why they do not pass together; None: they do."""
+"""Tries these rows, and returns why they do not pass together; None: they pass."""
 
 
 class TooManyFaults(Exception):
-    """More bad rows than are allowed; ``found`` are the first ones."""
+    """More bad rows than allowed; ``found`` are the first ones."""
 
     def __init__(self, found: dict[int, Fault]) -> None:
         super().__init__(f"{len(found)} bad rows or more")
@@ -37,7 +37,7 @@ class TooManyFaults(Exception):
 
 
 def faults(rows: int, refused: Refusal, most: int) -> dict[int, Fault]:
-    """The rows of 0, 1, … ``rows`` - 1 that do not pass by themselves, or beside their neighbours. Raises
+    """Return the rows of 0, 1, … ``rows`` - 1 that do not pass by themselves, or beside their neighbours. Raises
     TooManyFaults."""
     search = _Search(refused, most)
     search.among(range(rows))
@@ -45,8 +45,8 @@ def faults(rows: int, refused: Refusal, most: int) -> dict[int, Fault]:
 
 
 def conflicts(rows: Sequence[int], refused: Refusal, most: int) -> dict[int, Fault]:
-    """The rows that pass by themselves but not behind the rows before them, such as a second row of one key. Each costs
-    log2(n) trials of all the rows before it, unless a refusal names it. Raises TooManyFaults."""
+    """Return the rows that pass by themselves but not after the rows before them, such as a second row of one key. Each
+    costs log2(n) trials of all the rows before it, unless a refusal names it. Raises TooManyFaults."""
     search = _Search(refused, most)
     search.together(rows)
     return search.found
@@ -77,7 +77,7 @@ class _Search:
         left, passing = list(rows), 0
         while (fault := self._refused(left)) is not None:
             bad = len(left) - 1 if fault.at is None else fault.at
-            while fault.at is None and bad > passing:  # the shortest beginning that is refused ends with a bad row
+            while fault.at is None and bad > passing:  # the shortest refused prefix ends with a bad row
                 middle = (passing + bad) // 2
                 reason = self._refused(left[: middle + 1])
                 if reason is None:
@@ -90,7 +90,7 @@ class _Search:
             passing = last + 1 - (before - len(left))
 
     def _add(self, rows: Sequence[int], at: int, fault: Fault) -> int:
-        """The bad rows of one refusal; the place of the last one."""
+        """The bad rows of one refusal; the index of the last one."""
         bad = [(at, fault.error), *fault.others]
         for place, error in bad:
             self.found[rows[place]] = Fault(fault.step, error)

@@ -1,12 +1,12 @@
-"""A unit with bad rows in it: they are found, set aside, and the others go on.
+"""Runs a unit with bad rows: finds and quarantines them, and stages the others.
 
-How. The unit's rows are read once more, into a spool. Some of them are *tried*: pushed through the chain into writers
-that are never staged. So the bad ones are found by bisection. They are written to the quarantine's file of the unit,
-and then the others are written and staged, under the unit's own name: for the target it is a unit like any other.
+How. The unit's rows are read again, into a spool. Some of them are *tried*: pushed through the chain into writers that
+are never staged. Bisection finds the bad rows. They are written to the quarantine's file of the unit, and then the
+others are written and staged, under the unit's own name: for the target it is a unit like any other.
 
-Rules. (1) What is left out is decided once for the rows of a unit and durable before any of the others is staged; later
-attempts read just as far, and follow it. (2) More bad rows than the job allows end the search, and the table. (3) Only
-errors that speak of values are looked into (BadRows, ValueError, ArithmeticError).
+Rules. (1) The choice of bad rows is made once for the rows of a unit, and is durable before any of the others is
+staged; later attempts read to the same position, and follow it. (2) Exceeding the allowed number of bad rows ends the
+search, and fails the table. (3) Only errors about values start a search (BadRows, ValueError, ArithmeticError).
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
 
 
 def decided(unit: Unit, chain: Chain, limits: ErrorLimits) -> bool:
-    """Whether an attempt at these rows has decided what to leave out. Only later attempts need to look."""
+    """Whether an earlier attempt at these rows has recorded its choice of bad rows. Only later attempts need to
+    check."""
     later = unit.id.attempt or unit.id.epoch or chain.incarnation > 1
     return bool(later) and quarantine_file.decision(limits.location, unit, chain) is not None
 
 
 class Careful:
-    """``flow`` is what is at work; in the end it is the one whose pieces count."""
+    """``flow`` is the current flow; at the end it is the one whose pieces count."""
 
     def __init__(self, unit: Unit, chain: Chain, limits: ErrorLimits) -> None:
         self.unit = unit
@@ -50,10 +51,10 @@ class Careful:
         self.flow = Flow(unit, chain)
 
     def run(self) -> None:
-        """Read, find, set aside, write and stage the rest."""
+        """Read the rows, find and quarantine the bad ones, write and stage the rest."""
         known = quarantine_file.decision(self.limits.location, self.unit, self.chain)
         if known is not None and self.unit.until is not None and known.end != self.unit.until:
-            known = None  # these rows were cut otherwise in an earlier life
+            known = None  # an earlier execution cut these rows otherwise
         place = f"{self.limits.location.rstrip('/')}/{STAGED}"
         spool = Spool(place, own_prefix(self.chain.lineage))
         try:
@@ -89,7 +90,7 @@ class Careful:
         return refused
 
     def _within(self, spool: Spool, search: Callable[[int], dict[int, Fault]], already: int = 0) -> dict[int, Fault]:
-        """What ``search`` finds, where the job allows so many; it gets the number of rows that may be bad yet."""
+        """Run ``search`` within the limits of the job; it receives the number of further rows that may be bad."""
         undecoded = sum(rejected.data.num_rows for rejected, _ in spool.rejected)
         try:
             most = self.limits.most(spool.rows + undecoded) - undecoded - already
@@ -105,7 +106,8 @@ class Careful:
             ) from None
 
     def _write(self, spool: Spool, found: dict[int, Fault], read: Flow) -> None:
-        """Set the bad rows aside, then stage the others. Rows that exclude one another show only now, together."""
+        """Quarantine the bad rows, then stage the others. Rows that exclude one another are found only now,
+        together."""
         looked_at_together = False
         while True:
             rest = [row for row in range(spool.rows) if row not in found]
@@ -119,7 +121,7 @@ class Careful:
                     read.bytes,
                 )
                 flow.events = read.events
-                flow.balance.adopt(read.balance)  # what its reader has skipped: the rows themselves are counted here
+                flow.balance.adopt(read.balance)  # rows skipped by the reader; the rows themselves are counted here
                 aside = self._set_aside(spool, found, None if read.exhausted else read.position)
                 flow.stage()
                 break
@@ -149,8 +151,8 @@ class Careful:
 
 
 def _fault(trial: Flow, error: Exception, rows: Sequence[int]) -> Fault:
-    """A row that the error names counts where each step gives the rows that it gets, one for one: a transform names it
-    in its batch, a writer among all."""
+    """The row in an error is usable only if each step emits its input rows one for one: a transform names a row of its
+    batch, a writer one of all."""
     if not isinstance(error, BadRows):
         return Fault(trial.step, str(error))
     steps = trial.chain.transforms
@@ -163,12 +165,12 @@ def _fault(trial: Flow, error: Exception, rows: Sequence[int]) -> Fault:
 
 
 def _head(chain: Chain) -> str:
-    """How the counts of a unit name where its rows come from."""
+    """Key under which the counts of a unit list its head."""
     return chain.head.channel if isinstance(chain.head, ChainChannel) else chain.head.step
 
 
 def _followed(known: Decision, spool: Spool) -> dict[int, Fault] | None:
-    """The decision of an earlier attempt, if it was about the rows that were read now."""
+    """The decision of an earlier attempt, if it covers the rows that were read now."""
     found: dict[int, Fault] = {}
     for bad in known.bad:
         now = [row for batch, _ in spool.batches(bad.rows) for row in shown_rows(batch.data)]
@@ -214,8 +216,8 @@ class _Rest(Flow):
 
 
 class _Trial(_Rest):
-    """Rows that are written and never staged. Under another name: what the target holds of the unit itself would be
-    taken for these rows."""
+    """Rows that are written and never staged. They use another unit name: rows of the unit that the target already
+    holds must not be taken for them."""
 
     def _context(self, bound: ChainSink) -> WriteContext:
         context = super()._context(bound)

@@ -1,8 +1,8 @@
-"""How many bad rows a table may have, and where they are kept. Pure.
+"""Defines how many bad rows a table may have, and where they are kept. Pure.
 
-Rules. (1) A limit of 0 is not set; where none is set no row may be bad, and where both are set both hold. (2) A share
-is judged over the rows that were read so far, as if they were RATIO_ROWS_MIN at least: one bad row at the beginning is
-not "all of them". When everything was read it is judged exactly.
+Rules. (1) A limit of 0 is not set; if none is set no row may be bad, and if both are set both hold. (2) A share refers
+to the rows read so far, but to RATIO_ROWS_MIN at least: one bad row at the beginning is not "all of them". At the end
+of the input the share is exact.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 RATIO_ROWS_MIN = 10_000
 STAGED = "staged"
-"""The folder of the location that workers write to."""
+"""The folder of the location to which workers write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ErrorLimits:
         return self.max_rows > 0 or self.max_ratio > 0
 
     def most(self, rows: int, *, ended: bool = False) -> int:
-        """How many of ``rows`` rows that were read may be bad."""
+        """How many of ``rows`` rows read may be bad."""
         share = int(self.max_ratio * (rows if ended else max(rows, RATIO_ROWS_MIN)))
         if not self.max_ratio:
             return self.max_rows
@@ -40,5 +40,5 @@ class ErrorLimits:
 
 
 def own_prefix(lineage: str) -> str:
-    """What the names of all files begin with that the workers of a job write."""
+    """Common prefix of the names of all files that the workers of a job write."""
     return f"{lineage[:12]}-"

@@ -1,10 +1,11 @@
-"""The bad rows of one unit as a file: written before the others are staged, seen when their checkpoint is committed.
+"""Stores the bad rows of one unit in a file: written before the others are staged, visible once their checkpoint is
+committed.
 
-Rules. (1) The file is named after the rows of the unit (its data id), not after the attempt: it is also the decision
-which rows are left out, and every later attempt at these rows follows it, for a target may hold the others already.
-(2) A row is kept as it was read at the head of its chain, with its kind and metadata, which step refused it and why;
-what a reader could not decode is kept as the bytes that came. (3) A file says nothing about whether it counts: that is
-what manifests say (``runtime.quarantine``).
+Rules. (1) The file is named after the rows of the unit (its data id), not after the attempt. It records which rows are
+bad, and every later attempt at these rows follows it, for a target may hold the others already. (2) A row is kept as
+read at the head of its chain, with its kind and metadata, the step that refused it and the reason; a record that a
+reader could not decode is kept as the bytes received. (3) A file does not show whether it counts: manifests do
+(``runtime.quarantine``).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from seatunnel_py.work.segments import SegmentWriter, batches_of, filesystem
 from seatunnel_py.work.unit import QUARANTINE, SinkPiece, Unit
 
 REPLAYED = "(quarantine) "
-"""Begins the name of a source that stands in front of the step at which its rows enter again."""
+"""Prefix of the name of a source before the step at which its rows enter again."""
 
 RAW = "raw"
 ROW, STEP, ERROR = "quarantine.row", "quarantine.step", "quarantine.error"
@@ -41,7 +42,7 @@ ERROR_CHARACTERS_MAX = 500  # a client's message may quote whole rows
 
 @dataclass(frozen=True, slots=True)
 class BadRowsOf:
-    """Rows of one batch that are left out: ``rows`` are their numbers in the unit. ``batch`` holds these rows alone."""
+    """The bad rows of one batch: ``rows`` are their numbers in the unit. ``batch`` holds only these rows."""
 
     batch: Batch
     rows: Sequence[int]
@@ -51,8 +52,8 @@ class BadRowsOf:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Whose rows a file holds. ``step`` is where they enter the pipeline again; ``end`` is how far the unit has read,
-    None: to the end of its split; ``read`` rows, where that is known."""
+    """The origin of a file's rows. ``step`` is where they enter the pipeline again; ``end`` is the position that the
+    unit has reached, None: the end of its split; ``read`` rows, if known."""
 
     job: str
     vertex: str
@@ -65,7 +66,7 @@ class About:
 
 
 def name_of(unit: Unit, chain: Chain) -> str:
-    """Another generation of the split is other rows."""
+    """Another generation of the split has other rows."""
     start, split = unit.start, unit.split
     generations = f"{split.generation if split else ''}/{start.generation if start else ''}"
     digest = sha256(f"{chain.lineage}/{unit.data_id}/{generations}".encode()).hexdigest()
@@ -73,20 +74,21 @@ def name_of(unit: Unit, chain: Chain) -> str:
 
 
 def name_of_attempt(unit: Unit, chain: Chain) -> str:
-    """Where nothing was decided that another attempt must follow: a late word of one must not change another's."""
+    """Name for an attempt whose decision later attempts need not follow: a late write of one must not change that of
+    another."""
     digest = sha256(f"{chain.lineage}/{chain.incarnation}.{unit.id}".encode()).hexdigest()
     return f"{own_prefix(chain.lineage)}{digest[:32]}"
 
 
 def entry_step(chain: Chain) -> str:
-    """The step that the rows of a chain come to first."""
+    """The first step of the rows of a chain."""
     if isinstance(chain.head, ChainSource):
         return chain.head.step.removeprefix(REPLAYED)
     return (*chain.transforms, *chain.sinks)[0].step
 
 
 def undecoded(rejected: Rejected, before: int) -> BadRowsOf:
-    """What a reader could not decode, as bad rows of a table of bytes; ``before`` rows were read ahead of it."""
+    """Undecoded records as bad rows of a table of bytes; ``before`` rows were read ahead of them."""
     batch = Batch(rejected.table, rejected.data, end=rejected.end)
     faults = [Fault("", reason) for reason in rejected.reasons]
     return BadRowsOf(batch, [before] * batch.rows, faults, raw=rejected.data.schema.names == [RAW])
@@ -102,7 +104,7 @@ def write(
     name: str = "",
     rows: int | None = None,
 ) -> SinkPiece:
-    """Write the file, under the name of its rows unless it has one of its own; a piece that names it."""
+    """Write the file, by default under the name of its rows; return a piece that names it."""
     directory = f"{location.rstrip('/')}/{STAGED}"
     split = unit.split.id if unit.split else ""
     far = end.to_plain() if end else None
@@ -131,7 +133,7 @@ def _marked(bad: BadRowsOf, about: About) -> Batch:
 
 
 def read(url: str) -> Iterator[tuple[About, BadRowsOf]]:
-    """What a file holds; batches are as they were before."""
+    """The content of a file; batches are as before."""
     for batch in batches_of(url):
         own = dict(batch.data.schema.metadata)
         plain = json.loads(own.pop(_ABOUT))
@@ -145,7 +147,7 @@ def read(url: str) -> Iterator[tuple[About, BadRowsOf]]:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Which rows of a unit are left out, how far it was read, and how many rows that were (None: an older file)."""
+    """The bad rows of a unit, its end position, and how many rows were read (None: an older file)."""
 
     end: Position | None
     bad: tuple[BadRowsOf, ...]
@@ -153,7 +155,7 @@ class Decision:
 
 
 def decision(location: str, unit: Unit, chain: Chain) -> Decision | None:
-    """What an attempt at the rows of this unit has decided before."""
+    """The decision of an earlier attempt at the rows of this unit."""
     url = f"{location.rstrip('/')}/{STAGED}/{name_of(unit, chain)}.segment"
     files, path = filesystem(url)
     if files.get_file_info(path).type is fs.FileType.NotFound:
@@ -165,7 +167,7 @@ def decision(location: str, unit: Unit, chain: Chain) -> Decision | None:
 
 
 def make_durable(url: str) -> None:
-    """A local file outlives a machine that stops now; other stores promise that when they close a file."""
+    """A local file survives a machine that stops now; other stores promise that when they close a file."""
     files, path = filesystem(url)
     if files.type_name != "local":
         return

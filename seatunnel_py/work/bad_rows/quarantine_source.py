@@ -1,4 +1,4 @@
-"""Bad rows as a source: what a replay reads. They come as they were read once, in the order in which they were kept."""
+"""Reads bad rows as a source, for a replay. They come as they were read once, in the order in which they were kept."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from seatunnel_py.work.bad_rows import quarantine_file
 
 @dataclass(frozen=True)
 class QuarantineSource(Source):
-    """The rows of some files that entered the pipeline at ``step`` as rows of ``table``. Bytes that nobody could decode
-    are not among them."""
+    """The rows of some files that entered the pipeline at ``step``, as rows of ``table``. Undecoded bytes are not among
+    them."""
 
     files: tuple[str, ...]
     step: str
@@ -55,7 +55,7 @@ class _Rows(Reader):
                 yield replace(bad.batch, data=self._as_now(bad.batch), start=None, end=Position({"batch": number}))
 
     def _as_now(self, batch: Batch) -> pa.RecordBatch:
-        """The columns that the table has by now; one that came later is null."""
+        """The current columns of the table; a column that was added later is null."""
         wanted = self._source.table.arrow()
         columns = []
         for field in wanted:

@@ -1,6 +1,6 @@
-"""The rows that a unit has read, kept while bad ones are looked for among them: in a segment, so memory stays bounded.
+"""Keeps the rows of a unit while bad ones are searched for: in a segment, so memory stays bounded.
 
-Rows are numbered in the order in which they were read. What a reader could not decode is kept aside from the start.
+Rows are numbered in the order in which they were read. Undecoded records are kept apart from the start.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class _Kept:
 
 
 class Spool:
-    """Filled first, then read any number of times."""
+    """Filled once, then read any number of times."""
 
     def __init__(self, location: str, prefix: str) -> None:
         self._writer = SegmentWriter(location, f"{prefix}spool-{os.getpid()}-{secrets.token_hex(4)}", "error.location")
         self._finished = False
         self._kept: list[_Kept] = []
-        self.rejected: list[tuple[Rejected, int]] = []  # with the number of rows that were read before
+        self.rejected: list[tuple[Rejected, int]] = []  # with the number of rows read before
         self.rows = 0
 
     def add(self, batch: Batch) -> None:
@@ -41,12 +41,12 @@ class Spool:
         self.rows += batch.rows
 
     def finish(self) -> None:
-        """Everything was read."""
+        """Mark the end of the rows."""
         self._writer.finish("")
         self._finished = True
 
     def batches(self, rows: Sequence[int]) -> Iterator[tuple[Batch, Sequence[int]]]:
-        """These rows, which are in order, in the batches that they came in; with their numbers."""
+        """These rows, which are in order, in their original batches; with their numbers."""
         for kept in self._kept:
             start, end = bisect_left(rows, kept.first), bisect_left(rows, kept.first + kept.rows)
             if start < end:
@@ -55,7 +55,7 @@ class Spool:
                 yield (whole if len(some) == kept.rows else taken(whole, [row - kept.first for row in some])), some
 
     def drop(self) -> None:
-        """Nothing of it is needed any more."""
+        """Delete everything."""
         if self._finished:
             discard(self._writer.url)
         else:

@@ -1,1 +1,1 @@
-"""Rows on their way through a unit."""
+"""Moves rows through a unit."""

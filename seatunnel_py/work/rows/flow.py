@@ -1,7 +1,8 @@
-"""Rows on their way through a chain: read, pushed through the transforms one batch at a time, written, staged.
+"""Moves rows through a chain: reads, pushes them through the transforms one batch at a time, writes, stages.
 
 Rules. (1) A batch is pushed depth first: one is held at a time. (2) Nothing is staged before every row has passed, and
-what a sink confirms must be what it was handed. (3) A unit stops at its budget, only where the split can be resumed.
+a sink must confirm exactly the rows that it received. (3) A unit stops at its budget, only where the split can be
+resumed.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ REASONS_SHOWN_MAX = 3  # a failure message names the first refused rows, not all
 
 @dataclass(slots=True)
 class OpenSink:
-    """A sink that is being written to, and how many rows it was handed."""
+    """An open sink, and the number of rows that it received."""
 
     bound: ChainSink
     writer: Writer
@@ -58,7 +59,7 @@ class OpenSink:
 
 
 class Flow:
-    """The moving parts of one run. ``step`` names the step at work: a failure says where it happened."""
+    """The moving parts of one run. ``step`` is the current step, for failure messages."""
 
     tolerant = False
 
@@ -71,7 +72,7 @@ class Flow:
         self.exhausted = False
         self.position: Position | None = unit.start
         self.rows = 0
-        self.before = 0  # rows in front of the batch under way
+        self.before = 0  # rows before the current batch
         self.bytes = 0
         self.first_row_at = 0.0
         self.pieces: list[SinkPiece] = []
@@ -84,7 +85,7 @@ class Flow:
         self._first_time = not (unit.id.attempt or unit.id.epoch or chain.incarnation > 1)
         self._looked_back = False
         self._reached: Reached | None = None
-        self._given: dict[int, Given] = {}  # by the transform's place
+        self._given: dict[int, Given] = {}  # by the transform's index
 
     def run(self) -> None:
         """Read, transform, write, stage."""
@@ -99,8 +100,8 @@ class Flow:
                 self._reading.close()
 
     def _stay(self) -> None:
-        """A resident source's reader waits for the next unit, if it stands where that begins: one that was held back
-        has read on."""
+        """Keep a resident source's reader for the next unit, if it stands at that unit's start: after a held-back
+        element it has read further."""
         held_back = self._reached is not None or self.unit.until is not None
         if self._residence is None or self._reading is None or self.exhausted or self.position is None or held_back:
             return
@@ -110,7 +111,7 @@ class Flow:
     # ---------------------------------------------------------------- reading
 
     def pump(self) -> None:
-        """Take elements from the head and push each through the chain, until the budget is spent."""
+        """Read elements from the head and push each through the chain, until the budget is spent."""
         deadline = time.perf_counter() + self.unit.budget.seconds
         self._transforms = tuple(bound for bound in self.chain.transforms if isinstance(bound, ChainTransform))
         if len(self._transforms) < len(self.chain.transforms):
@@ -150,8 +151,8 @@ class Flow:
             self.balance.check(bound)
 
     def _head(self, closing: ExitStack) -> tuple[str, Iterable[Element], bool]:
-        """The head's step, what it yields, and whether the unit may stop inside. Slices are taken whole: the
-        driver chose how many of them make a unit."""
+        """The head's step, its elements, and whether the unit may stop inside. Slices are read whole: the driver chose
+        how many of them make a unit."""
         head = self.chain.head
         if isinstance(head, ChainSource):
             assert self.unit.split is not None, f"unit {self.unit.id} of a source vertex has no split"
@@ -182,7 +183,7 @@ class Flow:
             raise
 
     def _attributed(self, step: str, items: Iterable[T]) -> Iterator[T]:
-        """The same items; whatever fails while one is being made is put down to ``step``."""
+        """Yield the same items; a failure while one is being made is attributed to ``step``."""
         self.step = step
         iterator = iter(items)
         while True:
@@ -194,8 +195,8 @@ class Flow:
             yield item
 
     def _not_again(self, element: Element) -> Element:
-        """Of what was tried before never more than some target holds of it, where one does. Who only hears that nothing
-        came looks at no target: writers that stage nothing would leave word that the rows from here on were done."""
+        """Cut rows of an earlier attempt at the end that some target has recorded, if one has. A heartbeat at the start
+        asks no target: writers that stage nothing would record that the following rows were done."""
         element = self._as_before(element)
         if self._first_time or (isinstance(element, Heartbeat) and element.end == self.unit.start):
             return element
@@ -206,7 +207,7 @@ class Flow:
         return element if self._reached is None else no_further(element, self.rows, self._reached)
 
     def _as_before(self, element: Element) -> Element:
-        """What an earlier life has shown ends again where it ended."""
+        """End the element at the same place as in an earlier execution that emitted its rows."""
         unit, head = self.unit, self.chain.head
         if unit.until is None or unit.until_rows is None or not isinstance(head, ChainSource):
             return element
@@ -217,7 +218,7 @@ class Flow:
         return [one for one in enumerate(self.chain.sinks) if one[1].sink.marks_units(one[1].setup)]
 
     def _take(self, element: Element, head: str) -> Position | None:
-        """Push one element through; returns the position behind it, None where a split cannot be resumed."""
+        """Push one element through; return the position after it, None if a split cannot be resumed."""
         match element:
             case Batch():
                 self.balance.passed(head, element.table, element.rows)
@@ -249,7 +250,7 @@ class Flow:
         return f"read of {type(head.source).__name__}" if isinstance(head, ChainSource) else self.chain.vertex
 
     def _look_at(self, element: Element) -> None:
-        """Slices of a channel were looked at where they were made."""
+        """Check an element; slices of a channel were checked by the unit that made them."""
         head = self.chain.head
         if isinstance(head, ChainSource):
             if -1 not in self._given:
@@ -280,7 +281,7 @@ class Flow:
             self._through(item, index + 1)
 
     def _given_by(self, index: int, bound: ChainTransform) -> Given:
-        """What comes out of a transform is what it has announced."""
+        """Checker for the output of a transform: only tables and columns that it has announced."""
         if index not in self._given:
             output, side = bound.transform.output(), bound.transform.side_outputs()
             schemas = [*([] if output is None else [output]), *side]
@@ -335,7 +336,7 @@ class Flow:
     # ---------------------------------------------------------------- ending
 
     def stage(self) -> None:
-        """Stage every writer that was opened; what a sink confirms must be what it was handed."""
+        """Stage every open writer; a sink must confirm exactly the rows that it received."""
         self._say_where_it_ends()
         for index, target in list(self._open.items()):
             bound = target.bound
@@ -362,7 +363,7 @@ class Flow:
             target.writer.ends_at(Reached(self.rows, self.position))
 
     def abort(self) -> None:
-        """Give up every writer that has not been staged."""
+        """Abort every writer that has not been staged."""
         for target in self._open.values():
             quietly(target.writer.abort)
         if self._segment is not None:
@@ -373,7 +374,7 @@ class Flow:
 
 
 def refusal(rejected: Rejected, step: str) -> BadRows:
-    """Refused rows as the failure that they are until somebody sets them aside."""
+    """Return refused rows as a failure: without a quarantine they are one."""
     shown = "; ".join(rejected.reasons[:REASONS_SHOWN_MAX])
     more = ", …" if len(rejected.reasons) > REASONS_SHOWN_MAX else ""
     return BadRows(f"{step} refused {counted(rejected.data.num_rows, 'row')} of {rejected.table}: {shown}{more}")

@@ -1,7 +1,7 @@
-"""A unit whose rows pass from source to sink in their native form: nothing stands between the two.
+"""Runs a unit whose rows pass from source to sink in their native form, without conversion.
 
-Chosen by what the chain is and what both ends say, never by what happened before: any attempt at a unit may take
-either way. A passage has no place to stop, so it takes a split whole, and only one that fits a unit's budget.
+The choice depends on the chain and the capabilities of both ends, never on earlier attempts: any attempt at a unit may
+use either path. A native copy cannot stop midway, so it takes a split whole, and only one that fits a unit's budget.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
 from seatunnel_py.work.close_quietly import quietly, stop
 from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
 
-OVER_BUDGET_MAX = 2.0  # a split's size is an estimate, and ending it is cheaper than beginning another unit
+OVER_BUDGET_MAX = 2.0  # a split's size is an estimate, and finishing it is cheaper than starting another unit
 
 
 class Passage:
-    """The moving parts of one run. ``step`` names the step at work."""
+    """The moving parts of one run. ``step`` is the current step."""
 
     exhausted = True
     position = None
@@ -72,18 +72,18 @@ class Passage:
             self.pieces.append(SinkPiece(self.bound.step, self.bound.table, piece))
 
     def abort(self) -> None:
-        """Give up the writer that has not been staged."""
+        """Abort the writer unless it has been staged."""
         if self._writer is not None:
             quietly(self._writer.abort)
 
     def counts(self) -> Iterator[StepCount]:
-        """What the source sent is what the sink confirmed: ``stage`` holds for nothing else."""
+        """Count the same rows for source and sink: ``stage`` has checked that the sink confirmed them all."""
         for step in (self.head.step, self.bound.step):
             yield StepCount(step, self.bound.table, self.rows, self.rows)
 
 
 def write_context(unit: Unit, chain: Chain, bound: ChainSink) -> WriteContext:
-    """Who writes, whichever way the rows go."""
+    """Identity of the writer, the same for both paths."""
     return WriteContext(
         job_id=chain.job_id,
         lineage=chain.lineage,
@@ -99,7 +99,7 @@ def write_context(unit: Unit, chain: Chain, bound: ChainSink) -> WriteContext:
 
 
 def passage_of(unit: Unit, chain: Chain) -> Passage | None:
-    """The passage that this unit can take; None: its rows go through Arrow."""
+    """The native copy that this unit can use; None: its rows go through Arrow."""
     head = chain.head
     if not isinstance(head, ChainSource) or chain.transforms or chain.output or len(chain.sinks) != 1:
         return None

@@ -1,7 +1,7 @@
-"""What plugins give to a unit is what the interface says, or the unit fails: nothing of another kind is passed over,
-for that would lose rows without a word, and no batch of another shape reaches a sink.
+"""Checks that plugins give a unit objects of the interface's types: skipping another object would lose rows silently,
+and a batch of another shape must not reach a sink. A violation fails the unit.
 
-A look at a batch costs a comparison of two Arrow schemas, not of rows.
+Checking a batch costs a comparison of two Arrow schemas, not of rows.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ COLUMNS_SHOWN_MAX = 4
 
 
 class Given:
-    """By one plugin, for tables of ``schemas``; those of other tables are somebody else's. ``who`` is its method, for
-    people. Without ``nulls`` a null where none may be passes: rows are looked at one by one later."""
+    """Checks the elements of one plugin for tables of ``schemas``; other tables are not its concern. ``who`` is its
+    method, for messages. Without ``nulls`` a null in a NOT NULL column passes here: rows are checked one by one
+    later."""
 
     def __init__(self, who: str, schemas: Iterable[TableSchema], *, nulls: bool = True) -> None:
         self._who = who
@@ -46,7 +47,7 @@ class Given:
         self._wanted: dict[TablePath, pa.Schema] = {}
 
     def element(self, item: object, kinds: tuple[type, ...] = ELEMENTS) -> None:
-        """What a reader yields, or a transform returns."""
+        """Check an element that a reader yields, or a transform returns."""
         if not isinstance(item, kinds):
             raise self._wrong(f"gives {_shown(item)} where a Batch belongs")
         if isinstance(item, Batch):
@@ -91,8 +92,8 @@ class Given:
                 raise self._wrong(f"gives a batch of {batch.table} with {batch.rows} rows, but {len(values)} {what}")
 
     def _without_nulls(self, batch: Batch, schema: TableSchema) -> None:
-        """Arrow has counted the nulls of a column. Where there are any, cells that nobody has sent are none: absent
-        ones, and those of a row that only names what is gone."""
+        """Reject nulls in NOT NULL columns; Arrow has counted the nulls. Cells that were never sent do not count:
+        absent ones, and those of a delete that holds only its key."""
         for at, column in enumerate(schema.columns):
             if column.nullable or not batch.data.column(at).null_count:
                 continue
@@ -105,7 +106,7 @@ class Given:
                 )
 
     def _same(self, batch: Batch, wanted: pa.Schema) -> None:
-        """Whether a column may be null is not compared: Arrow's word for it is no promise."""
+        """Compare schemas without nullability: Arrow's flag for it is no guarantee."""
         found = [(one.name, one.type) for one in batch.data.schema]
         expected = [(one.name, one.type) for one in wanted]
         if found != expected:
@@ -120,7 +121,7 @@ class Given:
 
 
 def _nulls(batch: Batch, at: int) -> int:
-    """The nulls of a column among the rows that have a value there."""
+    """Count the nulls of a column among the rows that have a value there."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -134,7 +135,7 @@ def _nulls(batch: Batch, at: int) -> int:
 
 
 def piece_given(who: str, piece: object) -> Piece:
-    """What a writer has staged."""
+    """Check the pieces that a writer has staged."""
     if not isinstance(piece, Piece):
         raise FatalError(f"{who} returns {_shown(piece)} instead of a Piece", MEND)
     counts = {"rows": piece.rows, "bytes": piece.bytes, "merged": piece.merged, "version": piece.version}
@@ -155,8 +156,8 @@ def _plain_item(item: tuple[object, object]) -> bool:
 
 
 def not_plain(value: object, place: str = "") -> str | None:
-    """What of it is no plain data, for people. A checkpoint holds JSON: anything else would be refused there, or come
-    back as something else."""
+    """Describe the part that is not plain data. A checkpoint holds JSON, which would refuse any other object, or change
+    it."""
     if type(value) in _SCALARS or (type(value) is dict and all(map(_plain_item, value.items()))):
         return None
     match value:
@@ -176,14 +177,14 @@ def not_plain(value: object, place: str = "") -> str | None:
 
 
 def several(who: str, items: object) -> Iterable[Any]:
-    """What gives elements: who forgets ``yield`` gives None."""
+    """Check that the result is iterable: a method without ``yield`` returns None."""
     if not isinstance(items, Iterable):
         raise FatalError(f"{who} returns {_shown(items)} where Batches belong, one after the other", MEND)
     return items
 
 
 def made(who: str, made: object, kind: type) -> None:
-    """What a plugin was asked to make is of this kind."""
+    """Check that a plugin's object has this type."""
     if not isinstance(made, kind):
         raise FatalError(f"{who} returns {_shown(made)} instead of a {kind.__name__}", MEND)
 

@@ -1,4 +1,5 @@
-"""The positions that a reader gives within a unit: behind rows none may come twice, for these rows would come twice."""
+"""Checks the positions of a reader within a unit: after rows no position may come twice, for these rows would come
+twice."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ CHARACTERS_SHOWN_MAX = 200
 
 
 class Positions:
-    """Of one reader, called ``who`` in messages, in a unit that begins at ``start``."""
+    """Positions of one reader, named ``who`` in messages, in a unit that begins at ``start``."""
 
     def __init__(self, who: str, start: Position | None, bytes_max: int = STATE_BYTES_MAX) -> None:
         self._who = who
@@ -22,7 +23,8 @@ class Positions:
         self._rows = 0  # since the last position
 
     def passed(self, element: Element) -> None:
-        """Check the element's position. Raises FatalError where a unit that begins there reads the same rows again."""
+        """Check the element's position. Raises FatalError if a unit that begins there would read the same rows
+        again."""
         self._rows += _rows(element)
         end = getattr(element, "end", None)
         if end is None:

@@ -1,7 +1,8 @@
-"""A unit that follows an earlier attempt at its rows, which some target holds already, ends where that one ended.
+"""Ends a unit at the end of an earlier attempt at its rows, if some target holds the rows of that attempt.
 
-Without this the next unit would begin elsewhere than the one that followed the first time, and its rows, under another
-name, would be there twice. Rows are counted, not positions compared: a reader may cut its batches otherwise this time.
+Without this the next unit would start at another position than after the first attempt, and its rows, under another
+name, would be written twice. Rows are counted, not positions compared: a reader may cut its batches otherwise this
+time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from seatunnel_py.errors import FatalError
 
 
 def no_further(element: Element, rows: int, reached: Reached) -> Element:
-    """What of the next element lies before the end that was reached, ``rows`` of the unit having been read."""
+    """Cut the next element at the end that was reached; ``rows`` of the unit have been read."""
     if reached.end is None or isinstance(element, Rejected):
         return element
     left = reached.rows - rows
@@ -24,8 +25,8 @@ def no_further(element: Element, rows: int, reached: Reached) -> Element:
 
 
 def up_to(element: Element, rows: int, until: Reached, *, ordered: bool) -> Element:
-    """What of the next element lies before the place at which an earlier life has stopped. A reader that looks at
-    ``Reader.until`` stops there by itself; any other might never stand there again, and would go on for ever."""
+    """Cut the next element at the place where an earlier execution stopped. A reader that follows ``Reader.until``
+    stops there by itself; any other might never have a position there again, and would read on forever."""
     end = getattr(element, "end", None)
     left = until.rows - rows
     if end is not None and until.end is not None and end.value == until.end.value:

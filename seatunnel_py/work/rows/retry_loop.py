@@ -1,10 +1,10 @@
-"""A step whose rejected rows come back to it: each gets another attempt, later, together with other rows.
+"""Runs a step whose rejected rows come back to it: each gets another attempt, later, together with other rows.
 
-Rules. (1) A row carries the number of attempts that it has behind it as metadata (``ATTEMPT``). Rejected again after
-the last one it is a bad row. (2) What the step makes of a row is asked for once per unit: no trial, no second run, for
-it may be a call that costs. Only where a step fails without saying because of which rows, these are tried in halves.
-(3) The unit has no sink, so whatever an attempt at it did is worth nothing until it ends well; another attempt may
-reject other rows. So nothing is decided beforehand, and an attempt's file of bad rows is its own.
+Rules. (1) A row carries the number of its past attempts as metadata (``ATTEMPT``). If it is rejected after the last one
+it is a bad row. (2) The step is called once per unit and row: no trial, no second run, for it may be a call that costs.
+Only if a step fails without naming the rows, these are tried in halves. (3) The unit has no sink, so the work of an
+attempt counts only if it ends well; another attempt may reject other rows. So nothing is decided beforehand, and an
+attempt has its own file of bad rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ATTEMPT = "Attempt"
 
 
 class Retrying(Flow):
-    """One run of a unit of such a step. ``_back`` are the numbers of the emitted batches that go back."""
+    """Runs one unit of such a step. ``_back`` are the numbers of the emitted batches that go back."""
 
     def __init__(self, unit: Unit, chain: Chain, retry: ChainRetry) -> None:
         super().__init__(unit, chain)
@@ -53,7 +53,7 @@ class Retrying(Flow):
             self._through(made, 1)
 
     def _settled(self, bound: ChainTransform, batch: Batch, before: int) -> Iterator[Batch]:
-        """What the step makes of these rows, those that it rejects left out; ``before`` of the batch came earlier."""
+        """Return the step's output for these rows, without the rejected ones; ``before`` of the batch came earlier."""
         self.step = bound.step
         try:
             items = list(bound.transform.apply(batch))
@@ -91,7 +91,7 @@ class Retrying(Flow):
             self._give_up(bound, taken(batch, spent), [why[row] for row in spent], [before + row for row in spent])
 
     def _give_up(self, bound: ChainTransform, batch: Batch, reasons: Sequence[str], numbers: Sequence[int]) -> None:
-        """These have had their attempts. A replay begins to count anew."""
+        """Quarantine rows whose attempts are used up. A replay counts from zero."""
         texts = [f"{reason} (rejected {counted(self._retry.times + 1, 'time')})" for reason in reasons]
         if self.chain.errors is None:
             self.step = bound.step

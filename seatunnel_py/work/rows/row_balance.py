@@ -1,4 +1,4 @@
-"""What went into each step of a unit and what came out of it: rows are conserved (I6)."""
+"""Counts the rows into and out of each step of a unit: rows are conserved (I6)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seatunnel_py.work.unit import StepCount
 
 @dataclass(slots=True)
 class Tally:
-    """The rows of one table at one step."""
+    """The counts of one table at one step."""
 
     rows_in: int = 0
     rows_out: int = 0
@@ -22,7 +22,7 @@ class Tally:
 
 
 class Balance:
-    """The tallies of one unit, by step and table."""
+    """The counts of one unit, by step and table."""
 
     def __init__(self) -> None:
         self._tallies: dict[tuple[str, TablePath], Tally] = {}
@@ -31,23 +31,23 @@ class Balance:
         return self._tallies.setdefault((step, table), Tally())
 
     def passed(self, step: str, table: TablePath, rows: int) -> None:
-        """Rows that went in and came out."""
+        """Count rows that went in and came out."""
         tally = self.at(step, table)
         tally.rows_in += rows
         tally.rows_out += rows
 
     def rejected(self, step: str, table: TablePath, rows: int) -> None:
-        """Rows that went in and are set aside."""
+        """Count rows that went in and were quarantined."""
         tally = self.at(step, table)
         tally.rows_in += rows
         tally.rejected += rows
 
     def skipped(self, step: str, table: TablePath, rows: int) -> None:
-        """Rows that went in and were left out."""
+        """Count rows that went in and were skipped."""
         self.at(step, table).rows_in += rows
 
     def adopt(self, other: Balance) -> None:
-        """What was counted of the same rows by somebody else."""
+        """Add the counts of another flow over the same rows."""
         for key, tally in other._tallies.items():
             mine = self.at(*key)
             mine.rows_in += tally.rows_in
@@ -59,7 +59,7 @@ class Balance:
             yield StepCount(step, table, tally.rows_in, tally.rows_out, tally.rejected)
 
     def check(self, bound: ChainTransform) -> None:
-        """No row may appear or vanish but as the step has declared. Raises FatalError."""
+        """Check that rows appear or vanish only as the step has declared. Raises FatalError."""
         tally = self._tallies.get((bound.step, bound.table))
         if tally is None or bound.cardinality is Cardinality.ANY:
             return
