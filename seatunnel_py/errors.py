@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from seatunnel_py.redaction import masked_text
 
-BEGIN_ANEW = "begin anew with --fresh: rows that are visible already may come twice, so empty the targets first"
+BEGIN_ANEW = "start again with --fresh: rows that are already visible may come twice, so empty the targets first"
 """The last resort, for every remedy without a better one."""
 
 

@@ -72,9 +72,10 @@ def plan(
     variable: Variables = None,
     as_json: AsJson = False,
     svg: Annotated[Path | None, typer.Option(help="draw the plan into this file")] = None,
-    job_id: Annotated[str | None, typer.Option(help="with --restore latest: the job that would go on")] = None,
+    job_id: Annotated[str | None, typer.Option(help="with --restore latest: the job to resume")] = None,
     restore: Annotated[
-        str | None, typer.Option(metavar="latest|SAVEPOINT", help="say what has changed since then, and what follows")
+        str | None,
+        typer.Option(metavar="latest|SAVEPOINT", help="report the changes since then, and their consequences"),
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -97,19 +98,17 @@ def run(
     job: Annotated[Path | None, typer.Argument(help="job file: HOCON, or JSON when it ends in .json")] = None,
     variable: Variables = None,
     job_id: Annotated[str | None, typer.Option(help="a name for this run; default: a new one")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="forget the job, start anew beside visible rows")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="forget the job, start again beside visible rows")] = False,
     restore: Annotated[
         str | None,
-        typer.Option(
-            metavar="latest|SAVEPOINT", help="go on with the job of this id where it stood, or begin with a savepoint"
-        ),
+        typer.Option(metavar="latest|SAVEPOINT", help="resume the job of this id, or start from a savepoint"),
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
     ] = None,
     accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="with --restore: go on although the job file has changed")
+        bool, typer.Option("--accept-changes", help="with --restore: resume although the job file has changed")
     ] = False,
     here: Annotated[
         bool, typer.Option("--here", help="all in this process, without Spark: for debuggers and breakpoint()")
@@ -153,7 +152,7 @@ def copy(
     ] = "",
     replace: Annotated[bool, typer.Option("--replace", help="empty the target's tables first")] = False,
     append: Annotated[
-        bool, typer.Option("--append", help="add to what targets without a key hold; else that is refused")
+        bool, typer.Option("--append", help="add to existing rows of targets without a key; else that is refused")
     ] = False,
     format: Annotated[str, typer.Option("--format", help="of files: parquet, csv, json, orc, ...")] = "",
     to: Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from seatunnel_py.cli.arguments import AsJson, JobId, StoreOf, Timeout, Variables, variables_of, where_of
 
-jobs_app = typer.Typer(no_args_is_help=True, help="What ran under SEATUNNEL_HOME.")
+jobs_app = typer.Typer(no_args_is_help=True, help="Jobs under SEATUNNEL_HOME.")
 quarantine_app = typer.Typer(no_args_is_help=True, help="Bad rows that were set aside.")
 state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 
@@ -88,8 +88,8 @@ def quarantine_replay(
 @jobs_app.command("savepoint", epilog="Example: seatunnel jobs savepoint nightly --name before-upgrade --stop")
 def jobs_savepoint(
     job_id: JobId,
-    name: Annotated[str | None, typer.Option(help="what `run --restore` calls it; default: a new one")] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="end the job behind it")] = False,
+    name: Annotated[str | None, typer.Option(help="its name for `run --restore`; default: a new one")] = None,
+    stop: Annotated[bool, typer.Option("--stop", help="end the job after it")] = False,
     timeout: Timeout = 300.0,
     file: StoreOf = None,
     variable: Variables = None,
@@ -108,7 +108,7 @@ def jobs_restore(
     file: Annotated[Path | None, typer.Option(help="the job file; default: the one that the job had")] = None,
     variable: Variables = None,
     accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="go on although the job file has changed")
+        bool, typer.Option("--accept-changes", help="resume although the job file has changed")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -193,7 +193,7 @@ def state_drop(
 def state_rewind(
     checkpoint: Annotated[str, typer.Argument(help="JOB@17, or JOB@-1 (one before the newest)")],
     table: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this one; may be repeated")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="do it; without it only what follows is said")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="do it; without it only the consequences are shown")] = False,
     file: StoreOf = None,
     variable: Variables = None,
     as_json: AsJson = False,

@@ -84,7 +84,7 @@ class EnvOptions(Options):
     job_name: str = option("SeaTunnel_Job", key="job.name", doc="name in logs, receipts and the Spark UI")
     job_mode: JobMode = option(JobMode.BATCH, key="job.mode", doc="whether the job ends with its sources")
     parallelism: int = option(
-        1, ge=1, le=10_000, fallback=("execution.parallelism",), doc="readers per source where it says nothing"
+        1, ge=1, le=10_000, fallback=("execution.parallelism",), doc="readers per source that sets none"
     )
     strict: bool = option(True, doc="unknown keys are errors")
     guarantee: RequiredGuarantee | None = option(None, doc="refuse a job with any weaker path")
@@ -141,7 +141,7 @@ class EnvOptions(Options):
     )
 
     exchange_location: str | None = option(
-        None, key="exchange.location", doc="address of what travels between steps; default: under SEATUNNEL_HOME"
+        None, key="exchange.location", doc="address of the data between steps; default: under SEATUNNEL_HOME"
     )
     exchange_max_bytes: int = option(
         10 * 1024**3, ge=1, key="exchange.max-bytes", doc="bytes held there before sources pause"
@@ -184,7 +184,7 @@ class EnvOptions(Options):
         FailurePolicy.CONTINUE_OTHER_TABLES,
         key="multi_table.failure_policy",
         fallback=("env.multi_table.failure_policy",),
-        doc="whether other tables go on when one fails",
+        doc="whether other tables continue when one fails",
     )
     source_consistency: Consistency = option(
         Consistency.SNAPSHOT, key="source.consistency", doc="whether splits may be read as of different moments"

@@ -14,7 +14,7 @@ _FILL = {"source": "#e8f1fb", "transform": "#f6f1e3", "sink": "#e9f6ea"}
 
 
 def svg(plan: dict[str, Any]) -> str:
-    """Draw the SVG of a plan described by ``explain.describe``."""
+    """Draw the SVG of a plan described by ``plan_data.describe``."""
     kinds = {step["id"]: step["kind"] for step in plan["steps"]}
     shapes: list[str] = []
     width, top = 0, MARGIN

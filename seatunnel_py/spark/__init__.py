@@ -1,1 +1,2 @@
-"""The data plane on Spark: the only package that imports pyspark, and only inside functions and its own modules."""
+"""Implements the data plane on Spark: the only package that imports pyspark, and only inside functions and its own
+modules."""

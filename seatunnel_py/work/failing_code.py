@@ -12,7 +12,7 @@ from seatunnel_py.errors import worded
 
 OURS = "seatunnel_py"
 SHOWS_TRACE = "--debug shows the trace"
-MEND = "correct the plugin, or tell its author"
+MEND = "correct the plugin, or report it to its author"
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def discover(question: Question, exclude: Sequence[str] = (), *, as_json: bool) 
         for table in tables:
             say(*_parts(table))
         for why, number in Counter(one.why for one in left_out).items():
-            say(f"\n  left out: {number} ({why})")
+            say(f"\n  skipped: {number} ({why})")
     return code
 
 

@@ -96,12 +96,12 @@ def _write_job(template: Template, path: Path) -> int:
     job = shlex.quote(str(path))
     for command, purpose in (
         ("check", "every mistake at once; starts nothing"),
-        ("plan", "what a run would do; changes nothing"),
+        ("plan", "shows the work of a run; changes nothing"),
         ("run", "and a receipt"),
     ):
         say(f"  {f'seatunnel {command} {job}':50} # {purpose}")
     if template.variables:
-        say("\nVariables: -i NAME=VALUE behind each command, or change the default in the file")
+        say("\nVariables: -i NAME=VALUE after each command, or change the default in the file")
         for name, default in template.variables.items():
             say(f"  {name:22} {default}")
     return ExitCode.SUCCESS
@@ -129,7 +129,7 @@ def _write_connector(folder: Path) -> int:
     say("\nNext:")
     say(f"  cd {shlex.quote(str(folder))}")
     say("  pip install --editable . pytest")
-    say("  pytest                                             # does it keep what it promises?")
+    say("  pytest                                             # does it keep its promises?")
     say("  seatunnel run job.conf")
     say("\nThen make it yours: docs/authors.md of seatunnel-py explains every part.")
     return ExitCode.SUCCESS

@@ -68,7 +68,7 @@ def schema(to: Path | None) -> int:
         try:
             factory: Any = registry.loaded(entry)
         except SeaTunnelError as error:
-            say(f"left out: {error}", err=True)
+            say(f"skipped: {error}", err=True)
             continue
         plugins.append(PluginOptions(entry.kind.value, entry.name, factory.summary, factory.options))
     text = json.dumps(job_schema(plugins), indent=1, ensure_ascii=False)

@@ -80,6 +80,6 @@ def _line(answer: Answer) -> str:
         lines = [f"{head}: {answer.message}"]
         return "\n".join(lines + ([f"     remedy: {answer.remedy}"] if answer.remedy else []))
     if answer.found is None:
-        return f"{head}: nobody to connect to"
+        return f"{head}: nothing to connect to"
     server, *more = [value if name == "server" else f"{name} {value}" for name, value in answer.found.items() if value]
     return f"{head}: {', '.join([server, *more])} ({answer.seconds * 1000:,.0f} ms)"

@@ -90,7 +90,7 @@ def _way_on(job: KnownJob, receipt: dict[str, Any] | None) -> str:
     """Possible actions for a job that no driver runs. A failed one may be impossible to resume; its causes tell."""
     if receipt is None or receipt["state"] == "STOPPED":
         return f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
-    return "" if receipt["state"] == "SUCCESS" else f"`seatunnel jobs show {job.job_id}` says why, and what to do"
+    return "" if receipt["state"] == "SUCCESS" else f"`seatunnel jobs show {job.job_id}` shows the cause and the remedy"
 
 
 def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
@@ -108,9 +108,9 @@ def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
         if time.monotonic() > until:
             died = local and not job.here
             raise SeaTunnelError(
-                f"nobody has answered within {request.seconds:.0f} s{': its driver has died' * died}",
+                f"no answer within {request.seconds:.0f} s{': its driver has died' * died}",
                 f"the request {request.id} stays, and is answered when the job goes on; `seatunnel jobs show "
-                f"{job.job_id}{'' if local else ' --file JOB_FILE'}` says what it is at",
+                f"{job.job_id}{'' if local else ' --file JOB_FILE'}` shows its activity",
             )
         time.sleep(LOOK_SECONDS)
     return answer

@@ -129,7 +129,9 @@ def _records(name: str, where: Where) -> Mapping[str, CheckpointRecord]:
         try:
             return where.savepoints().read(name).records
         except SavepointError as missing:
-            raise SeaTunnelError(f"{name} is no job and no savepoint", f"{unknown.remedy}; {missing.remedy}") from None
+            raise SeaTunnelError(
+                f"{name} is neither a job nor a savepoint", f"{unknown.remedy}; {missing.remedy}"
+            ) from None
     contents = _store(job).read()
     found = {key: chosen(contents.claims.get(key, ()), kept, which) for key, kept in contents.records.items()}
     records = {key: record for key, record in found.items() if record is not None}
@@ -165,7 +167,7 @@ def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_js
     if job.here or (job.location is not None and explained(job)[0] is not None):
         raise SeaTunnelError(f"the job {job_id!r} is running", f"`seatunnel jobs cancel {job_id}` ends it")
     if (job.receipt or {}).get("exit_code") == ExitCode.SUCCESS:
-        raise SeaTunnelError(f"the job {job_id!r} has finished: there is nothing to go on with", "--fresh begins anew")
+        raise SeaTunnelError(f"the job {job_id!r} has finished: there is nothing to resume", "--fresh starts again")
     store = _store(job)
     contents = store.read()
     if unknown := [table for table in tables if table not in contents.records]:
@@ -179,7 +181,7 @@ def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_js
         _foretell(found)
     if refused:
         others = "; --table names those that can be rewound" if len(refused) < len(found) else ""
-        remedy = f"--fresh begins anew, into targets that are emptied; a savepoint begins a job of its own{others}"
+        remedy = f"--fresh starts again, into emptied targets; a savepoint starts a new job{others}"
         raise SeaTunnelError(f"{len(refused)} of {len(found)} tables cannot be rewound; nothing was done", remedy)
     if not found:
         say("nothing to do: all tables stand there")

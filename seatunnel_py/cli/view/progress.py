@@ -133,7 +133,7 @@ class _View:
                     self.rows -= moving.rows
                     self.read[event.pipeline] = 0
                 self._begins(event.pipeline)
-                return self._new(event, "begins anew")
+                return self._new(event, "starts again")
             case UnitRetried():
                 return self._new(event, f"attempt {event.attempt}")
             case RegionRestarted():

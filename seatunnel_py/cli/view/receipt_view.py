@@ -171,7 +171,7 @@ def _causes(receipt: Receipt) -> Iterator[Text]:
             found.setdefault(table.cause.remedy, []).append(_cause(table))
         for into in table.targets:
             if into.stands is not None:
-                assert into.cause is not None, "a sink is left out for a reason"
+                assert into.cause is not None, "a sink is isolated for a reason"
                 said = into.cause == table.cause and table.state is not TableState.STOPPED
                 found.setdefault("" if said else into.cause.remedy, []).append(_left_out(table, into))
     for remedy, lines in sorted(found.items(), key=lambda group: not group[0]):  # causes without a remedy come last
@@ -181,7 +181,7 @@ def _causes(receipt: Receipt) -> Iterator[Text]:
 
 
 def _left_out(table: TableReceipt, into: TargetReceipt) -> Text:
-    assert into.stands is not None and into.cause is not None, "a sink is left out for a reason, and stands somewhere"
+    assert into.stands is not None and into.cause is not None, "a sink is isolated for a reason, and stands somewhere"
     text = Text(f"{table.table} -> {_short(into.target)}: ", "bold red")
     return text.append(f"ISOLATED: {first_line(into.cause.message)}; {stand_text(asdict(into.stands))}", "default")
 

@@ -31,7 +31,7 @@ from seatunnel_py.work.rows.positions import state_bytes
 
 T = TypeVar("T")
 
-FAILED = f"unless that says what to do, {MEND}; {SHOWS_TRACE}"
+FAILED = f"unless it names a remedy, {MEND}; {SHOWS_TRACE}"
 
 
 class Unforeseen(Exception):

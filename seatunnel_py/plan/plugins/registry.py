@@ -106,7 +106,7 @@ class Registry:
             raise BrokenPluginError(
                 f"two plugins are called {bare!r} ({kind.value}): "
                 f"{', '.join(f'one of {one.distribution}' for one in found)}",
-                f"say which: {' or '.join(one.qualified for one in found)} (in quotes); or uninstall one of them",
+                f"name one: {' or '.join(one.qualified for one in found)} (in quotes); or uninstall one of them",
             )
         return self.loaded(found[0])
 
@@ -131,7 +131,7 @@ def _misplaced_entry(kind: PluginKind, name: str) -> str:
         if point.name.lower() == name.lower() and point.group.startswith(f"{PROJECT}.") and point.group != kind.group:
             if _canonical(distribution_of(point)) == DISTRIBUTION:
                 return f"{point.name} is a {groups[point.group].value}"
-            unknown = "" if point.group in groups else ", which is no group of plugins"
+            unknown = "" if point.group in groups else ", which is not a group of plugins"
             return (
                 f"{distribution_of(point)} names {point.name!r} in the entry points {point.group!r}{unknown}; "
                 f"a {kind.value} stands in {kind.group!r}"
@@ -149,7 +149,7 @@ def _load(entry: PluginEntry) -> Factory:
         raise _not_loaded(what, entry, error) from error
     if not (isinstance(loaded, type) and issubclass(loaded, Factory)) or _misplaced(loaded, entry.kind):
         raise BrokenPluginError(
-            f"{what} is no {entry.kind.value} factory: {getattr(loaded, '__name__', loaded)!r}",
+            f"{what} is not a {entry.kind.value} factory: {getattr(loaded, '__name__', loaded)!r}",
             f"it must be a subclass of {_CLASSES[entry.kind].__name__} of seatunnel_py.api",
         )
     try:
@@ -175,7 +175,7 @@ def _not_loaded(what: str, entry: PluginEntry, error: BaseException) -> BrokenPl
         return BrokenPluginError(message, f"pip install {missing}; a plugin imports its library inside of `create`")
     if missing or (isinstance(error, AttributeError) and code is None):
         table = f'[project.entry-points."{entry.kind.group}"] of {entry.distribution}: {entry.name} = "{value}"'
-        return BrokenPluginError(message, f"check {table}; then install it anew")
+        return BrokenPluginError(message, f"check {table}; then install it again")
     return BrokenPluginError(message, MEND)
 
 

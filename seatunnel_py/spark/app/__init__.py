@@ -1,1 +1,1 @@
-"""Starts Spark: the JVM, the application, Python workers, what travels to a cluster."""
+"""Starts Spark: the JVM, the application, Python workers, and the files shipped to a cluster."""

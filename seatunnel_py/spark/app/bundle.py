@@ -1,8 +1,9 @@
-"""What travels with a job to a cluster: our packages and the plugins' as one zip, their libraries as an archive.
+"""Packs the files that a job ships to a cluster: our packages and the plugins' as one zip, their libraries as an
+archive.
 
-Executors then need nothing but Spark and the same minor version of Python. Both files are made once per set of versions
-and kept (``artifact_cache.py``). Compiled modules travel too: an executor would compile them all before its first row.
-A job that brings an environment of its own (``spark.archives``) gets no archive from us.
+Executors then need only Spark and the same minor version of Python. Both files are made once per set of versions and
+kept (``artifact_cache.py``). Compiled modules are shipped too: an executor would compile them all before its first row.
+A job with its own environment (``spark.archives``) gets no archive from us.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ OURS = ("seatunnel_py", "seatunnel_connectors", "seatunnel_plugins")
 WORKER_BASE = ("pydantic", "pyarrow", "numpy")
 CATALYST_BASE = ("pandas",)
 NOT_SHIPPED = frozenset({"pyspark", "py4j", "seatunnel-py", "grpcio-tools"})
-"""Spark brings its own Python side; a compiler has done its work when workers begin."""
+"""Spark ships its own Python side; compilers are not needed once workers run."""
 _OF_NO_USE = re.compile(r"/tests/|/include/|[.](pyx|pxd|pxi|pyi|pyc|cc|hpp)$")
 
 
 def shipment(modules: Iterable[str], extras: Iterable[str], cache: Path, *, catalyst: bool) -> dict[str, str]:
     """Pack the packages that hold ``modules`` (the plugins of a job) and the libraries that these need.
 
-    ``extras`` are those of the plugins, as ``distribution[extra]``. Returns the Spark settings (without prefix)
-    that make the files travel and put them on the workers' path.
+    ``extras`` are those of the plugins, as ``distribution[extra]``. Returns the Spark settings (without prefix) that
+    ship the files and add them to the workers' path.
     """
     packages = sorted({*OURS, *(module.partition(".")[0] for module in modules)})
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -50,7 +51,7 @@ def shipment(modules: Iterable[str], extras: Iterable[str], cache: Path, *, cata
 
 
 def _code_files(packages: Iterable[str]) -> Iterator[tuple[Path, str]]:
-    """(file, name in the zip) of all source files of the packages; a package may be a single module."""
+    """Return (file, name in the zip) of all source files of the packages; a package may be a single module."""
     for package in packages:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
@@ -61,18 +62,18 @@ def _code_files(packages: Iterable[str]) -> Iterator[tuple[Path, str]]:
             continue
         files = [path for path in origin.parent.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         if any(path.suffix == ".so" for path in files):
-            continue  # a client library that workers import early: from a zip nobody can; it lies in the archive
+            continue  # a client library that workers import early: impossible from a zip, so it goes into the archive
         for path in sorted(files):
             yield path, str(path.relative_to(origin.parent.parent))
 
 
 def _distributions(packages: Iterable[str], extras: Iterable[str], *, catalyst: bool) -> list[str]:
-    """Everything that the packages need on a worker, as far as it is installed here, sorted."""
+    """All installed distributions that the packages need on a worker, sorted."""
     owners = importlib.metadata.packages_distributions()
     waiting = [*WORKER_BASE, *(CATALYST_BASE if catalyst else ())]
     for wanted in extras:
         distribution, _, named = wanted.rstrip("]").partition("[")
-        waiting += _required(distribution, frozenset(named.split(",")))  # not what their command lines need
+        waiting += _required(distribution, frozenset(named.split(",")))  # without the needs of their command lines
     waiting += [name for package in packages if package not in OURS for name in owners.get(package, ())]
     found: set[str] = set()
     seen: set[str] = set()
@@ -90,11 +91,11 @@ def _distributions(packages: Iterable[str], extras: Iterable[str], *, catalyst: 
 
 
 def _required(distribution: str, extras: frozenset[str]) -> Iterator[str]:
-    """What a distribution requires by itself (no extras given), or by these extras alone, with extras of its own."""
+    """Requirements of a distribution itself (no extras given), or of these extras alone, with their own extras."""
     try:
         lines = importlib.metadata.distribution(distribution).requires or []
     except importlib.metadata.PackageNotFoundError:
-        return  # what is not installed here cannot be used by the job either
+        return  # a distribution that is not installed here is not used by the job either
     for line in lines:
         extra = re.search(r"extra == ['\"]([^'\"]+)['\"]", line)
         name = re.match(r"[A-Za-z0-9._-]+(\[[A-Za-z0-9._,-]+\])?", line)
@@ -119,8 +120,8 @@ def _files(distribution: str) -> list[importlib.metadata.PackagePath]:
 
 
 def _zip(files: Iterable[tuple[Path, str]], directory: Path, name: str, compiled: Callable[[str], str]) -> Path:
-    """A zip of the files, kept under a name that changes whenever one of them does. ``compiled``: where Python looks
-    for what a module was compiled to, which is not the same in a zip and in directories."""
+    """Make a zip of the files, under a name that changes with any of them. ``compiled``: where Python looks for a
+    compiled module, which differs between zips and directories."""
     listed = sorted(files, key=lambda pair: pair[1])
     digest = hashlib.sha256(f"compiled {sys.implementation.cache_tag}\n".encode())
     for path, inside in listed:
@@ -144,8 +145,8 @@ def _zip(files: Iterable[tuple[Path, str]], directory: Path, name: str, compiled
 
 
 def _compiles(source: Path, shown: str, target: str) -> bool:
-    """Write the module as Python keeps it, never checked against the source's time, which an archive does not keep.
-    False for what is no module of this Python: templates, and code for other versions."""
+    """Write the module as Python caches it, without a check of the source's time, which an archive does not keep.
+    Returns False for files that are not modules of this Python: templates, and code for other versions."""
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
     try:
         with warnings.catch_warnings():

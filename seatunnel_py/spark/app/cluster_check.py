@@ -1,7 +1,7 @@
-"""Looks at a cluster before a job is trusted to it: the workers' Python and libraries, and the shared exchange.
+"""Checks a cluster before a job runs on it: the workers' Python and libraries, and the shared exchange.
 
-A worker may die under the first small jobs as under any other one, and Spark never tries a task again here: they are
-run again, for nothing has begun yet that a second run could do twice.
+A worker may die under the first small jobs as under any other one, and Spark never retries a task here. So these jobs
+are run again: nothing has started yet that a second run could do twice.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 TRIES = 3
 WAIT_SECONDS_MAX = 600.0
-"""For a first task: a cluster may have to start machines for it. Spark itself waits for ever, also for one that is
-gone."""
+"""For a first task: a cluster may have to start machines for it. Spark itself waits forever, even for a lost
+cluster."""
 
 T = TypeVar("T")
 
 
 def insist(run: Callable[[], T], unless: Callable[[], bool] = lambda: False) -> T:
-    """Run a small job at the start; again, where workers die under it."""
+    """Run a small job at the start, and again if its workers die."""
     from py4j.protocol import Py4JJavaError
 
     for _ in range(TRIES - 1):
@@ -40,14 +40,14 @@ def insist(run: Callable[[], T], unless: Callable[[], bool] = lambda: False) -> 
         except Py4JJavaError:
             if unless():
                 raise
-            continue  # what fails for another reason fails again
+            continue  # a failure with another cause would repeat
     return run()
 
 
 def probe(
     context: SparkContext, modules: tuple[str, ...], exchange: Path, wait_seconds: float = WAIT_SECONDS_MAX
 ) -> None:
-    """Run one small task. Raises EngineError that says what is wrong out there and what to do about it."""
+    """Run one small task. Raises EngineError with the fault of the cluster and a remedy."""
     make_private(exchange)
     late = threading.Event()
 
@@ -92,7 +92,7 @@ def probe(
 
 
 def _asked(context: SparkContext, modules: tuple[str, ...], exchange: Path) -> tuple[str, list[str], str]:
-    """What a worker says: its Python, what it lacks, what is wrong with the exchange."""
+    """Report of a worker: its Python, its missing libraries, faults of the exchange."""
     word = secrets.token_hex(8)
     token = exchange / f"probe-{word}"
     token.write_text(word)
@@ -120,8 +120,8 @@ def _look(modules: tuple[str, ...], token: str, rows: Iterable[Any]) -> Iterator
 
 
 def _fault(token: Path) -> str:
-    """What is wrong with the exchange as a worker sees it; empty when nothing is. A pack is run once because its
-    journal can be created once, so "create only if absent" has to hold between machines."""
+    """Fault of the exchange as seen by a worker; empty if there is none. A pack is run only once because its journal
+    can be created only once, so "create only if absent" has to hold between machines."""
     try:
         word = token.read_text()
     except OSError:

@@ -1,8 +1,8 @@
-"""Python workers fork from this daemon, which has already imported what every unit needs.
+"""Runs the daemon from which Python workers fork; it has already imported the modules that every unit needs.
 
-Imports only: no client, no connection may exist before a fork (native clients hang in the child), and no thread but
-those that their library restarts by itself in a child, as Arrow's allocator does. What is imported here a new worker
-has at once; a worker that replaces a killed one saves about a second.
+Imports only: no client and no connection may exist before a fork (native clients hang in the child), and no thread,
+except threads that their library restarts in a child, as Arrow's allocator does. A new worker has these imports at
+once; a worker that replaces a killed one saves about a second.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from pathlib import Path
 from seatunnel_py.spark.app.early_daemon import CALLED, hand_over, serve
 
 PRELOAD_VARIABLE = "SEATUNNEL_PRELOAD"  # module names, separated by commas
-PANDAS_VARIABLE = "SEATUNNEL_PANDAS"  # "1" where the job has queries, whose stages may want it
+PANDAS_VARIABLE = "SEATUNNEL_PANDAS"  # "1" if the job has queries, whose stages may use it
 ALWAYS = ("pyspark.worker", "seatunnel_py.spark.packs.pack_task", "seatunnel_py.work.segments")
 
 
 def preload() -> None:
-    """Import what units use. A module that is not there is the unit's problem, where it gets a proper message."""
-    # A pool of threads for linear algebra, one a core, is started by an import of numpy; units never use it.
+    """Import the modules that units use. A missing module is left to the unit that needs it, which reports it
+    properly."""
+    # Importing numpy starts a pool of threads for linear algebra, one a core; units never use it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()
     plugins = filter(None, os.environ.get(PRELOAD_VARIABLE, "").split(","))
@@ -36,17 +37,17 @@ def preload() -> None:
     if os.environ.get(PANDAS_VARIABLE) != "1":
         arrow_without_pandas()
     gc.enable()
-    gc.freeze()  # modules are no garbage: a worker that looked for it among them spent a tenth of its time on that
+    gc.freeze()  # modules are not garbage: a worker that scanned them spent a tenth of its time on that
 
 
 def from_directories(path: Sequence[str]) -> list[str]:
-    """Python's path without the zips of sources that Spark puts in front, where the same lies beside them in
-    directories: out of a zip all of pyspark is compiled anew in every daemon, for which a job waits a second."""
+    """Return Python's path without the zips of sources that Spark puts in front, if the same packages exist in
+    directories: each daemon compiles all of pyspark again from a zip, and a job waits a second for that."""
     found: list[str] = []
     for entry in path:
         where = Path(entry)
         if where.suffix == ".jar" and where.name.startswith("spark-core_"):
-            continue  # no Python is in it, and to see that 6,000 names are read
+            continue  # it holds no Python, and finding that out reads 6,000 names
         if where.suffix != ".zip" or where.parts[-3:-1] != ("python", "lib"):
             found.append(entry)
             continue
@@ -60,8 +61,8 @@ def from_directories(path: Sequence[str]) -> list[str]:
 
 
 def arrow_without_pandas() -> None:
-    """Arrow looks for pandas at its first conversion from Python and imports it: half a second and 60 MB a worker,
-    for nothing that a unit does. It looks once; that one time there is none to be found."""
+    """At its first conversion from Python, Arrow looks for pandas and imports it: half a second and 60 MB a worker,
+    unused by units. It looks only once; hide pandas at that moment."""
     if "pandas" in sys.modules:
         return
     import pyarrow
@@ -78,7 +79,7 @@ def arrow_without_pandas() -> None:
 
 
 def main() -> None:
-    """Spark's daemon, or the early one that Spark's will hand its work to."""
+    """Run Spark's daemon, or the early one to which Spark's hands its work."""
     early = sys.argv[1:] == [CALLED]
     if not early and hand_over():
         return

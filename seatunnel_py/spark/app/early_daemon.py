@@ -1,9 +1,9 @@
-"""The daemon that Python workers fork from begins beside the JVM, not behind it: its imports take most of a second.
+"""Starts the daemon of the Python workers beside the JVM, not after it: its imports take most of a second.
 
-Spark starts a daemon of its own when the first pack comes. It looks for the early one under a name of the kernel's
-(``NAME_VARIABLE``), hands over its streams, arguments and environment, and from then on only ends when the early one
-ends: to Spark the two are one process. Where nobody answers, since there is none or it was called before, Spark's
-daemon is what it would have been. Runs before anything is imported, so it needs little itself.
+Spark starts its own daemon when the first pack comes. That one looks for the early daemon under an abstract socket name
+(``NAME_VARIABLE``), and hands over its streams, arguments and environment. From then on it only ends when the early one
+ends: to Spark the two are one process. If no early daemon answers, because there is none or it was called before,
+Spark's daemon does the work itself. Runs before anything is imported, so it needs little itself.
 """
 
 from __future__ import annotations
@@ -23,22 +23,21 @@ if TYPE_CHECKING:
     import subprocess
 
 NAME_VARIABLE = "SEATUNNEL_EARLY_DAEMON"
-CALLED = "early"  # the argument that tells an early daemon from Spark's
+CALLED = "early"  # the argument that distinguishes an early daemon from Spark's
 STREAMS = (0, 1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class EarlyDaemon:
-    """The driver's end. Until it is called the daemon ends with its standard input, so it never outlives us; then
-    with Spark's."""
+    """The driver's end. Until the daemon is called it ends with its standard input, so it never outlives the driver;
+    afterwards it ends with Spark's."""
 
     process: subprocess.Popen[bytes]
     name: str
 
     @classmethod
     def start(cls, module: str, environment: Mapping[str, str]) -> EarlyDaemon | None:
-        """``module`` calls ``serve`` when it is run. None where the system has no such names and no handles of
-        processes."""
+        """``module`` calls ``serve`` when it is run. Returns None if the system lacks such names or process handles."""
         import subprocess
         import threading
 
@@ -50,20 +49,20 @@ class EarlyDaemon:
             env={**environment, NAME_VARIABLE: name},
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,  # whatever is wrong Spark's daemon will say once more, where it is read
+            stderr=subprocess.DEVNULL,  # Spark's daemon will report the error again, where it is read
             process_group=0,  # Ctrl-C is for the driver
         )
         threading.Thread(target=process.wait, name="early-daemon-ends", daemon=True).start()
         return cls(process, name)
 
     def stop(self) -> None:
-        """Let it end if nobody has called it. Idempotent."""
+        """Let it end unless it was called. Idempotent."""
         assert self.process.stdin is not None
         self.process.stdin.close()
 
 
 def serve(preload: Callable[[], None]) -> None:
-    """Import, wait to be called, and return as Spark's daemon. Ends the process where the driver has gone before."""
+    """Import, wait for the call, and return as Spark's daemon. Ends the process if the driver ends before."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(_address(os.environ[NAME_VARIABLE]))
         listening.listen(1)
@@ -80,7 +79,7 @@ def serve(preload: Callable[[], None]) -> None:
 
 
 def hand_over() -> bool:
-    """Let an early daemon do Spark's work and wait for its end; False where there is none."""
+    """Let an early daemon do Spark's work and wait for its end; return False if there is none."""
     name = os.environ.get(NAME_VARIABLE)
     if not name:
         return False
@@ -97,16 +96,16 @@ def hand_over() -> bool:
         socket.send_fds(connection, [struct.pack("!Q", len(text))], STREAMS)
         connection.sendall(text)
         if connection.recv(1) != b"\0":
-            return False  # it died before it had taken anything
+            return False  # it died before it took anything over
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in STREAMS:
-        os.dup2(nowhere, stream)  # the end of a pipe is seen when nobody holds it any more
+        os.dup2(nowhere, stream)  # a pipe reports its end only when no process holds it any more
     select.select([ending], [], [])
     return True
 
 
 def _take_over(connection: socket.socket) -> None:
-    """Become what the other side is: its streams, arguments and environment."""
+    """Take over the other side's streams, arguments and environment."""
     head, streams, _, _ = socket.recv_fds(connection, 8, len(STREAMS))
     with connection.makefile("rb") as rest:
         arguments, environment = json.loads(rest.read(*struct.unpack("!Q", head)))
@@ -116,12 +115,12 @@ def _take_over(connection: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv[:] = arguments
-    with contextlib.suppress(BrokenPipeError):  # killed meanwhile: the streams will say so
+    with contextlib.suppress(BrokenPipeError):  # killed meanwhile: the streams will show it
         connection.sendall(b"\0")
 
 
 def _address(name: str) -> str:
-    return f"\0seatunnel-{name}"  # a name that needs no file, and goes with its process
+    return f"\0seatunnel-{name}"  # a name without a file, which vanishes with its process
 
 
 def _peer(connection: socket.socket) -> tuple[int, int]:

@@ -1,11 +1,11 @@
-"""Starts the JVM that Spark runs in: found, checked, and started in less time than ``spark-submit`` takes.
+"""Starts the JVM that Spark runs in: finds it, checks it, and starts it faster than ``spark-submit`` does.
 
-Two things save seconds. ``spark-submit`` starts a JVM only to work out the command line of the next one: here the
-command is written down. And classes are loaded from a *class-data archive*: the first JVM writes it when it exits
-(nobody waits for that), the later ones map it. The archive belongs to one Java and one Spark; a run whose archive
-is missing, stale or damaged is only slower (``-Xshare:auto``).
+Two things save seconds. ``spark-submit`` starts a JVM only to compute the command line of the next one: here the
+command is written directly. And classes are loaded from a *class-data archive*: the first JVM writes it when it exits
+(in the background), the later ones map it. The archive belongs to one Java and one Spark; a run whose archive is
+missing, stale or damaged is only slower (``-Xshare:auto``).
 
-No setting of the job stands on the command line: everybody on the machine can read that.
+No setting of the job is put on the command line: every user of the machine can read that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ JAVA_MIN = 17
 START_SECONDS_MAX = 60.0
 INSTALL_JAVA = "install Java 17 or newer (on Debian: apt-get install -y openjdk-17-jre-headless) or set JAVA_HOME"
 
-# What Spark's own launcher opens for Java 17: Spark reaches into these packages.
+# Packages that Spark's own launcher opens for Java 17: Spark uses their internals.
 OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
@@ -50,16 +50,17 @@ OPENED = (
     "java.security.jgss/sun.security.krb5",
 )
 
-# An allocator that gives each thread memory of its own keeps what each once needed: a stream's JVM has many.
+# An allocator with per-thread arenas never returns their memory: a stream's JVM has many threads.
 _FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 
-# The archive is written beside its place, and moved there when the JVM has ended well: nobody may map a half.
+# The archive is written beside its place, and moved there when the JVM has ended well: a partial file must not be
+# mapped.
 _KEEPING = ["sh", "-c", 'half=$1; shift; kept=$1; shift; "$@" && mv -f "$half" "$kept" || rm -f "$half"', "jvm"]
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that can be used."""
+    """A usable Java."""
 
     program: str
     version: str
@@ -67,8 +68,8 @@ class Java:
 
 @dataclass(frozen=True, slots=True)
 class JvmRequest:
-    """``log`` takes what Spark says; ``cache`` holds class-data archives. ``quick`` compiles with the first compiler
-    only: it starts sooner, and slows down what Catalyst runs for long. ``environment``: beside ours."""
+    """``log`` receives Spark's output; ``cache`` holds class-data archives. ``quick`` uses only the first compiler: it
+    starts sooner, and slows down long runs of Catalyst. ``environment``: beside ours."""
 
     log: Path
     cache: Path
@@ -79,21 +80,22 @@ class JvmRequest:
 
 @dataclass(frozen=True, slots=True)
 class Jvm:
-    """A running JVM that waits for pyspark. It ends when its standard input is closed, so never outlives us."""
+    """A running JVM that waits for pyspark. It ends when its standard input is closed, so it never outlives the
+    driver."""
 
     process: subprocess.Popen[bytes]
     port: int
     secret: str
 
     def stop(self) -> None:
-        """Let it end by itself; it may go on for some seconds to write the archive, and nobody waits."""
+        """Let it end by itself; it may spend some more seconds on writing the archive, in the background."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         threading.Thread(target=self.process.wait, name="jvm-ends", daemon=True).start()
 
 
 def find_java() -> Java:
-    """The Java of JAVA_HOME, else of the path. Raises EngineError that says what to type."""
+    """Find the Java of JAVA_HOME, else of the path. Raises EngineError with the command to type."""
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if program is None:
@@ -110,7 +112,7 @@ def find_java() -> Java:
 
 
 def _written_version(program: str) -> str:
-    """What the installation's ``release`` file says: asking the program would cost the start of a JVM."""
+    """Read the installation's ``release`` file: asking the program would cost the start of a JVM."""
     try:
         text = (Path(program).resolve().parents[1] / "release").read_text()
     except (OSError, UnicodeDecodeError):
@@ -131,7 +133,7 @@ def start_jvm(request: JvmRequest) -> Jvm:
     java = find_java()
     spark_home = Path(os.environ.get("SPARK_HOME") or _directory_of_pyspark())
     jars = sorted(str(path) for path in (spark_home / "jars").glob("*.jar"))
-    # Jobs with queries load many classes more: they have an archive of their own.
+    # Jobs with queries load many more classes: they have their own archive.
     kind = "quick" if request.quick else "catalyst"
     archive = request.cache / f"classes-{kind}-{_fingerprint(java, jars)}.jsa"
     with tempfile.TemporaryDirectory(prefix="seatunnel-") as directory:
@@ -151,10 +153,10 @@ def start_jvm(request: JvmRequest) -> Jvm:
 
 
 def _directory_of_pyspark() -> Path:
-    """Found without importing it: the JVM starts first."""
+    """Find Spark without importing it: the JVM starts first."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise EngineError("pyspark is not installed", "install seatunnel-py anew with its dependencies")
+        raise EngineError("pyspark is not installed", "reinstall seatunnel-py with its dependencies")
     return Path(spec.origin).parent
 
 
@@ -182,12 +184,12 @@ def _command(java: Java, request: JvmRequest, jars: list[str], archive: Path) ->
 
 
 def _await(process: subprocess.Popen[bytes], handshake: Path, log: Path) -> tuple[int, str]:
-    """The port and secret that the JVM's gateway writes once it listens."""
+    """Read the port and secret that the JVM's gateway writes once it listens."""
     deadline = time.monotonic() + START_SECONDS_MAX
     while not handshake.is_file():
         if process.poll() is not None or time.monotonic() > deadline:
             if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)  # a group of its own: a shell and the JVM under it
+                os.killpg(process.pid, signal.SIGKILL)  # its own group: a shell and the JVM under it
                 process.wait()
             raise EngineError("Spark's JVM did not start", f"look at the end of {log}; `seatunnel doctor` checks Java")
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The Spark application of a job: its settings, and the context that packs run in."""
+"""Creates the Spark application of a job: its settings, and the context in which packs run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REDACTED = "(?i)secret|password|token|access[._-]?key|api[._-]?key|credential|au
 
 DAEMON = "seatunnel_py.spark.app.daemon"
 _ALWAYS = {
-    # A task that Spark repeats would apply its finished units again: attempts are ours (design, section 4.3).
+    # A task that Spark repeats would apply its finished units again: we make the attempts (design, section 4.3).
     "spark.task.maxFailures": "1",
     "spark.speculation": "false",
     "spark.python.worker.reuse": "true",
@@ -39,16 +39,16 @@ _ALWAYS = {
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # What Spark keeps of its own past grows for as long as a stream runs, and nobody looks at it.
+    # Spark's history grows as long as a stream runs, and is never read.
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",
     "spark.ui.retainedDeadExecutors": "5",
     "spark.sql.ui.retainedExecutions": "5",
-    # What a stream's driver has thrown away is looked for before its heap grows for it: 40 MB live there, and the look
-    # takes a tenth of a second.
+    # Collect a stream driver's garbage before its heap grows for it: the live heap is 40 MB, and a collection takes a
+    # tenth of a second.
     "spark.cleaner.periodicGC.interval": "1min",
-    # How long a cancelled worker goes on: it writes to targets all the while.
+    # Time in which a cancelled worker must end: it writes to targets meanwhile.
     "spark.python.task.killTimeout": "200ms",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
@@ -56,30 +56,30 @@ _DEFAULTS = {
     "spark.sql.warehouse.dir": "spark-warehouse",
 }
 _QUERIES = {"spark.cleaner.periodicGC.interval": "5min"}  # their heaps may hold gigabytes
-# What an executor that is killed leaves (the archive of libraries, native code) lies in the application's own
-# directory, which the cluster removes one day.
+# Leftovers of a killed executor (the archive of libraries, native code) are in the application's own directory, which
+# the cluster removes one day.
 _STANDALONE_JAVA = "-Djava.io.tmpdir=."
-# Without queries an executor only hands bytes on: it starts in half of the time with the first compiler alone.
+# Without queries an executor only passes bytes on: it starts in half of the time with the first compiler alone.
 _QUICK_JAVA = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # In one JVM Spark makes up the secret itself; a cluster has to bring its own.
+    # In one JVM Spark makes up the secret itself; a cluster needs a given one.
     "spark.authenticate": "true",
     "spark.python.unix.domain.socket.enabled": "true",
 }
 
 
 SAFE_PATH = "PYTHONSAFEPATH"
-"""Python would put the directory of the command in front of its path: a ``csv.py`` there would be every worker's."""
+"""Python would put the directory of the command first on its path: a ``csv.py`` there would reach every worker."""
 CORES_FOR_RESIDENTS = 4  # of a cluster: with fewer, units that take turns use them better
 
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """``given`` are the job's ``spark.*`` keys without the prefix. ``place`` takes logs and scratch files, ``cache``
-    what later runs profit from. ``catalyst`` says that the job has queries. ``preload`` names plugin modules, and
-    ``extras`` what they need installed. ``residents``: so many workers may have a slot of their own."""
+    """``given`` are the job's ``spark.*`` keys without the prefix. ``place`` receives logs and scratch files, ``cache``
+    files that later runs reuse. ``catalyst``: the job has queries. ``preload`` names plugin modules, and ``extras`` the
+    extras that they need. ``residents``: number of workers that may have their own slot."""
 
     name: str
     given: Mapping[str, str]
@@ -94,7 +94,7 @@ class SparkSettings:
 @dataclass(slots=True)
 class SparkApplication:
     """A running context and the JVM under it; ``slots`` are those of packs, ``residents`` those beside them.
-    ``staying``: packs may keep their workers, for no query wants every slot, and no executor comes or goes."""
+    ``staying``: packs may keep their workers, for no query needs every slot, and no executor comes or goes."""
 
     context: SparkContext
     jvm: Jvm
@@ -116,9 +116,9 @@ class SparkApplication:
         if self.early is not None:
             self.early.stop()
         if SparkContext._active_spark_context is self.context:
-            # The end of the JVM is no error to its listener, which would print one on the terminal.
+            # The end of the JVM is not an error, but its listener would print one on the terminal.
             vars(self.context._accumulatorServer)["handle_error"] = lambda *_: None
-            # The JVM's own shutdown stops the context while we are already gone: nobody waits for it.
+            # The JVM's own shutdown stops the context after this process has ended, without a wait.
             self.jvm.stop()
             SparkContext._active_spark_context = None
             SparkContext._gateway = None
@@ -127,7 +127,7 @@ class SparkApplication:
 
 
 def _forget_sessions() -> None:
-    """pyspark would hand the sessions of this application to the next one of the process."""
+    """pyspark would pass the sessions of this application to the next one of the process."""
     sql = sys.modules.get("pyspark.sql")
     if sql is not None:
         sql.SparkSession._instantiatedSession = None
@@ -136,7 +136,7 @@ def _forget_sessions() -> None:
 
 
 def master_of(given: Mapping[str, str]) -> str:
-    """``local`` alone means local with the machine's cores; Spark's own retries (``local[2, 3]``) are left out."""
+    """``local`` alone means local with the machine's cores; Spark's own retries (``local[2, 3]``) are dropped."""
     master = given.get("master", "local")
     local = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?", master)
     if local is None:
@@ -146,23 +146,23 @@ def master_of(given: Mapping[str, str]) -> str:
 
 
 def with_room_for(more: int, master: str) -> str:
-    """A local master with threads beside its cores, for those who mostly wait. A cluster has the cores it has."""
+    """A local master with threads beside its cores, for workers that mostly wait. A cluster has only its cores."""
     return f"local[{_cores(master) + more}]" if _cores(master) else master
 
 
 def spare_of(master: str, *, quick: bool) -> int:
-    """Threads beside a local master's cores, where nothing is queried: a worker waits for servers part of its time."""
+    """Threads beside a local master's cores, for jobs without queries: a worker waits for servers part of its time."""
     return int(quick and _cores(master) > 1)
 
 
 def _cores(master: str) -> int:
-    """Those of a local master; 0 for any other."""
+    """Cores of a local master; 0 for any other."""
     local = re.fullmatch(r"local\[(\d+)\]", master)
     return int(local[1]) if local else 0
 
 
 def start(settings: SparkSettings) -> SparkApplication:
-    """Start Spark. Raises EngineError with a remedy when Java or the master is not there."""
+    """Start Spark. Raises EngineError with a remedy if Java or the master is missing."""
     master = master_of(settings.given)
     local = master.startswith("local[")
     _environment(settings, local=local)
@@ -170,7 +170,7 @@ def start(settings: SparkSettings) -> SparkApplication:
     quick = not settings.catalyst
     log = settings.place / "job.log"
     early = _early_daemon(settings.given) if local else None
-    named = {} if early is None else {NAME_VARIABLE: early.name}  # by which Spark's daemon will find it
+    named = {} if early is None else {NAME_VARIABLE: early.name}  # the name under which Spark's daemon will find it
     try:
         jvm = start_jvm(JvmRequest(log, settings.cache, memory, quick, named))
     except BaseException:
@@ -194,7 +194,7 @@ def start(settings: SparkSettings) -> SparkApplication:
             early.stop()
         raise EngineError(f"Spark did not start on {master}: {_reason(error)}", f"look at the end of {log}") from error
     finally:
-        # Child processes must not inherit the way into this JVM.
+        # Child processes must not inherit access to this JVM.
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     if not local:
         try:
@@ -210,7 +210,7 @@ def start(settings: SparkSettings) -> SparkApplication:
 
 
 def _early_daemon(given: Mapping[str, str]) -> EarlyDaemon | None:
-    """Started with what Spark would set for a daemon before it imports."""
+    """Started with the settings that Spark would make for a daemon before it imports."""
     named = {key.removeprefix("executorEnv."): value for key, value in given.items() if key.startswith("executorEnv.")}
     named["PYTHONPATH"] = os.pathsep.join(filter(None, (named.get("PYTHONPATH"), os.environ["PYTHONPATH"])))
     threads = {"OMP_NUM_THREADS": given.get("task.cpus", "1")}
@@ -236,15 +236,15 @@ def _environment(settings: SparkSettings, *, local: bool) -> None:
     os.environ[SAFE_PATH] = "1"
     os.environ[PRELOAD_VARIABLE] = ",".join(settings.preload)
     os.environ[PANDAS_VARIABLE] = "1" if settings.catalyst else "0"
-    # The JVM inherits it and gives it to the daemon; without it an installed checkout is found, a plain one is not.
+    # The JVM inherits it and passes it to the daemon; without it an installed checkout is found, a plain one is not.
     ours = str(Path(__file__).parents[2])
     if ours not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
 
 
 def _forget_numpy_arguments() -> None:
-    """pyspark looks at every argument of every call into the JVM for numpy's arrays, and imports pandas for the first:
-    a third of a second of each start. Without queries nobody hands over any."""
+    """pyspark checks every argument of every call into the JVM for numpy's arrays, and imports pandas for the first: a
+    third of a second of each start. Jobs without queries pass no arrays."""
     import pyspark.sql.types  # noqa: F401 - registers them
     from py4j.protocol import INPUT_CONVERTER
 
@@ -274,6 +274,6 @@ def _context(settings: SparkSettings, master: str, *, local: bool) -> SparkConte
 
 
 def _reason(error: Exception) -> str:
-    """The innermost cause in a py4j error's text: the first line of a Java trace says little."""
+    """The innermost cause in a py4j error's text: the first line of a Java traceback is too general."""
     causes = re.findall(r"Caused by: (?:[\w.$]+: )?(.+)", str(error))
     return causes[-1] if causes else str(error).partition("\n")[0]

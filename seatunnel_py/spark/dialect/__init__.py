@@ -1,1 +1,1 @@
-"""SeaTunnel's SQL translated to Spark's."""
+"""Translates SeaTunnel's SQL to Spark's."""

@@ -1,4 +1,4 @@
-"""Operators and numbers of the peer's SQL: their results have the peer's types."""
+"""Translates operators and numbers of SeaTunnel's SQL: their results have SeaTunnel's types."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def write(writer: ArgumentWriter, node: exp.Binary) -> str:
     if decimal is not None and both & FLOATING:
         if operator == "%":
             return f"CAST({decimal_remainder(left, right)} AS {decimal.upper()})"
-        # By way of a text: what is no number, or infinite, is refused so, and would be null otherwise.
+        # Convert by way of a text: NaN and infinity are refused this way, and would be null otherwise.
         return f"CAST(CAST({plain} AS STRING) AS {decimal.upper()})"
     if "float" in both and "double" not in both and decimal is None:
         return f"CAST({left.sql} AS DOUBLE) {operator} {right}"
@@ -69,7 +69,8 @@ def _stays_decimal(writer: ArgumentWriter, node: exp.Literal) -> bool:
 
 
 def _others(node: exp.Expr, parent: exp.Expr | None) -> Iterator[exp.Expr]:
-    """What is combined with a number: the other operand, the other branches. Other numbers tell nothing."""
+    """The expressions combined with a number: the other operand, the other branches. Other literals carry no type
+    information."""
     if isinstance(parent, exp.If):
         node, parent = parent, parent.parent
     found: list[exp.Expr] = []

@@ -1,4 +1,4 @@
-"""One function call that is being translated: its arguments as Spark's text, with their types on demand."""
+"""Represents one function call in translation: its arguments as Spark's text, with their types on demand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ATOMS = (exp.Anonymous, exp.Boolean, exp.Cast, exp.Column, exp.Literal, exp.Nul
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """``sql`` is its text in Spark's dialect; as a string it stands alone, in parentheses where that needs them."""
+    """``sql`` is its text in Spark's dialect; as a string it is self-contained, in parentheses if needed."""
 
     node: exp.Expr
     sql: str
@@ -28,7 +28,7 @@ class Argument:
 
     @property
     def type(self) -> str:
-        """Spark's name of its type, such as ``decimal(10,2)``; empty where it is not known."""
+        """Spark's name of its type, such as ``decimal(10,2)``; empty if unknown."""
         return self._type_of(self.node, self.sql)
 
     @property
@@ -51,7 +51,7 @@ class Argument:
 
     @property
     def as_text(self) -> str:
-        """The argument as a string, cast where it may be something else."""
+        """The argument as a string, cast unless it is known to be one."""
         if self.text is not None or self.type == "string":
             return self.sql
         return f"CAST({self.sql} AS STRING)"
@@ -65,7 +65,7 @@ class ArgumentWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``name`` is as written; what refuses a call names it and its place."""
+    """``name`` is as written; an error names the call and its place."""
 
     name: str
     args: tuple[Argument, ...]
@@ -111,8 +111,8 @@ class Call:
 
 
 def mixed(results: Sequence[Argument]) -> str | None:
-    """What is wrong with results of which only some are texts: Spark would make numbers of the texts, and fail with
-    the first row whose text is none."""
+    """Refuse results of which only some are texts: Spark would convert the texts to numbers, and fail at the first row
+    with another text."""
     kinds = [(result.sql, "string" if result.text is not None else result.type) for result in results]
     texts = [sql for sql, dtype in kinds if dtype == "string"]
     others = [sql for sql, dtype in kinds if dtype not in ("string", "void", "")]

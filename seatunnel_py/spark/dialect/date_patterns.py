@@ -1,4 +1,4 @@
-"""Java's date and time patterns, as the peer's functions take them, for Spark, which knows most of their letters."""
+"""Translates Java's date and time patterns of SeaTunnel's functions for Spark, which knows most of their letters."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _QUOTED = re.compile(r"('[^']*')")
 
 
 def pattern(call: Call, index: int, *, parses: bool = False) -> str:
-    """The pattern among the arguments as Spark's text. A literal is looked at before any row is: Spark's own words
-    about a letter come with the first row, and speak of settings that nobody has here."""
+    """The pattern argument as Spark's text. A literal is checked before any row is read: Spark's own error about a
+    letter comes with the first row, and names settings that do not exist here."""
     given = call[index].text
     if given is None:
         return call[index].sql

@@ -1,4 +1,5 @@
-"""DES_ENCRYPT and DES_DECRYPT: Spark knows no DES, so these two run in Python, as the peer's own user functions do."""
+"""Implements DES_ENCRYPT and DES_DECRYPT: Spark has no DES, so these two run in Python, as SeaTunnel's own user
+functions do."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BLOCK = 8
-VECTOR = b"12345678"  # the peer's; without it nobody could read what the other has written
+VECTOR = b"12345678"  # SeaTunnel's; without it the two could not read one another's output
 ENCRYPT, DECRYPT = "seatunnel_des_encrypt", "seatunnel_des_decrypt"
 
 
 def encrypt(password: str | None, text: str | None) -> str | None:
-    """DES in CBC mode with PKCS#5 padding, as base64. The key is the first 8 bytes of the password."""
+    """Encrypt by DES in CBC mode with PKCS#5 padding, as base64. The key is the first 8 bytes of the password."""
     if password is None or text is None:
         return None
     data = text.encode()
@@ -24,7 +25,7 @@ def encrypt(password: str | None, text: str | None) -> str | None:
 
 
 def decrypt(password: str | None, text: str | None) -> str | None:
-    """The inverse of ``encrypt``. ValueError for what that has not made with this password."""
+    """Invert ``encrypt``. Raises ValueError for a text not made with this password."""
     if password is None or text is None:
         return None
     work = _cipher(password).decryptor()
@@ -39,7 +40,7 @@ def decrypt(password: str | None, text: str | None) -> str | None:
 
 
 def register(session: SparkSession, query: str) -> None:
-    """Let the session know these functions if the query, in Spark's dialect, calls them."""
+    """Register these functions in the session if the query, in Spark's dialect, calls them."""
     for name, function in ((ENCRYPT, encrypt), (DECRYPT, decrypt)):
         if name in query:
             session.udf.register(name, function, "string")

@@ -1,4 +1,4 @@
-"""Every function whose meaning differs between the peer and Spark; any other name is Spark's own."""
+"""Lists every function whose meaning differs between SeaTunnel and Spark; any other name is Spark's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions on numbers, with the peer's meaning, in Spark SQL."""
+"""Translates functions on numbers, with SeaTunnel's meaning, to Spark SQL."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _whole(name: str) -> Translation:
 
 
 def _positive(name: str, function: str) -> Translation:
-    """A logarithm of zero or less is an error, as with the peer; Spark would give null."""
+    """A logarithm of zero or less is an error, as in SeaTunnel; Spark would return null."""
 
     def translate(call: Call) -> str:
         call.takes(1)
@@ -76,14 +76,14 @@ def _checked(value: str, message: str, result: str) -> str:
 
 
 def _sign(call: Call) -> str:
-    """-1, 0 or 1 as INT; of null and of no number 0."""
+    """-1, 0 or 1 as INT; 0 for null and NaN."""
     call.takes(1)
     x = str(call[0])
     return f"CASE WHEN {x} > 0 AND NOT isnan(CAST({x} AS DOUBLE)) THEN 1 WHEN {x} < 0 THEN -1 ELSE 0 END"
 
 
 def _trunc(call: Call) -> str:
-    """Towards zero, of the same type."""
+    """Round towards zero, to the same type."""
     call.takes(1, 2)
     x, digits = str(call[0]), call.given(1)
     places = 0 if digits is None else digits.integer
@@ -105,13 +105,13 @@ def _trunc(call: Call) -> str:
 
 
 def _has_digits(x: str) -> str:
-    """Whether a double is small enough for Spark's rounding, which makes a decimal of it: a larger one has no digit
-    behind the point that could be cut off, nor has what is no number."""
+    """Whether a double is small enough for Spark's rounding, which converts it to a decimal: a larger one has no digit
+    after the point to cut off, nor has NaN."""
     return f"abs({x}) < 1e15"
 
 
 def _trim_scale(call: Call) -> str:
-    """The number as text without zeros at its end."""
+    """The number as text without trailing zeros."""
     call.takes(1)
     dtype = call[0].type
     number = f"CAST({call[0].sql} AS DECIMAL(38, 18))" if dtype in ("double", "float") else call[0].sql

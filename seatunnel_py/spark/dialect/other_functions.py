@@ -1,4 +1,4 @@
-"""Functions on any value, on keys and on vectors, and the casts, with the peer's meaning, in Spark SQL."""
+"""Translates functions on any value, on keys and on vectors, and the casts, with SeaTunnel's meaning, to Spark SQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 
 def cast(value: Argument, target: str, *, safe: bool) -> str:
-    """A value as the Spark type ``target``; ``safe`` gives null where that cannot be."""
+    """Cast to the Spark type ``target``; ``safe`` returns null for values that do not fit."""
     function = "try_cast" if safe else "CAST"
     dtype, x = value.type, str(value)
     if target == "TIMESTAMP_NTZ" and dtype in INTEGERS:
@@ -35,7 +35,7 @@ def cast(value: Argument, target: str, *, safe: bool) -> str:
 
 
 def _as_boolean(value: Argument, dtype: str, *, safe: bool) -> str:
-    """Only true, false, 1 and 0 are one. Spark would take any other number, and words such as yes, for true."""
+    """Only true, false, 1 and 0 are booleans. Spark would take any other number, and words such as yes, for true."""
     x = value.sql
     yes, no = (
         (f"lower({x}) IN ('true', '1')", f"lower({x}) IN ('false', '0')")
@@ -89,7 +89,7 @@ def _array(call: Call) -> str:
 
 
 def _explode(call: Call) -> str:
-    """A lateral view gives no row for a null among the elements, unless it is an OUTER one."""
+    """A lateral view returns no row for a null among the elements, unless it is an OUTER one."""
     call.takes(1)
     lateral = call.node.parent
     if not isinstance(lateral, exp.Lateral) or lateral.args.get("outer") or call[0].type.startswith("map<"):
@@ -101,7 +101,7 @@ def _explode(call: Call) -> str:
 
 
 def _aes_encrypt(call: Call) -> str:
-    """AES in CBC mode, as base64; without a vector of its own a random one stands in front."""
+    """AES in CBC mode, as base64; without a given vector a random one is put in front."""
     call.takes(2, 3)
     value, key = call[0].as_text, _aes_key(call)
     if len(call) == 2:
@@ -161,7 +161,7 @@ def _length(vector: str) -> str:
 
 
 def _pairwise(call: Call, of_pair: str) -> str:
-    """The sum of an expression of ``x`` and ``y`` over both vectors, which must be of one length."""
+    """The sum of an expression of ``x`` and ``y`` over both vectors, which must have the same length."""
     a, b = call[0].sql, call[1].sql
     total = f"aggregate(zip_with({a}, {b}, (x, y) -> CAST({of_pair} AS DOUBLE)), 0D, (total, x) -> total + x)"
     return f"IF(size({a}) = size({b}), {total}, raise_error('{call.name.upper()} of vectors of different lengths'))"
@@ -183,14 +183,14 @@ def _l2(call: Call) -> str:
 
 
 def _cosine(call: Call) -> str:
-    """1 where one of the vectors is all zeros."""
+    """1 if one of the vectors is all zeros."""
     call.takes(2)
     lengths = f"({_length(call[0].sql)} * {_length(call[1].sql)})"
     return _known(call, f"IF({lengths} = 0, 1D, 1 - {_pairwise(call, 'x * y')} / {lengths})")
 
 
 def _known(call: Call, result: str) -> str:
-    """Null where a vector is null: a comparison of lengths would take that for a difference."""
+    """Null if a vector is null: a comparison of lengths would take that for a difference."""
     return f"CASE WHEN {call[0]} IS NOT NULL AND {call[1]} IS NOT NULL THEN {result} END"
 
 

@@ -1,4 +1,4 @@
-"""What the parts of a query refer to while it is written: types of expressions, names of columns, replaced columns."""
+"""Resolves references inside a query during translation: types of expressions, names of columns, replaced columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROWS_FROM_ONE = frozenset(
 
 @dataclass(slots=True)
 class _Scope:
-    """One SELECT. ``sources`` is the text of what it reads, as far as that has been written."""
+    """One SELECT. ``sources`` is the text of its inputs, as far as that has been written."""
 
     select: exp.Select
     columns: Mapping[str, str]
@@ -31,7 +31,7 @@ class _Scope:
 
 
 class Scopes:
-    """The selects around the expression that is being written, innermost last."""
+    """The selects around the current expression, innermost last."""
 
     def __init__(
         self, inputs: Mapping[str, TableSchema], ask: TypeOracle | None, write: Callable[[exp.Expr], str]
@@ -59,7 +59,7 @@ class Scopes:
             del self._ctes[ctes:]
 
     def _columns(self, select: exp.Select, names: Mapping[int, str]) -> dict[str, str]:
-        """Types by column, where the select reads one input and nothing else."""
+        """Types by column, if the select reads one input and nothing else."""
         source = select.args.get("from_")
         if source is None or select.args.get("joins") or select.args.get("laterals"):
             return {}
@@ -69,7 +69,7 @@ class Scopes:
         return {column.name: spark_type(column.dtype) for column in self._inputs[name].columns}
 
     def _collect(self, scope: _Scope) -> None:
-        """Write what the select reads. Outer joins are written as plain ones: types do not depend on that."""
+        """Write the inputs of the select. Outer joins are written as plain ones: types do not depend on that."""
         if self._ask is None:
             return
         source = scope.select.args.get("from_")
@@ -82,7 +82,7 @@ class Scopes:
             scope.sources.append(self._write(lateral).strip())
 
     def type_of(self, node: exp.Expr, sql: str) -> str:
-        """Spark's name of the type; empty where nobody knows."""
+        """Spark's name of the type; empty if unknown."""
         if isinstance(node, (exp.Literal, exp.Null)):
             return _literal_type(node, sql)
         if not self._stack:
@@ -115,7 +115,7 @@ def _literal_type(node: exp.Literal | exp.Null, sql: str) -> str:
 def prepare(tree: exp.Query, tables: Mapping[int, TableSchema], names: Mapping[int, str]) -> None:
     """Name the columns that have no alias, and let exploded columns replace those of the same name.
 
-    ``tables`` are the schemas of the inputs by the ``id`` of their node, ``names`` what these are called in the job."""
+    ``tables`` are the schemas of the inputs by the ``id`` of their node, ``names`` are their names in the job."""
     _call_as_written(tree, tables, names)
     for select in list(tree.find_all(exp.Select)):
         _name_columns(select)
@@ -127,7 +127,7 @@ def prepare(tree: exp.Query, tables: Mapping[int, TableSchema], names: Mapping[i
 
 
 def _call_as_written(tree: exp.Query, tables: Mapping[int, TableSchema], names: Mapping[int, str]) -> None:
-    """``fake.name FROM dual``: the input by its name in the job, where the query calls it something else."""
+    """``fake.name FROM dual``: the input by its name in the job, if the query calls it something else."""
     sources = [table for table in tree.find_all(exp.Table) if id(table) in names]
     if len(sources) != 1:
         return
@@ -154,9 +154,9 @@ def _name_columns(select: exp.Select) -> None:
 
 
 def _replace_exploded(select: exp.Select, table: exp.Table, schema: TableSchema, laterals: list[exp.Lateral]) -> None:
-    """``LATERAL VIEW EXPLODE(x) AS name`` takes the place of the table's own column ``name``.
+    """``LATERAL VIEW EXPLODE(x) AS name`` replaces the table's own column ``name``.
 
-    The select list means the exploded column then, everything else the table's own.
+    The select list then means the exploded column, everything else the table's own.
     """
     own = {column.name for column in schema.columns}
     views: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Functions on text, with the peer's meaning, in Spark SQL."""
+"""Translates functions on text, with SeaTunnel's meaning, to Spark SQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REGEXP_FLAGS = "icnm"
 
 
 def _ascii(call: Call) -> str:
-    """Of an empty text there is no first character; Spark would say 0."""
+    """Null for an empty text, which has no first character; Spark would return 0."""
     call.takes(1)
     return f"nullif(ascii({call[0].sql}), 0)"
 
@@ -27,7 +27,7 @@ def _char(call: Call) -> str:
 
 
 def _concat(call: Call) -> str:
-    """Nulls are skipped; of nothing but nulls the result is empty."""
+    """Nulls are skipped; if all are null the result is empty."""
     if not call.args:
         raise call.error("takes at least 1 argument")
     return f"concat_ws('', {', '.join(_joinable(arg) for arg in call.args)})"
@@ -45,7 +45,7 @@ def _joinable(arg: Argument) -> str:
 
 
 def _hextoraw(call: Call) -> str:
-    """Four digits make a character; Spark would fill up what is missing."""
+    """Four digits make a character; Spark would pad missing ones."""
     call.takes(1)
     s = call[0].as_text
     refusal = "raise_error('HEXTORAW wants 4 digits for each character')"
@@ -96,7 +96,7 @@ def _find(sought: Argument, s: Argument, start: Argument | None) -> str:
 
 
 def _pad(name: str) -> Translation:
-    """The padding is one character, the first of what is given."""
+    """The padding is one character, the first of the argument."""
 
     def translate(call: Call) -> str:
         call.takes(2, 3)
@@ -106,7 +106,7 @@ def _pad(name: str) -> Translation:
 
 
 def _trim(side: str) -> Translation:
-    """What is trimmed is one character, the first of what is given."""
+    """Only one character is trimmed, the first of the argument."""
 
     def translate(call: Call) -> str:
         call.takes(1, 2)
@@ -134,7 +134,7 @@ def _regexp_like(call: Call) -> str:
 
 
 def _regexp_substr(call: Call) -> str:
-    """Null where there is no match; position and occurrence count from 1."""
+    """Null without a match; position and occurrence count from 1."""
     call.takes(2, 6)
     position, occurrence, group = call.given(2), call.given(3), call.given(5)
     s = call[0].as_text
@@ -146,7 +146,7 @@ def _regexp_substr(call: Call) -> str:
 
 
 def _pattern(call: Call, index: int, flags_index: int) -> str:
-    """The pattern with the flags as a prefix of it; the last of ``i`` and ``c`` holds."""
+    """The pattern with the flags as its prefix; the last of ``i`` and ``c`` wins."""
     flags = call.given(flags_index)
     if flags is None:
         return call[index].sql
@@ -172,7 +172,7 @@ def _replace(call: Call) -> str:
 
 
 def _split(call: Call) -> str:
-    """As Java splits: by a pattern, without the empty texts at the end; an empty text gives null."""
+    """Split as Java does: by a pattern, without the empty texts at the end; an empty text gives null."""
     call.takes(1, 2)
     separator = call[1].sql if len(call) == 2 else "''"
     parts = f"split(nullif({call[0].as_text}, ''), {separator})"
@@ -216,7 +216,7 @@ def _translate(call: Call) -> str:
 
 
 CHARSETS = frozenset({"US-ASCII", "ISO-8859-1", "UTF-8", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32"})
-"""Those that Spark knows."""
+"""The names that Spark knows."""
 
 
 def _to_base64(call: Call) -> str:

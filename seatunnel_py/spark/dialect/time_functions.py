@@ -1,4 +1,4 @@
-"""Functions on dates and times, with the peer's meaning, in Spark SQL. Every zone that is not named is UTC."""
+"""Translates functions on dates and times, with SeaTunnel's meaning, to Spark SQL. An unnamed zone is UTC."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _TIME_UNITS = frozenset({"HOUR", "MINUTE", "SECOND", "MILLISECOND"})
 _ADD_UNITS = _DATE_UNITS | _TIME_UNITS
 _DIFF_UNITS = _ADD_UNITS | {"DAYTIME"}
 _TRUNC_UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"})
-_SOME_DAY = "DATE'2000-01-01'"  # gives a time a day to be moved on; that day is dropped again
+_SOME_DAY = "DATE'2000-01-01'"  # adds a day to a time so that it can be shifted; the day is dropped again
 _DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
 
-# What EXTRACT knows, of an expression {0}; all INT but EPOCH, whose numbers need a BIGINT.
+# Fields of EXTRACT, from an expression {0}; all INT but EPOCH, whose numbers need a BIGINT.
 EXTRACT_FIELDS: Mapping[str, str] = {
     "YEAR": "year({0})",
     "QUARTER": "quarter({0})",
@@ -44,7 +44,7 @@ EXTRACT_FIELDS: Mapping[str, str] = {
 }
 
 FIELDS_OF_TIMES = frozenset(("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MILLISECONDS", "MICROSECOND", "MICROSECONDS"))
-"""What a time without a day has. Spark would give it today's day, and another value tomorrow."""
+"""Refuse fields that a time without a day lacks. Spark would use today's day, and return another value tomorrow."""
 
 
 def _add(call: Call) -> str:
@@ -87,7 +87,7 @@ def _diff(call: Call) -> str:
 
 
 def _trunc(call: Call) -> str:
-    """The value comes first. Spark's own order is understood as well, for its unit comes first and is a text."""
+    """The value comes first. Spark's own order is accepted as well, for its unit comes first and is a text."""
     call.takes(1, 2)
     value, unit = call[0].sql, "DAY"
     if len(call) == 2 and call[0].text is not None and call[1].text is None:
@@ -116,7 +116,7 @@ def _day_of_week(call: Call) -> str:
 
 
 def _week(call: Call) -> str:
-    """Weeks start on Sunday, and the first one holds the first of January: what the peer's own tests expect.
+    """Weeks start on Sunday, and the first one holds the first of January: SeaTunnel's own tests expect this.
     EXTRACT(WEEK FROM d) is the ISO week."""
     call.takes(1)
     x = call[0].sql
@@ -124,7 +124,7 @@ def _week(call: Call) -> str:
 
 
 def _pattern_kind(call: Call, index: int) -> str:
-    """What a pattern describes: ``timestamp``, ``date`` or ``time``."""
+    """Kind of value that a pattern describes: ``timestamp``, ``date`` or ``time``."""
     given = call[index].text
     if given is None:
         raise call.error("wants its pattern as a text, for the type of the result depends on it")

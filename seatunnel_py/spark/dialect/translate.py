@@ -1,12 +1,12 @@
-"""From the peer's SQL to Spark's.
+"""Translates SeaTunnel's SQL to Spark's.
 
-Rules. (1) A function of the peer keeps its meaning; every other name is Spark's. (2) Nulls and LIKE are the standard's.
-(3) Arithmetic gives the peer's types: whole numbers divide to whole numbers, small ones count as INT, a number with a
-point is a DOUBLE unless decimals are about. (4) A column without an alias is named by its own text. (5) What cannot
-keep its meaning is refused, with function and place.
+Rules. (1) A function of SeaTunnel keeps its meaning; every other name is Spark's. (2) Nulls and LIKE are the
+standard's. (3) Arithmetic gives SeaTunnel's types: whole numbers divide to whole numbers, small ones count as INT, a
+number with a point is a DOUBLE unless decimals are involved. (4) A column without an alias is named by its own text.
+(5) An expression that cannot keep its meaning is refused, with function and place.
 
-Where the meaning hangs on types (a cast of a number to a date, MOD), they are asked of whoever knows: the columns of
-the inputs, or Catalyst. Without an answer the translation is the general one.
+If the meaning depends on types (a cast of a number to a date, MOD), they are looked up in the columns of the inputs, or
+asked from Catalyst. Without an answer the translation is the general one.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _TYPES = {
 
 
 def translate(query: str, inputs: Tables, dialect: str, ask: TypeOracle | None = None) -> str:
-    """Spark's text for a query over ``inputs``. Raises SqlError, which is a ValueError.
+    """Return Spark's text for a query over ``inputs``. Raises SqlError, which is a ValueError.
 
-    ``ask`` gives the type of the only column of a SELECT in Spark's SQL, or None.
+    ``ask`` returns the type of the only column of a SELECT in Spark's SQL, or None.
     """
     tree = parse_query(query, dialect) if dialect != SPARK else _lenient(query)
     if tree is None:
@@ -71,7 +71,7 @@ def translate(query: str, inputs: Tables, dialect: str, ask: TypeOracle | None =
 
 
 def _lenient(query: str) -> exp.Query | None:
-    """Spark may understand what this parser does not, and has the last word on its own dialect."""
+    """Spark may understand queries that this parser does not, and decides about its own dialect."""
     try:
         return parse_query(query, SPARK)
     except SqlError:
@@ -79,7 +79,7 @@ def _lenient(query: str) -> exp.Query | None:
 
 
 def _input(table: exp.Table, inputs: Tables) -> str:
-    """The input that a table of the query stands for. A query over one input may call that what it likes."""
+    """The input that a table of the query refers to. A query over one input may use any name for it."""
     name = table_name(table)
     if name in inputs:
         return name
@@ -93,7 +93,7 @@ def _input(table: exp.Table, inputs: Tables) -> str:
 
 
 def _renamed(query: str, names: Names) -> str:
-    """Spark's own text, changed only where an input is called by another name."""
+    """Return Spark's own text, changed only if an input is called by another name."""
     query = query.rstrip().rstrip(";")
     for table, name in sorted(names, key=lambda item: -item[0].parts[0].meta.get("start", 0)):
         first, last = table.parts[0].meta, table.parts[-1].meta
@@ -105,7 +105,7 @@ def _renamed(query: str, names: Names) -> str:
 
 
 class _Writer(Generator):
-    """Writes a tree of the peer's dialect as Spark SQL."""
+    """Writes a tree of SeaTunnel's dialect as Spark SQL."""
 
     TRANSFORMS: ClassVar = {
         **Generator.TRANSFORMS,
@@ -123,12 +123,12 @@ class _Writer(Generator):
         self.scopes = Scopes(inputs, ask, self.sql)
 
     def write(self, tree: exp.Query) -> str:
-        """The whole query."""
+        """Write the whole query."""
         prepare(tree, {table: self._inputs[name] for table, name in self._names.items()}, self._names)
         return str(self.sql(tree))
 
     def type_of(self, node: exp.Expr, sql: str) -> str:
-        """Spark's name for the type of an expression in the select that is being written; empty: unknown."""
+        """Spark's name for the type of an expression in the current select; empty: unknown."""
         return self.scopes.type_of(node, sql)
 
     def argument(self, node: exp.Expr) -> Argument:
@@ -160,8 +160,8 @@ class _Writer(Generator):
         return arithmetic.number(self, node)
 
     def case_sql(self, node: exp.Case) -> str:
-        """``CASE x WHEN condition``: with the peer that is a condition and not a value to compare with, unless x is
-        one itself."""
+        """``CASE x WHEN condition``: in SeaTunnel that is a condition and not a value to compare with, unless x is a
+        condition itself."""
         operand = node.this
         if operand is not None and self.argument(operand).type not in ("boolean", ""):
             branches = node.args["ifs"]
@@ -208,7 +208,7 @@ class _Writer(Generator):
         return form.format(value.sql)
 
     def attimezone_sql(self, node: exp.AtTimeZone) -> str:
-        # A moment is the same in every zone, and a column of moments keeps no zone.
+        # An instant is the same in every zone, and a column of instants keeps no zone.
         return f"CAST({self.sql(node, 'this')} AS TIMESTAMP_LTZ)"
 
     def anonymous_sql(self, node: exp.Anonymous) -> str:

@@ -1,1 +1,1 @@
-"""Packs of units on Spark workers."""
+"""Runs packs of units on Spark workers."""

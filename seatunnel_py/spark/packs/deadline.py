@@ -1,5 +1,5 @@
-"""The driver's own watch over deadlines, for workers that are past keeping them (a call that never lets go of the
-interpreter): what they run for is ended from here, a grace later."""
+"""Enforces deadlines on the driver, for workers that cannot do it themselves (a call that never releases the
+interpreter): ends their jobs after a grace period."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GRACE_SECONDS = 30.0  # a cold worker starts in a few seconds, on a busy cluster
 
 
 def overdue(seconds: float, cancel: Callable[[str], None], group: str) -> threading.Timer:
-    """Cancel this job group when so many seconds and the grace are over, unless the timer is cancelled."""
+    """Cancel this job group after so many seconds plus the grace period, unless the timer is cancelled."""
     timer = threading.Timer(GRACE_SECONDS + seconds, cancel, args=(group,))
     timer.daemon = True
     timer.start()

@@ -1,11 +1,10 @@
-"""The engine port on Spark: packs of units, a few of them under way at once, each in one worker (``pack_runners.py``).
+"""Implements the engine port on Spark: runs a few packs of units at once, each in one worker (``pack_runners.py``).
 
-Rules. (1) Spark never retries: what a lost worker had finished is read from the pack's journal. (2) Every submitted
-unit ends in exactly one event. (3) Where each pack is a Spark job, slots + 1 of them are under way, so that a slot
-never waits for the driver; a worker that stays does not, and there are as many as slots. (4) A unit's deadline is kept
-by its worker; where that is past keeping it (a call that never lets go of the interpreter) the driver ends the pack, a
-grace later. (5) Without its JVM the driver has no engine: that is said once, and ends the job, which can be gone on
-with.
+Rules. (1) Spark never retries: finished units of a lost worker are read from the pack's journal. (2) Every submitted
+unit ends in exactly one event. (3) If each pack is a Spark job, slots + 1 of them run at once, so that a slot never
+waits for the driver; a resident worker never waits, so there are as many as slots. (4) A unit's worker enforces its
+deadline; if it cannot (a call that never releases the interpreter) the driver ends the pack after a grace period. (5)
+Without its JVM the driver has no engine: this is reported once, and ends the job, which can be resumed.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 NO_EXECUTOR = "no executor of the cluster is there for the job; job.log says why the last ones were lost"
-STOP_SECONDS_MAX = 10.0  # Spark lets a cancelled task go within its own kill time-out
+STOP_SECONDS_MAX = 10.0  # Spark ends a cancelled task within its own kill time-out
 
 
 class SparkEngine:
-    """``journals`` is a directory that driver and workers share; the engine makes one of its own in it and takes it
-    away again. ``staying``: workers stay, for nothing else of this application wants their slots."""
+    """``journals`` is a directory that driver and workers share; the engine makes its own directory in it and removes
+    it again. ``staying``: workers stay, for no other part of this application needs their slots."""
 
     def __init__(
         self, context: SparkContext, slots: int, journals: Path, residents: int = 0, *, staying: bool = False
@@ -55,7 +54,7 @@ class SparkEngine:
         self._journal_of: dict[UnitId, Path] = {}
         self._packs = 0
         self._changed = threading.Condition()
-        self._cancelled: dict[Way, UnitId | None] = {}  # their packs, by this engine; the unit that hangs, if one does
+        self._cancelled: dict[Way, UnitId | None] = {}  # their packs, by this engine; the hanging unit, if any
         self._stopping = False
         self._report: Callable[[EngineEvent], None] = _unstarted
         self._threads: list[threading.Thread] = []
@@ -111,12 +110,12 @@ class SparkEngine:
             waiting = self._queue.remove(unit)
             if unit in self._runs:
                 self._cancelled[self._runs[unit]] = None
-                self._cancel(self._runs[unit].group)  # under the lock: the way takes no other pack meanwhile
+                self._cancel(self._runs[unit].group)  # under the lock: the runner takes no other pack meanwhile
         if waiting:
             self._report(UnitLost(unit, "cancelled before it started"))
 
     def abandon(self, unit: UnitId) -> None:
-        """What waits in a pack behind another unit is not what hangs."""
+        """A unit that waits in a pack after another one is not the hanging one."""
         if self._residents.cancel(unit):
             return
         with self._changed:
@@ -126,7 +125,7 @@ class SparkEngine:
                 self._cancel(self._runs[unit].group)
 
     def ails(self) -> Sequence[str]:
-        """A cluster may have no executor for the job, or none that starts, and says so in a log only."""
+        """A cluster may have no executor for the job, or none that starts, and reports that only in a log."""
         if str(self._context.master).startswith("local"):
             return ()
         try:
@@ -153,12 +152,12 @@ class SparkEngine:
         shutil.rmtree(self._journals, ignore_errors=True)
 
     def _cancel(self, group: str) -> None:
-        """End a pack, also one that Spark is only about to hear of: job tags would miss it."""
+        """End a pack, also one that is not yet submitted to Spark: job tags would miss it."""
         if not self._is_gone():
             self._context._jsc.sc().cancelJobGroupAndFutureJobs(group)
 
     def _is_gone(self) -> bool:
-        """Whether nothing answers where the JVM was."""
+        """Whether the JVM no longer answers."""
         try:
             self._context._jsc.sc().isStopped()
         except Exception:  # noqa: BLE001 - py4j says it in many ways
@@ -173,7 +172,7 @@ class SparkEngine:
                 self._report(UnitStarted(unit.id))
             reason = ""
             try:
-                # Another driver of the job may have taken it away; one that ended the job, the place above as well.
+                # Another driver of the job may have removed it; one that ended the job, its parent as well.
                 self._journals.mkdir(mode=0o700, exist_ok=True)
                 for results in way.results(pack):
                     self._ended(results)
@@ -190,7 +189,7 @@ class SparkEngine:
         way.close()
 
     def _next(self, way: Way) -> Pack | None:
-        """Wait for a worker, then for units; None when the engine stops."""
+        """Wait for a worker, then for units; return None when the engine stops."""
         if not self._stopping:
             way.expect()
         with self._changed:
@@ -208,7 +207,7 @@ class SparkEngine:
             return Pack(units, chains, journal)
 
     def _ended(self, results: Iterable[UnitResult]) -> None:
-        """These units have results."""
+        """Report the results of units."""
         with self._changed:
             known = [result for result in results if self._over(result.id)]
             for result in known:
@@ -218,13 +217,13 @@ class SparkEngine:
             self._report(UnitFinished(result))
 
     def _over(self, unit: UnitId) -> bool:
-        """Whether it was under way until now."""
+        """Whether it was running until now."""
         self._journal_of.pop(unit, None)
         return self._runs.pop(unit, None) is not None
 
     def _lost(self, pack: Pack, reason: str, way: Way) -> None:
-        """The worker is gone: its journal may know of more results, and of whom to suspect. The others are lost. Where
-        this engine has cancelled the pack itself, only the unit that hangs is to blame."""
+        """The worker is dead: its journal may hold more results, and the suspect. The other units are lost. If this
+        engine has cancelled the pack itself, only the hanging unit is to blame."""
         journal = read_journal(pack.journal)
         self._ended(journal.results)
         with self._changed:
@@ -239,7 +238,7 @@ class SparkEngine:
             self._report(UnitLost(unit, f"{reason} {state}", cancelled and unit != hangs))
 
     def _run(self, group: str, what: str, task: Any) -> str:
-        """Run the task of a worker that stays, to its end; why it ended, empty where in peace."""
+        """Run the task of a resident worker to its end; return why it ended, empty after a normal end."""
         self._context.setJobGroup(group, what)
         try:
             self._base.mapPartitions(task).collect()
@@ -254,7 +253,7 @@ class SparkEngine:
 
 
 def _reason(error: Exception) -> str:
-    """Spark's words in one line: what happened to the task, without the traces."""
+    """Spark's message in one line: the fate of the task, without the tracebacks."""
     text = str(error)
     for mark, words in _KNOWN:
         if mark in text:

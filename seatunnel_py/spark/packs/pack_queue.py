@@ -1,9 +1,10 @@
-"""How submitted units are put into packs. Pure.
+"""Groups submitted units into packs. Pure.
 
-Rules. (1) Units leave in the order in which they came. (2) A pack holds about ``PACK_SECONDS_MAX`` of estimated work:
-a big unit travels alone, small ones share the 50 to 120 ms that a Spark job costs. (3) What waits is shared out: the
-less is left, the smaller the packs, so that the slots end together although estimates are wrong. (4) A unit whose
-process died under it, or that missed its deadline, runs alone from then on: if it kills again, it kills nobody else.
+Rules. (1) Units leave in the order in which they came. (2) A pack holds about ``PACK_SECONDS_MAX`` of estimated work: a
+big unit travels alone, small ones share the 50 to 120 ms that a Spark job costs. (3) Waiting units are shared out: the
+fewer are left, the smaller the packs, so that the slots end together although estimates are wrong. (4) A unit whose
+process died under it, or that missed its deadline, runs alone from then on: if it kills again, it takes no other unit
+along.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from dataclasses import replace
 from seatunnel_py.work.unit import Unit, UnitId
 
 PACK_SECONDS_MAX = 1.0
-PACK_SECONDS_MIN = 0.25  # a Spark job costs a third of it (two cores): smaller packs would only pay it more often
-UNITS_PER_PACK_MAX = 200  # bounds the closure of a pack, and what a lost worker can take with it
+PACK_SECONDS_MIN = 0.25  # a Spark job costs a third of it (two cores): smaller packs only pay it more often
+UNITS_PER_PACK_MAX = 200  # bounds the closure of a pack, and the work that a lost worker can take with it
 
 
 class PackQueue:
-    """Units that wait for a pack. ``servers`` is how many packs may be under way."""
+    """Units that wait for a pack. ``servers`` is the number of packs that may run at once."""
 
     def __init__(self, servers: int) -> None:
         self._servers = servers
@@ -33,15 +34,15 @@ class PackQueue:
         self._waiting[unit.id] = unit
 
     def remove(self, unit: UnitId) -> bool:
-        """Take a waiting unit out; False when it is not waiting."""
+        """Remove a waiting unit; return False if it is not waiting."""
         return self._waiting.pop(unit, None) is not None
 
     def suspect(self, unit: UnitId) -> None:
-        """The unit was at work when its process died: its next attempts run alone."""
+        """The unit was running when its process died: its next attempts run alone."""
         self._suspects.add(_rows_of(unit))
 
     def take(self) -> tuple[Unit, ...]:
-        """The next pack; empty when nothing waits."""
+        """The next pack; empty if no unit waits."""
         limit = max(PACK_SECONDS_MIN, min(PACK_SECONDS_MAX, self._seconds() / self._servers))
         pack: list[Unit] = []
         seconds = 0.0
@@ -58,13 +59,13 @@ class PackQueue:
         return tuple(pack)
 
     def clear(self) -> tuple[Unit, ...]:
-        """Give up everything that waits."""
+        """Remove all waiting units."""
         units = tuple(self._waiting.values())
         self._waiting.clear()
         return units
 
     def _seconds(self) -> float:
-        """What waits, as far as it matters: beyond this many units the pack is as large as it may be anyway."""
+        """Estimated waiting work, up to a limit: with more units the pack has its full size anyway."""
         seconds = 0.0
         for unit in self._waiting.values():
             seconds += unit.cost_seconds

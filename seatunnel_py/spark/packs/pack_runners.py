@@ -1,7 +1,7 @@
-"""How a pack gets to a worker: as a Spark job of its own, or as a message to a worker that stays (``slots.py``).
+"""Sends a pack to a worker: as a Spark job of its own, or as a message to a resident worker (``slots.py``).
 
-A job each is what works everywhere: with executors that come and go, and beside queries, which want every core. A
-worker that stays is called once: on a local master, and where nobody queries.
+A job for each pack works everywhere: with executors that come and go, and beside queries, which use every core. A
+resident worker is started once: on a local master, and in jobs without queries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WorkerGone(Exception):
-    """The worker has ended in the middle of a pack; the text says why."""
+    """The worker has ended in the middle of a pack; the text names the cause."""
 
 
 class Way(Protocol):
@@ -32,19 +32,20 @@ class Way(Protocol):
     called: bool
 
     def expect(self) -> None:
-        """A pack will come; returns when there is a worker for it."""
+        """Announce a pack; return when there is a worker for it."""
 
     def begin(self) -> None: ...
 
     def results(self, pack: Pack) -> Iterator[Sequence[UnitResult]]:
-        """Run a pack; its results as they are told. Raises WorkerGone, and what Spark raises."""
+        """Run a pack; yield its results as they arrive. Raises WorkerGone, and Spark's exceptions."""
 
     def close(self) -> None:
         """No pack follows."""
 
 
 class JobEach:
-    """A Spark job of one task for every pack. ``base`` has one partition; ``place`` is where queries exchange rows."""
+    """Runs a Spark job of one task for every pack. ``base`` has one partition; ``place`` is where queries exchange
+    rows."""
 
     def __init__(
         self, name: str, base: RDD[int], sessions: QuerySessions, place: Path, cancel: Callable[[str], None]
@@ -55,7 +56,7 @@ class JobEach:
         self.called = False
 
     def expect(self) -> None:
-        """Spark looks for one."""
+        """Spark looks for a worker."""
 
     def begin(self) -> None:
         self._packs += 1
@@ -69,7 +70,7 @@ class JobEach:
             late.cancel()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: nothing is held."""
 
     def _results(self, pack: Pack) -> Sequence[UnitResult]:
         chain = pack.chains[pack.units[0].id.vertex]

@@ -1,10 +1,10 @@
-"""A pack in its worker: the function that Spark calls, and what it needs to know.
+"""Runs a pack in its worker: the function that Spark calls, and its arguments.
 
 The payload travels inside the closure: ``parallelize`` would write it, secrets included, to a file on disk.
 
-A pack is run at most once, whatever Spark thinks of its task: a second worker finds the journal there and gives up.
-A unit that misses its deadline takes its process with it, for a native call that hangs cannot be interrupted; the
-journal then says so, and the driver takes the pack's other units elsewhere.
+A pack is run at most once, regardless of Spark's view of its task: a second worker finds the journal there and gives
+up. A unit that misses its deadline ends its process, for a hanging native call cannot be interrupted; the journal
+records it, and the driver sends the pack's other units elsewhere.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEADLINE_EXIT = 75  # the exit status of a worker that ended itself because a un
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Units, the chains of their vertices, and where the results are also written down."""
+    """Units, the chains of their vertices, and the place of the journal."""
 
     units: tuple[Unit, ...]
     chains: Mapping[str, Chain]
@@ -41,19 +41,19 @@ class Pack:
 
 
 def task(pack: Pack) -> partial[Iterator[str]]:
-    """The function for ``mapPartitions``. Chains are pickled apart from the units, so that a worker that cannot read
-    them can still say whose they were."""
+    """Make the function for ``mapPartitions``. Chains are pickled apart from the units, so that a worker that cannot
+    unpickle them can still name their units."""
     return partial(run_pack, pack.units, pickled(pack.chains), str(pack.journal))
 
 
 def take_all(rows: Iterable[Any]) -> None:
-    """A worker whose input was not read to its end is thrown away by Spark, with its connections."""
+    """Spark discards a worker whose input was not read to its end, with its connections."""
     for _ in rows:
         pass
 
 
 def run_pack(units: tuple[Unit, ...], sent: bytes, journal: str, rows: Iterable[Any]) -> Iterator[str]:
-    """Run the units one after the other; yields each result as JSON."""
+    """Run the units one after the other; yield each result as JSON."""
     take_all(rows)
     written = JournalWriter(Path(journal))
     try:
@@ -73,7 +73,7 @@ def result_of(
     say: Callable[[UnitResult], None],
     residence: Residence | None = None,
 ) -> UnitResult:
-    """Run one unit within its time; ``say`` tells that it has missed it, as the last word of this process."""
+    """Run one unit within its time; ``say`` reports a missed deadline, as the last message of this process."""
     if isinstance(chains, UnitFailure):
         return UnitResult(unit.id, done=False, failure=chains)
     with _Deadline(unit, say):
@@ -81,12 +81,13 @@ def result_of(
 
 
 def pickled(chains: Mapping[str, Chain]) -> bytes:
-    """Together, so that what they share is sent once. Raises what a plugin that cannot travel raises."""
+    """Pickle them together, so that shared objects are sent once. Raises the error of a plugin that cannot be
+    pickled."""
     return pickle.dumps(dict(chains), protocol=5)
 
 
 def chains_of(sent: bytes) -> dict[str, Chain] | UnitFailure:
-    """The inverse of ``pickled``, or why it is none here."""
+    """Invert ``pickled``; return why it fails here."""
     try:
         chains: dict[str, Chain] = pickle.loads(sent)
     except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
@@ -112,7 +113,7 @@ def unsendable(pack: Pack, error: Exception) -> tuple[UnitResult, ...]:
 
 
 class _Deadline:
-    """Ends the process when a unit takes too long; ``say`` tells why. The log gets the stacks: they say where it
+    """Ends the process if a unit takes too long; ``say`` reports why. The log gets the stacks: they show where it
     hung."""
 
     def __init__(self, unit: Unit, say: Callable[[UnitResult], None]) -> None:

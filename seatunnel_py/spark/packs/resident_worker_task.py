@@ -1,8 +1,9 @@
-"""A resident worker: a Spark task that holds the readers of one subtask, and runs its units as the driver sends them.
+"""Runs a resident worker: a Spark task that holds the readers of one subtask, and runs its units as the driver sends
+them.
 
-It calls the driver, says which one it is, and then takes a unit and gives back a result, until the driver hangs up.
-Units are what they are everywhere: atomic, with a deadline, barriers pass between two of them. Only what a source has
-open stays open. Nothing is journalled: at most one unit is under way, and what became of it dies with the line.
+It connects to the driver, names itself, and then takes a unit and returns a result, until the driver hangs up. Units
+are the same as everywhere: atomic, with a deadline, barriers pass between two of them. Only the resources that a source
+has opened stay open. There is no journal: at most one unit is running, and its result is lost with the connection.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from seatunnel_py.work.unit import Unit, UnitResult
 
 
 def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any]) -> Iterator[str]:
-    """A function for ``mapPartitions``: run units of one chain, which was ``sent``, until nobody sends any; yields
-    nothing. ``key`` proves both ends to each other."""
+    """Make a function for ``mapPartitions``: run units of one chain, which was ``sent``, until none is sent any more;
+    yield nothing. ``key`` authenticates both ends to each other."""
     take_all(rows)
     residence = Residence()
     with called(address, key, name) as line:
@@ -34,7 +35,7 @@ def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, r
             for unit in _units(line):
                 say(result_of(unit, chains, say, residence))
         except OSError:
-            pass  # the driver has gone, and with it everybody who would hear
+            pass  # the driver has ended, and no other process would hear
         finally:
             residence.close()
     yield from ()

@@ -1,10 +1,10 @@
-"""The resident workers of an engine: one for each subtask of a resident source, in a slot of its own.
+"""Manages the resident workers of an engine: one for each subtask of a resident source, in its own slot.
 
-Rules. (1) A resident serves one life of its subtask: a unit of another epoch gets another one, and the one before is
-dismissed. (2) It has at most one unit, and every unit ends in exactly one event: its result, or the end of its task.
-(3) So many there are as there are slots for them: whoever finds none runs as a unit in a pack. (4) Who has had nothing
-to do for ``IDLE_SECONDS`` is dismissed when somebody else has. (5) A unit's deadline is kept by its worker; where that
-is past keeping it its task is ended from here (``deadline.py``).
+Rules. (1) A resident serves one execution of its subtask: a unit of another epoch gets another one, and the previous
+one is dismissed. (2) It has at most one unit, and every unit ends in exactly one event: its result, or the end of its
+task. (3) There are as many as slots for them: without a free slot a unit runs in a pack. (4) A resident idle for
+``IDLE_SECONDS`` is dismissed when another subtask needs its slot. (5) A unit's worker enforces its deadline; if it
+cannot, the driver ends its task (``deadline.py``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ IDLE_SECONDS = 60.0
 
 @dataclass(slots=True, eq=False)
 class Resident:
-    """``line`` is None until its task has called; ``unit`` is what it works on, or will when it has called."""
+    """``line`` is None until its task has connected; ``unit`` is its current unit, or its first one once it has
+    connected."""
 
     name: str
     who: tuple[str, int]
@@ -46,7 +47,7 @@ class Resident:
 
 
 class Residents:
-    """``most`` of them may be; ``run`` and ``cancel`` speak to Spark, from any thread."""
+    """``most`` of them may exist; ``run`` and ``cancel`` call Spark, from any thread."""
 
     def __init__(
         self,
@@ -66,12 +67,13 @@ class Residents:
         self._number = 0
 
     def takes(self, unit: Unit, chain: Chain) -> bool:
-        """Give the unit to the resident of its subtask, who is called if there is none; False: there is no slot."""
+        """Give the unit to the resident of its subtask, and start one if there is none; return False without a free
+        slot."""
         with self._lock:
             who = unit.id.vertex, unit.id.subtask
             mine = self._of.get(who)
             if mine is not None and mine.epoch != unit.id.epoch:
-                self._dismiss(mine, "another life of its subtask has begun")
+                self._dismiss(mine, "another execution of its subtask has started")
                 mine = None
             self._dismiss_idle()
             if mine is None:
@@ -88,7 +90,7 @@ class Residents:
             return True
 
     def cancel(self, unit: UnitId) -> bool:
-        """End the resident that works on it; False: none does."""
+        """End the resident that runs it; return False if none does."""
         with self._lock:
             for one in self._of.values():
                 if one.unit is not None and one.unit.id == unit:
@@ -117,7 +119,7 @@ class Residents:
         return mine
 
     def _serve(self, mine: Resident, task: Any) -> None:
-        """Its task's life."""
+        """Run its task to the end."""
         reason = self._run(mine.name, "resident {}/{}".format(*mine.who), task)
         self._board.forget(mine.name)
         with self._lock:
@@ -129,7 +131,7 @@ class Residents:
             self._report(UnitLost(unit.id, f"{why} while this unit ran"))
 
     def _works(self, mine: Resident, unit: Unit | None) -> Unit | None:
-        """From now on it has this unit, or none; the one that it had."""
+        """Set its current unit, or none; return the previous one."""
         if mine.overdue is not None:
             mine.overdue.cancel()
         before, mine.unit, mine.since, mine.overdue = mine.unit, unit, time.monotonic(), None
@@ -138,12 +140,12 @@ class Residents:
         return before
 
     def _leaves(self, one: Resident) -> None:
-        """It gets no further unit."""
+        """Give it no further unit."""
         if self._of.get(one.who) is one:
             del self._of[one.who]
 
     def _dismiss(self, one: Resident, why: str) -> None:
-        """It is told so where it has nothing to do; else its task is ended."""
+        """End an idle one by message; else cancel its task."""
         one.dismissed = why
         self._leaves(one)
         if one.line is None or one.unit is not None:
@@ -159,7 +161,7 @@ class Residents:
     # ------------------------------------------------------------- the line
 
     def _answer(self, mine: Resident, line: Connection) -> None:
-        """It has called."""
+        """Its task has connected."""
         with self._lock:
             if mine.dismissed:
                 line.close()
@@ -174,11 +176,11 @@ class Residents:
         self._say(line, pickle.dumps(unit, protocol=5))
 
     def _say(self, line: Connection, message: bytes) -> None:
-        with suppress(OSError):  # it has died: the end of its task says so
+        with suppress(OSError):  # it has died: the end of its task reports that
             line.send_bytes(message)
 
     def _listen(self, mine: Resident, line: Connection) -> None:
-        """Its results, until the line is cut."""
+        """Read its results, until the connection ends."""
         while True:
             try:
                 result = result_from_plain(json.loads(line.recv_bytes()))

@@ -1,7 +1,8 @@
-"""A worker that stays: one Spark task that runs pack after pack as the driver sends them, until the driver hangs up.
+"""Runs a worker that stays: one Spark task that runs pack after pack as the driver sends them, until the driver hangs
+up.
 
-A Spark job costs 30 ms of processor time, which is what a dozen small tables take; a message costs nothing. Packs
-are what they are everywhere, with a journal each.
+A Spark job costs 30 ms of processor time, as much as a dozen small tables; a message costs nothing. Packs are the same
+as everywhere, with a journal each.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import Any
 from seatunnel_py.spark.packs.pack_task import run_pack, take_all
 from seatunnel_py.spark.packs.worker_listener import called, heard
 
-TELL_SECONDS = 0.1  # results that are told together are made durable together: each by itself costs 2 ms
+TELL_SECONDS = 0.1  # results sent together are made durable together: each by itself costs 2 ms
 
 
 def run_slot(address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any]) -> Iterator[str]:
-    """A function for ``mapPartitions``; yields nothing. ``key`` proves both ends to each other."""
+    """Make a function for ``mapPartitions``; yield nothing. ``key`` authenticates both ends to each other."""
     take_all(rows)
     with called(address, key, name) as line:
         telling = _Telling(line)
@@ -57,6 +58,6 @@ class _Telling:
             if self._waiting:
                 message = f"[{','.join(self._waiting)}]".encode()
                 self._waiting = []
-                # Where nobody hears it any more the journal has it, and what is heard next is the end.
+                # If the driver has hung up the journal holds the result, and the next message is the end.
                 with suppress(ConnectionError):
                     self._line.send_bytes(message)

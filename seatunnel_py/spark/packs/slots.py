@@ -1,8 +1,8 @@
-"""A slot: the driver's end of a worker that stays (``slot_task.py``), and the Spark job that it runs in.
+"""Implements a slot: the driver's end of a worker that stays (``slot_task.py``), and the Spark job that it runs in.
 
-Rules. (1) A worker is called before a pack is taken: where none comes another slot takes it. (2) One whose line breaks
-is done with: what has been told of its pack counts, the pack's journal tells the rest, and the next pack gets another
-worker. (3) Why it ended Spark knows, so the end of its job is waited for.
+Rules. (1) A worker is started before a pack is taken: if none comes another slot takes it. (2) A worker whose
+connection breaks is finished: its received results count, the pack's journal holds the rest, and the next pack gets
+another worker. (3) Spark knows why a worker ended, so the slot waits for the end of its job.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from seatunnel_py.spark.packs.slot_task import run_slot
 from seatunnel_py.spark.packs.worker_listener import Run, Switchboard
 from seatunnel_py.work.unit import UnitResult, result_from_plain
 
-END_SECONDS_MAX = 10.0  # Spark hears of a worker's death within a moment
+END_SECONDS_MAX = 10.0  # Spark notices a worker's death within a moment
 
 
 class Slot:
-    """One way of running packs (``pack_runners.py``). ``run`` and ``cancel`` speak to Spark, from any thread."""
+    """One runner of packs (``pack_runners.py``). ``run`` and ``cancel`` call Spark, from any thread."""
 
     def __init__(self, name: str, board: Switchboard, run: Run, cancel: Callable[[str], None]) -> None:
         self._name, self._board, self._run, self._cancel = name, board, run, cancel
@@ -39,12 +39,12 @@ class Slot:
 
     def expect(self) -> None:
         self.begin()
-        with suppress(WorkerGone):  # it will be called again
+        with suppress(WorkerGone):  # it will be started again
             self._line = self._line or self._answered()
 
     def begin(self) -> None:
         if self._line is not None and self._line.poll():
-            self._hang_up()  # it has nothing to say but that it is gone
+            self._hang_up()  # its only message is its end
         if self._line is None:
             self._calls += 1
             self.group = f"{self._name}-{self._calls}"
@@ -69,7 +69,7 @@ class Slot:
         finally:
             late.cancel()
             if missing and self._line is not None:
-                self._hang_up()  # what it says yet belongs to no other pack
+                self._hang_up()  # later messages belong to no other pack
 
     def close(self) -> None:
         if self._line is not None:
@@ -114,7 +114,7 @@ class Slot:
             self.called = False
 
     def _parted(self) -> str:
-        """The worker is done with; why."""
+        """End the worker; return why it ended."""
         self._hang_up()
         try:
             return self._ended.result(END_SECONDS_MAX) or "the worker has left"

@@ -1,7 +1,7 @@
-"""Where workers call the driver: tasks that are to hear of more work than they began with.
+"""Accepts connections of workers to the driver, from tasks that receive more work than they started with.
 
-Whoever calls proves that it knows the key, which only this driver and its tasks have, and says a name that is expected,
-once. Strangers are turned away, and one that calls and says nothing keeps nobody waiting.
+A caller proves that it knows the key, which only this driver and its tasks have, and sends an expected name, once.
+Strangers are rejected, and a caller that sends nothing blocks no other.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import Any
 NAME_BYTES_MAX = 256
 
 Answer = Callable[[Connection], None]
-"""What is done with a line, on a thread of its own; who does it closes the line."""
+"""Serves one connection, on its own thread, and closes it at the end."""
 
 Run = Callable[[str, str, Any], str]
-"""Runs the task of one who calls, to its end: its job group, what it is for, the function. Why it ended, empty where in
-peace."""
+"""Runs the caller's task to its end: takes its job group, its purpose, its function. Returns why it ended, empty after
+a normal end."""
 
 OVER = b""
-"""What is heard once the other side has hung up, or has gone; also said to end a line in peace."""
+"""Received once the other side has hung up, or has died; also sent to end a connection normally."""
 
 
 class Switchboard:
-    """Listens at ``host`` from the first call that is expected."""
+    """Listens at ``host`` from the first expected call on."""
 
     def __init__(self, host: str, backlog: int) -> None:
         self.key = secrets.token_bytes(32)
@@ -40,7 +40,7 @@ class Switchboard:
         self._listener: Listener | None = None
 
     def expect(self, name: str, answer: Answer) -> tuple[str, int]:
-        """From now on a caller of that name is answered; the address to call."""
+        """Accept a caller of that name from now on; return the address to call."""
         with self._lock:
             self._expected[name] = answer
             if self._listener is None:
@@ -51,18 +51,18 @@ class Switchboard:
             return address
 
     def forget(self, name: str) -> None:
-        """Nobody of that name is expected any more."""
+        """Accept that name no more."""
         with self._lock:
             self._expected.pop(name, None)
 
     def close(self) -> None:
-        """No further call is answered; lines that are open stay so."""
+        """Accept no further call; open connections stay open."""
         with self._lock:
             self._expected.clear()
             listener, self._listener = self._listener, None
         if listener is not None:
             with suppress(OSError):
-                Client(listener.address).close()  # to close it would not wake who waits for a call
+                Client(listener.address).close()  # closing it would not wake a thread in accept
             listener.close()
 
     def _listen(self, listener: Listener) -> None:
@@ -90,7 +90,7 @@ class Switchboard:
 
 @contextmanager
 def called(address: tuple[str, int], key: bytes, name: str) -> Iterator[Connection]:
-    """The caller's end of a line."""
+    """The caller's end of a connection."""
     with Client(address, authkey=key) as line:
         _at_once(line)
         line.send_bytes(name.encode())
@@ -106,6 +106,6 @@ def heard(line: Connection) -> bytes:
 
 
 def _at_once(line: Connection) -> None:
-    """Have messages leave when they are sent: behind its own head a large one would wait for the other side."""
+    """Send messages immediately: after its own header a large one would wait for the other side."""
     with socket.socket(fileno=os.dup(line.fileno())) as same:
         same.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,1 +1,1 @@
-"""Plugins that use Spark itself: any format of Spark as source and sink, and Sql."""
+"""Holds plugins that use Spark itself: any format of Spark as source and sink, and Sql."""

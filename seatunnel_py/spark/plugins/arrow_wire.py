@@ -1,6 +1,6 @@
-"""Rows between our batches and Spark: the few Arrow types that differ, both ways.
+"""Converts rows between our batches and Spark: the few Arrow types that differ, both ways.
 
-Spark takes a time in nanoseconds, knows no half floats, and decimals of 38 digits (``plan.sql.queried``); everything
+Spark uses times in nanoseconds, has no half floats, and has decimals of 38 digits (``plan.sql.queried``); everything
 else is the same on both sides.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def wire_schema(schema: pa.Schema) -> pa.Schema:
-    """The Arrow schema that Spark wants for rows of ``schema``; every column may be null."""
+    """The Arrow schema that Spark needs for rows of ``schema``; every column may be null."""
     return pa.schema([pa.field(field.name, _wire_type(field.type)) for field in schema])
 
 
@@ -38,7 +38,7 @@ def _wire_type(dtype: pa.DataType) -> pa.DataType:
 
 
 def to_wire(data: pa.RecordBatch, table: TableSchema) -> pa.RecordBatch:
-    """Rows of ``table`` as a query sees them. BadRows for a value that no type of Spark's holds."""
+    """Rows of ``table`` as a query sees them. Raises BadRows for a value that no type of Spark's holds."""
     seen = queried(table)
     arrays = []
     for array, column, target in zip(data.columns, table.columns, seen.columns, strict=True):
@@ -58,7 +58,7 @@ def to_wire(data: pa.RecordBatch, table: TableSchema) -> pa.RecordBatch:
 
 
 def from_wire(data: pa.RecordBatch | pa.Table, table: TableSchema) -> pa.RecordBatch:
-    """Rows from Spark as rows of ``table``; columns beside the table's are left out."""
+    """Rows from Spark as rows of ``table``; other columns are dropped."""
     schema = table.arrow()
     columns = [_as(data.column(field.name), field.type) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

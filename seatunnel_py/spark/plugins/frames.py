@@ -1,4 +1,4 @@
-"""Sources whose rows are a Spark DataFrame: what the engine must know of them, without importing pyspark."""
+"""Defines sources whose rows are a Spark DataFrame, for the engine, without importing pyspark."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 PARTITION = "partition"
 PARTITIONS = "partitions"
-"""What the payload of a split of a ``FrameSource`` holds: which partition it is, and of how many."""
+"""Keys in the payload of a split of a ``FrameSource``: the index of its partition, and the number of partitions."""
 
 
 class FrameSource(Source):
-    """One split is one partition; a unit is a Spark job over that partition alone (``query_unit``)."""
+    """One split is one partition; a unit is a Spark job over that partition alone (``query/unit.py``)."""
 
     @abstractmethod
     def frame(self, session: SparkSession) -> DataFrame:
@@ -28,7 +28,7 @@ class FrameSource(Source):
 
 
 def active_session() -> SparkSession:
-    """A session of the running application, with the settings of queries. Raises EngineError where there is none."""
+    """A session of the running application, with the settings of queries. Raises EngineError if there is none."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

@@ -1,6 +1,6 @@
-"""``Spark``: any format that Spark can read or write, as a source and as a sink.
+"""Implements ``Spark``: any format that Spark can read or write, as a source and as a sink.
 
-The guarantee is what such a format really gives: Spark's own writers commit on their own, so a failure between their
+The declared guarantee is the format's real one: Spark's own writers commit on their own, so a failure between their
 commit and ours can write rows twice. Rows reach the target at the commit, not before.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class SaveMode(StrEnum):
-    """Spark's words for what happens to rows that are there."""
+    """Spark's save modes for existing rows."""
 
     APPEND = "append"
     OVERWRITE = "overwrite"
@@ -44,7 +44,7 @@ class SparkSourceOptions(SourceOptions):
 
     format: str = option(min_length=1, doc="Spark's name of the format, such as parquet, avro, jdbc, delta")
     reader_options: dict[str, str] = option({}, key="options", doc="the format's own options, such as path")
-    declared: DeclaredSchema | None = option(None, key="schema", doc="columns; absent: what the format says")
+    declared: DeclaredSchema | None = option(None, key="schema", doc="columns; absent: those of the format")
 
 
 class SparkSinkOptions(SinkOptions):
@@ -54,7 +54,7 @@ class SparkSinkOptions(SinkOptions):
     writer_options: dict[str, str] = option(
         {}, key="options", naming=Naming.DIRECTORY, doc="the format's own options, such as path"
     )
-    save_mode: SaveMode = option(SaveMode.APPEND, doc="what happens to rows that are there")
+    save_mode: SaveMode = option(SaveMode.APPEND, doc="effect on existing rows")
     tmp_path: str = option("/tmp/seatunnel", doc="where rows wait for the commit; on a cluster a shared location")
 
 
@@ -64,7 +64,7 @@ class SparkSourceFactory(SourceFactory[SparkSourceOptions], SparkFactory):
     options = SparkSourceOptions
 
     def capabilities(self, options: SparkSourceOptions, context: StepContext) -> SourceCapabilities:
-        # How a format divides and orders its rows is its own affair.
+        # The format decides how it divides and orders its rows.
         return SourceCapabilities(determinism=Determinism.UNORDERED)
 
     def create(self, options: SparkSourceOptions, context: StepContext) -> Source:

@@ -1,4 +1,4 @@
-"""The ``Spark`` sink: rows wait in segments, and one DataFrame of all of them is written at the commit."""
+"""Implements the ``Spark`` sink: rows wait in segments, and the commit writes them all as one DataFrame."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from seatunnel_py.work.unit import Slice
 
 FILES_MAX = 10_000
 PARTS_MAX = 8
-"""Tasks that write at the same time; each makes a file of its own where the format has files."""
+"""Tasks that write at the same time; each makes its own file if the format has files."""
 
 
 @dataclass(frozen=True)
 class SparkSink(Sink):
-    """``given`` may hold a password, so it is not shown. ``chosen``: the job file says the save mode."""
+    """``given`` may hold a password, so it is not shown. ``chosen``: the job file sets the save mode."""
 
     format: str
     given: tuple[tuple[str, str], ...] = field(repr=False)
@@ -64,7 +64,7 @@ class SparkSink(Sink):
 
     @property
     def target_place(self) -> TargetPlace | None:
-        """Formats name their places in ways of their own: what is written alike is one place."""
+        """Formats name their places in different ways: equal names count as one place."""
         named = self._named
         return TargetPlace((self.format, dict(self.given).get("url")), (named,)) if named else None
 
@@ -77,7 +77,7 @@ class SparkSink(Sink):
             raise FatalError(f"Spark cannot hold table {self.table.path}: {error}") from None
 
     def _present(self) -> Present | None:
-        """What lies at a local path; of other places only Spark knows."""
+        """Content of a local path; only Spark can read other places."""
         path = dict(self.given).get("path", "").removeprefix("file://").removeprefix("file:")
         if not path or "://" in path or self.save_mode not in ("append", "overwrite"):
             return None
@@ -103,7 +103,7 @@ class SparkSink(Sink):
 
 
 class _StagingWriter(Writer):
-    """Keeps the rows of one unit as a segment."""
+    """Stores the rows of one unit as a segment."""
 
     def __init__(self, sink: SparkSink, context: WriteContext) -> None:
         self._target = sink.target
@@ -147,7 +147,7 @@ class _SparkCommitter(Committer):
         )
         slices = [item for piece in pieces for item in _slices(piece)]
         if slices or first:
-            # What one commit has written, the next one of the same run must neither drop nor refuse.
+            # A commit must neither drop nor refuse the rows of an earlier commit of the same run.
             self._write(slices, self._sink.save_mode if first else "append")
         with private_output(files, marker):
             pass
@@ -183,7 +183,7 @@ class _SparkCommitter(Committer):
 
 
 def _staging(sink: SparkSink, lineage: str, step: str) -> str:
-    """A place of this run and this table: commits of two tables must not take one another for their own."""
+    """A place of this run and this table: commits of two tables must not mistake one another for their own."""
     table = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in f"{step}.{sink.table.path}")
     return f"{sink.tmp_path.rstrip('/')}/spark-{lineage}/{table}"
 

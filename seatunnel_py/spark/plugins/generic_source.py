@@ -1,4 +1,4 @@
-"""The ``Spark`` source: a DataFrame, a split for each of its partitions."""
+"""Implements the ``Spark`` source: a DataFrame with a split for each of its partitions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SparkSource(FrameSource):
 
     def tables(self) -> Sequence[SourceTable]:
         frame = self._load(active_session())._jdf
-        # Asked here, where Spark runs whatever the command is: a plan is shown when Spark has gone.
+        # Read here, where Spark runs for every command: a plan is shown when Spark has ended.
         hints = {PARTITIONS: int(frame.rdd().getNumPartitions())}
         return (SourceTable(self.declared or TableSchema(self.path, _columns(frame.schema())), hints=hints),)
 

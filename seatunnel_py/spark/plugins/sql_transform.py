@@ -1,4 +1,4 @@
-"""The ``Sql`` transform: a SELECT over the rows of one input, or of several."""
+"""Implements the ``Sql`` transform: a SELECT over the rows of one input, or of several."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from seatunnel_py.plan.sql.analysis import CatalystFactory
 
 
 class SqlEngine(StrEnum):
-    """The engines that the peer knows. There is one here, so any of them will do."""
+    """The engines that SeaTunnel knows. There is one here, so all of them are accepted."""
 
     ZETA = "ZETA"
     INTERNAL = "INTERNAL"

@@ -1,1 +1,1 @@
-"""Queries of the Sql transform as Spark jobs."""
+"""Runs queries of the Sql transform as Spark jobs."""

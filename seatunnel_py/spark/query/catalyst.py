@@ -1,4 +1,4 @@
-"""Queries analysed by Catalyst, over empty views of their inputs: no row is read and no job is started."""
+"""Analyses queries with Catalyst, over empty views of their inputs: no row is read and no job is started."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Analyst:
         return self._known[key]
 
     def rows(self, query: str, inputs: Mapping[str, pa.Table]) -> pa.Table:
-        """See ``SqlAnalyst``. Raises ValueError for what a value of the rows makes impossible."""
+        """See ``SqlAnalyst``. Raises ValueError for a row value that makes the query impossible."""
         from pyspark.errors import PySparkException
 
         from seatunnel_py.spark.plugins.arrow_wire import wire_schema
@@ -48,7 +48,7 @@ class Analyst:
         for name, table in inputs.items():
             frame = self._session.createDataFrame(table.cast(wire_schema(table.schema)))
             put_view(name, frame._jdf)
-            self._views[name] = ()  # it is not the empty view that an analysis wants
+            self._views[name] = ()  # it is not the empty view that an analysis needs
         try:
             return query_frame(self._session, query).toArrow()
         except PySparkException as error:
@@ -74,7 +74,7 @@ class Analyst:
         return Analysis(text, _columns(fields, inputs, facts.passed), False, facts.determinism, facts.why)
 
     def _narrow(self, text: str, inputs: Mapping[str, TableSchema]) -> Analysis | None:
-        """The analysis of a query that every row passes by itself, shown by a hidden column that comes out again."""
+        """The analysis of a query that passes rows one by one, proved by a hidden column that comes out again."""
         from pyspark.errors import PySparkException
 
         from seatunnel_py.spark.query.row_origin import with_row
@@ -92,7 +92,7 @@ class Analyst:
         return Analysis(text, columns, True, facts.determinism, facts.why)
 
     def _show(self, inputs: Mapping[str, TableSchema], *extra: str) -> None:
-        """Let the session see these inputs and no others. What it already sees is left as it is."""
+        """Show the session these inputs and no others. An input that it already sees is left unchanged."""
         from seatunnel_py.spark.query.session import drop_view, empty_frame, put_view
 
         for name in self._views.keys() - inputs.keys():
@@ -113,7 +113,7 @@ class Analyst:
         return found, json.loads(frame.schema().json())["fields"]
 
     def _type_of(self, select: str) -> str | None:
-        """Spark's name for the type of a one-column query; None where it cannot be analysed by itself."""
+        """Spark's name for the type of a one-column query; None if it cannot be analysed by itself."""
         from pyspark.errors import PySparkException
 
         from seatunnel_py.spark.query.session import query_frame
@@ -133,7 +133,7 @@ class Analyst:
 def _columns(
     fields: list[dict[str, Any]], inputs: Mapping[str, TableSchema], passed: Mapping[int, tuple[str, str]]
 ) -> tuple[Column, ...]:
-    """The result's columns. One that is an input's keeps what is known of it: length, comment, native type."""
+    """The result's columns. A column taken from an input keeps its known length, comment and native type."""
     names = Counter(field["name"] for field in fields)
     twice = [name for name, count in names.items() if count > 1]
     if twice:

@@ -1,4 +1,4 @@
-"""Spark's errors about a query, in words for the person who wrote it."""
+"""Rewords Spark's errors about a query for its author."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from seatunnel_py.plan.sql.parse import PEER, SqlError, at, parse_query
 _OF_PYTHON = re.compile(r"from the Python worker:.*?^ValueError: ([^\n]+)", re.DOTALL | re.MULTILINE)
 # An error that came through the JVM bare: the class of the exception, then Spark's code in brackets.
 _CODED = re.compile(r"(?:Exception|Error): (\[[A-Z][A-Z0-9_.]+\])")
-# The SQL standard's classes of what values bring about. It comes again with the same rows, whatever the text quotes of
-# them: a value may say "cancelled".
+# The SQL standard's classes of errors caused by values. Such an error repeats with the same rows, whatever values its
+# text quotes: one may be "cancelled".
 _OF_VALUES = re.compile(r"SQLSTATE: (?:21|22|23|P0)[0-9A-Z]{3}\b")
 _LOST = (
     "Python worker exited unexpectedly",
@@ -29,9 +29,9 @@ _LOST = (
 def readable(
     error: Exception, query: str, dialect: str, columns: Iterable[str], functions: Callable[[], Iterable[str]]
 ) -> SqlError:
-    """An analysis error of Spark's, with the place in the query where that is known.
+    """Convert an analysis error of Spark's, with the place in the query if known.
 
-    ``functions`` are the names of all functions; asked only where one is not found.
+    ``functions`` are the names of all functions; read only if one is not found.
     """
     name_of_error = _call(error, "getCondition") or ""
     parameters = _call(error, "getMessageParameters") or {}
@@ -45,9 +45,9 @@ def readable(
 
 
 def first_sentence(error: Exception) -> str:
-    """Spark's own words without its codes, its plan and its stack."""
+    """Spark's own message without its codes, its plan and its stack."""
     text = str(error).strip()
-    if raised := _OF_PYTHON.search(text):  # a function of ours said it, and its trace says nothing more
+    if raised := _OF_PYTHON.search(text):  # the message comes from a function of ours, and its traceback adds nothing
         return " ".join(raised[1].split())
     if found := _CODED.search(text):
         text = text[found.start(1) :]
@@ -57,7 +57,7 @@ def first_sentence(error: Exception) -> str:
 
 
 def condition(error: Exception) -> str:
-    """Spark's name for what is wrong, such as ``CAST_INVALID_INPUT``; empty where it is not the query's fault."""
+    """Spark's name for the error, such as ``CAST_INVALID_INPUT``; empty if the query is not at fault."""
     text = str(error)
     found = _CODED.search(text)
     name = _call(error, "getCondition") or (found[1].strip("[]") if found else "")
@@ -98,6 +98,6 @@ def _plain(name: str) -> str:
 
 
 def _call(error: Exception, method: str) -> Any:
-    """Spark's exceptions know more than their text, other ones do not."""
+    """Spark's exceptions carry more than their text, other ones do not."""
     asked = getattr(error, method, None)
     return asked() if callable(asked) else None

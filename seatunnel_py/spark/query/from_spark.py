@@ -1,4 +1,4 @@
-"""The head of a stage whose rows come from Spark."""
+"""Implements the head of a stage whose rows come from Spark."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.segments import read_slice, read_slices
 from seatunnel_py.work.unit import Budget, StepCount, Unit, UnitResult
 
-_NO_LIMIT = Budget(rows=1 << 62, seconds=1e12)  # only the first stage may stop: the others take what comes
+_NO_LIMIT = Budget(rows=1 << 62, seconds=1e12)  # only the first stage may stop: the others take all their input
 
 
 @dataclass(frozen=True, slots=True)
 class BridgedUnit(Unit):
-    """The unit behind a query: the same rows under the same name, though they come from no split of its own."""
+    """The unit after a query: the same rows under the same name, though they come from no split of its own."""
 
     named: str = ""
 
@@ -39,7 +39,7 @@ class BridgedUnit(Unit):
 
 
 class Feed(Source):
-    """The head of a stage whose rows come from Spark. Behind a query they are put together with what went round it."""
+    """The head of a stage whose rows come from Spark. After a query it rejoins them with the parts that bypassed it."""
 
     def __init__(self, stage: Stage, batches: Iterator[pa.RecordBatch]) -> None:
         self.stage = stage
@@ -64,7 +64,7 @@ class Feed(Source):
         return replace(result, counts=(StepCount(self.step, self.table.path, 0, 0), *result.counts))
 
     def elements(self) -> Iterator[Element]:
-        """Batches in their order; then the rows that went round the query."""
+        """Yield batches in their order; then the rows that bypassed the query."""
         if self.stage.before is None:
             for data in self._batches:
                 yield Batch(self.table.path, from_wire(data, self.table))
@@ -85,7 +85,7 @@ class Feed(Source):
         yield from read_slices(result.slices)
 
     def _pieces(self) -> Iterator[tuple[int, pa.Array, pa.RecordBatch]]:
-        """Spark's rows cut where another batch of the stage before begins: (its number, rows of it, data)."""
+        """Spark's rows cut at the batch boundaries of the stage before: (batch number, row numbers, data)."""
         for data in self._batches:
             if not data.num_rows:
                 continue

@@ -1,7 +1,7 @@
-"""What an analysed plan says: whether it is narrow, how repeatable it is, which columns it only passes on.
+"""Reads facts from an analysed plan: whether it is narrow, how repeatable it is, which columns it only passes on.
 
-Reads the JSON form of a plan: a list of nodes in depth-first order, each with its class, its number of children and
-its fields, expressions as lists of the same kind. Starts nothing and knows no session.
+Reads the JSON form of a plan: a list of nodes in depth-first order, each with its class, its number of children and its
+fields; expressions are lists of the same kind. Starts nothing and knows no session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NARROW = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Generate"})
 _TRANSPARENT = frozenset({"Filter", "Sort", "GlobalLimit", "LocalLimit", "Offset", "SubqueryAlias", "Distinct"})
 _LIMITS = frozenset({"GlobalLimit", "LocalLimit", "Offset", "Tail"})
 
-# Expression (or node) -> what a second run would do differently.
+# Expression (or node) -> how a second run would differ.
 _ANEW: Mapping[str, str] = {
     **dict.fromkeys(("Rand", "Randn", "RandStr", "Uniform", "Shuffle", "Uuid", "Sample"), "draws at random"),
     **dict.fromkeys(
@@ -53,7 +53,7 @@ _ANEW: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """``passed`` maps a column of the result to the column of an input that it is, (view, column)."""
+    """``passed`` maps a column of the result to the input column that it equals, (view, column)."""
 
     narrow: bool
     determinism: Determinism
@@ -71,7 +71,7 @@ class _Node:
         return _kind(self.fields)
 
     def walk(self) -> Iterator[_Node]:
-        """This node and those below it; a view is looked at from outside."""
+        """This node and those below it, down to the views."""
         yield self
         if self.kind != "View":
             for child in self.children:
@@ -79,7 +79,7 @@ class _Node:
 
 
 def facts(plan_json: str) -> PlanFacts:
-    """Read a plan's JSON."""
+    """Parse a plan's JSON."""
     root, _ = _tree(json.loads(plan_json), 0)
     nodes = list(root.walk())
     expressions = [kind for node in nodes if node.kind != "View" for kind in _expressions(node.fields)]
@@ -92,7 +92,7 @@ def facts(plan_json: str) -> PlanFacts:
 
 
 def _tree(nodes: list[dict[str, Any]], at: int) -> tuple[_Node, int]:
-    """The node at an index with its children, and the index behind them."""
+    """The node at an index with its children, and the next index after them."""
     fields = nodes[at]
     children = []
     at += 1
@@ -136,7 +136,7 @@ def _sorted(node: _Node) -> bool:
 
 
 def _passed(root: _Node) -> dict[int, tuple[str, str]]:
-    """Columns that come out as they went in, by their position."""
+    """Columns that come out unchanged, by their position."""
     sources: dict[Any, tuple[str, str]] = {}
     for node in root.walk():
         if node.kind == "SubqueryAlias" and node.children[0].kind == "View":
@@ -157,7 +157,7 @@ def _passed(root: _Node) -> dict[int, tuple[str, str]]:
 
 
 def _outputs(view: _Node) -> Iterator[Mapping[str, Any]]:
-    """The attributes that a view gives: those of the relation under it, or of a projection of that."""
+    """The attributes of a view: those of the relation under it, or of a projection of that."""
     (below,) = view.children
     for attribute in below.fields.get("output") or below.fields.get("projectList") or []:
         yield attribute[0]

@@ -1,8 +1,8 @@
-"""Where a row of a narrow query comes from: a hidden column that passes through it untouched.
+"""Tracks the origin of rows through a narrow query: by a hidden column that passes through it untouched.
 
-A query over projections and filters drops rows and never mixes them, so each row of its result is one row that was
-read. The hidden column holds which one; what belongs to that row beside its columns (its kind, marks, metadata, the
-position of its batch) need not pass through Spark, and is found again behind the query.
+A query over projections and filters drops rows and never mixes them, so each row of its result is one input row. The
+hidden column identifies it. The parts of that row beside its columns (its kind, marks, metadata, the position of its
+batch) need not pass through Spark: they are found again after the query.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from seatunnel_py.spark.query.types import ROW, quoted
 
 
 def with_row(query: str) -> str:
-    """Spark's text of a query whose select lists also name the hidden column, where a star does not.
+    """Spark's text of a query whose select lists also name the hidden column, unless a star does.
 
-    Raises ValueError where there is no place for it. Whether it comes out is for Catalyst to say.
+    Raises ValueError if there is no place for it. Catalyst decides whether it comes out.
     """
     found = tokens(query)
     places: list[int] = []

@@ -1,4 +1,5 @@
-"""The session that queries run in: settings of their own, so that no setting of the job changes what a query means."""
+"""Creates the session for queries, with its own settings, so that no setting of the job changes the meaning of a
+query."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SESSION_SETTINGS: Mapping[str, str] = {
-    # Without a zone of its own a timestamp must mean the same on every machine.
+    # A timestamp without a zone must mean the same on every machine.
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
     "spark.sql.timeType.enabled": "true",
-    # A bad cast, an overflow or a division by zero is an error, as it is with the peer, and not a silent null.
+    # A bad cast, an overflow or a division by zero is an error, as in SeaTunnel, and not a silent null.
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
-    # The job file has replaced its variables: Spark would make empty text of one that has no value.
+    # Variables of the job file are already replaced: Spark would make empty text of one that has no value.
     "spark.sql.variable.substitute": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.pyspark.jvmStacktrace.enabled": "false",
@@ -34,25 +35,25 @@ def query_session(session: SparkSession) -> SparkSession:
     own = session.newSession()
     for key, value in SESSION_SETTINGS.items():
         own.conf.set(key, value)
-    # Errors are reported once, in words; pyspark would also print each of them with its stack.
+    # Errors are reported once, as messages; pyspark would also print each of them with its stack.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     return own
 
 
 def query_frame(session: SparkSession, query: str) -> DataFrame:
-    """The answer of a query in Spark's dialect; functions that run in Python are made known first."""
+    """The answer of a query in Spark's dialect; functions that run in Python are registered first."""
     register(session, query)
     return session.sql(query)
 
 
 def put_view(name: str, frame: Any) -> None:
-    """Let the frame's session know it under a name, whatever characters that holds. ``frame`` is the JVM's."""
+    """Register the frame as a view, for a name of any characters. ``frame`` is the JVM's."""
     frame.createOrReplaceTempView(quoted(name))
 
 
 def drop_view(session: SparkSession, name: str) -> None:
-    """Forget the view of that name."""
+    """Drop the view of that name."""
     java: Any = session._jsparkSession
     java.catalog().dropTempView(name)
 
@@ -75,6 +76,6 @@ def ddl(table: TableSchema, *extra: str) -> str:
 
 
 def wire_ddl(table: TableSchema, *extra: str) -> str:
-    """The table's columns as Spark's DDL, all of them nullable: what a Python stage declares is not checked."""
+    """The table's columns as Spark's DDL, all of them nullable: columns declared by a Python stage are not checked."""
     columns = queried(table).columns
     return ", ".join([*(f"{quoted(column.name)} {spark_type(column.dtype)}" for column in columns), *extra])

@@ -1,4 +1,5 @@
-"""A stage: the part of a chain before, between or behind queries, and the place that the stages of a task share."""
+"""Defines a stage: the part of a chain before, between or after queries, and the directory shared by the stages of a
+task."""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ ROW_MASK = (1 << ROW_BITS) - 1
 
 
 class Echo(FatalError):
-    """A stage ends because another one has failed; that one says why."""
+    """A stage ends because another one has failed; that one reports why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The part of a chain before, between or behind queries. ``before`` and ``behind`` are those queries. ``fed`` says
-    that the rows come from Spark: always behind a query, else where the source is a DataFrame."""
+    """The part of a chain before, between or after queries. ``before`` and ``behind`` are the adjacent queries.
+    ``fed``: its rows come from Spark, always after a query, else if the source is a DataFrame."""
 
     number: int
     unit: Unit
@@ -35,26 +36,26 @@ class Stage:
 
     @property
     def place(self) -> Path:
-        """The task's own directory; both processes of the task have the same one in mind."""
+        """The task's own directory; both processes of the task compute the same one."""
         scratch = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).partition(",")[0]
         return Path(scratch) / f"query-{self.chain.lineage[:8]}-{self.chain.incarnation}" / _file(str(self.unit.id))
 
     @property
     def stopped(self) -> bool:
-        """Whether the last stage has failed, so that nobody wants the rows of the others."""
+        """Whether the last stage has failed, so that the rows of the others are no longer needed."""
         return (self.place / "stop").exists()
 
     def stop(self) -> None:
         (self.place / "stop").touch()
 
     def end(self, result: UnitResult) -> None:
-        """Write the stage's result down, whole or not at all."""
+        """Write the stage's result, whole or not at all."""
         written = self.place / f"{self.number}.end.part"
         written.write_text(json.dumps(result.to_plain()))
         written.rename(self.place / f"{self.number}.end")
 
     def results_before(self) -> list[UnitResult]:
-        """The results of the stages in front of this one, as far as they are known."""
+        """The known results of the stages before this one."""
         return [
             result_from_plain(json.loads(path.read_text()))
             for number in range(self.number)
@@ -63,6 +64,6 @@ class Stage:
 
 
 def _file(name: str) -> str:
-    """Unit ids hold what table names hold, which no directory may."""
+    """Unit ids contain table names, whose characters a directory may not allow."""
     plain = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)
     return f"{plain[:80]}-{zlib.crc32(name.encode()):08x}"

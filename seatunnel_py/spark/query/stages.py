@@ -1,11 +1,11 @@
-"""A chain with narrow queries in it, as the workers see it: stages, and Spark's SQL between them.
+"""Runs a chain with narrow queries on the workers: stages, and Spark's SQL between them.
 
 One Spark job: the first stage reads and transforms, Spark computes, the last stage transforms and writes, in between
-more of both. All stages run side by side in one task, so rows stream through and keep their order. What does not go
-through Spark (row kinds, metadata, positions of batches, rows of other tables) goes round it, by files of that task:
+more of both. All stages run side by side in one task, so rows stream through and keep their order. Data that Spark
+cannot carry (row kinds, metadata, positions of batches, rows of other tables) bypasses it through files of that task:
 
 - ``STAGE.NUMBER.segment``: the batch of that number without its columns; a hidden column of each row names it;
-- ``STAGE.end``: the result of the stage, written when it is over; the stage behind it stages nothing before that;
+- ``STAGE.end``: the result of the stage, written when it has ended; the next stage stages nothing before that;
 - ``stop``: the last stage has failed, the others need not go on.
 """
 
@@ -33,7 +33,7 @@ RESULT = "result"
 
 
 def stages_of(chain: Chain, unit: Unit) -> list[Stage]:
-    """A chain with n queries as n + 1 stages."""
+    """Divide a chain with n queries into n + 1 stages."""
     frame = isinstance(chain.head, ChainSource) and isinstance(chain.head.source, FrameSource)
     queries = [step for step in chain.transforms if isinstance(step, ChainSql)]
     cuts = [at for at, step in enumerate(chain.transforms) if isinstance(step, ChainSql)]
@@ -49,8 +49,8 @@ def stages_of(chain: Chain, unit: Unit) -> list[Stage]:
 
 
 def sending(payload: bytes, names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For ``mapInArrow``: run a stage that has a query behind it; yields its rows for that. ``names`` are those of the
-    columns that come in."""
+    """For ``mapInArrow``: run a stage that is followed by a query; yield its rows for that query. ``names`` are those
+    of the input columns."""
     stage = _begun(payload, batches)
     assert stage.behind is not None
     bridge = Bridge(stage)
@@ -64,21 +64,21 @@ def sending(payload: bytes, names: Sequence[str], batches: Iterator[pa.RecordBat
 
 
 def ending(payload: bytes, names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For ``mapInArrow``: run the last stage; yields one row, the result of the whole unit as JSON."""
+    """For ``mapInArrow``: run the last stage; yield one row, the result of the whole unit as JSON."""
     stage = _begun(payload, batches)
     feed = Feed(stage, _named(batches, names))
     result = feed.run(sinks=stage.chain.sinks, output=stage.chain.output)
     if result.failure is not None:
         stage.stop()
         for _ in batches:
-            pass  # Spark throws a worker away that still has rows to send
+            pass  # Spark discards a worker that still has rows to send
     whole = _joined(stage, result)
     shutil.rmtree(stage.place, ignore_errors=True)
     yield pa.RecordBatch.from_pydict({RESULT: [json.dumps(whole.to_plain())]})
 
 
 def _begun(payload: bytes, batches: Iterator[pa.RecordBatch]) -> Stage:
-    """The stage; the first one makes the place of the task, and reads the row that only made Spark call it."""
+    """The stage; the first one makes the task's directory, and reads the row that only made Spark call it."""
     stage: Stage = pickle.loads(payload)
     if stage.number == 0:
         shutil.rmtree(stage.place, ignore_errors=True)
@@ -94,7 +94,7 @@ def _named(batches: Iterator[pa.RecordBatch], names: Sequence[str]) -> Iterator[
 
 
 def _joined(stage: Stage, last: UnitResult) -> UnitResult:
-    """The stages' results as one: what was read by the first, written by the last, failed by the earliest."""
+    """Merge the stages' results: the first one's reads, the last one's writes, the earliest failure."""
     results = [*stage.results_before(), last]
     first = results[0]
     failures = [result.failure for result in results if result.failure is not None]
@@ -105,9 +105,9 @@ def _joined(stage: Stage, last: UnitResult) -> UnitResult:
         for count in result.counts:
             key = (count.step, count.table)
             known = counts.get(key)
-            # A query was handed its rows by one stage and gave them to the next.
+            # A query received its rows from one stage and passed them to the next.
             counts[key] = replace(known, rows_out=count.rows_out) if known else count
-    # Rows that went round a query are counted where they went in and where they came out.
+    # Rows that bypassed a query are counted where they went in and where they came out.
     shown = tuple(count for count in counts.values() if not count.step.startswith(f"{BYPASS}."))
     return replace(
         last,

@@ -1,4 +1,4 @@
-"""The end of a stage in front of a query: its rows go to Spark, and what Spark does not carry goes round."""
+"""Implements the end of a stage before a query: its rows go to Spark, and data that Spark cannot carry bypasses it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from seatunnel_py.work.segments import SegmentWriter
 
 BYPASS = "round"
 _WAITING_BATCHES_MAX = 2  # read ahead of Spark, so that reading and computing overlap
-_WAIT_SECONDS = 0.5  # how often a stage that waits for room looks whether anybody still wants its rows
+_WAIT_SECONDS = 0.5  # how often a stage that waits for room checks whether its rows are still needed
 
 
 class Bridge:
-    """Runs a stage in a thread of its own and hands its rows to Spark, for Spark pulls and a stage pushes."""
+    """Runs a stage in its own thread and hands its rows to Spark, for Spark pulls and a stage pushes."""
 
     def __init__(self, stage: Stage) -> None:
         assert stage.behind is not None
@@ -56,7 +56,7 @@ class Bridge:
             yield item
 
     def send(self, batch: Batch) -> None:
-        """Give a batch to Spark, and what Spark does not carry to the next stage."""
+        """Give a batch to Spark, and the data that Spark cannot carry to the next stage."""
         if batch.absent is not None and any(pc.any(marks).as_py() for marks in batch.absent.columns):
             raise FatalError(
                 f"rows of {batch.table} have cells that the source did not send, and a query would read them as null",
@@ -86,7 +86,7 @@ class Bridge:
 
 @dataclass(frozen=True)
 class _BridgeSink(Sink):
-    """The end of a stage in front of a query. Lives in one process, so it may hold the bridge itself."""
+    """The end of a stage before a query. Stays in one process, so it may hold the bridge itself."""
 
     bridge: Bridge
 
@@ -101,7 +101,7 @@ class _BridgeWriter(Writer):
 
     def write(self, batch: Batch) -> None:
         if self._bridge.stage.stopped:
-            raise Echo("the steps behind the query have failed")
+            raise Echo("the steps after the query have failed")
         self._bridge.send(batch)
         self._rows += batch.rows
 

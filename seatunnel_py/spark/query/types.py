@@ -1,7 +1,7 @@
-"""Column types and Spark's types, both ways. Knows no Spark session and imports no pyspark.
+"""Converts column types to Spark's types and back. Uses no Spark session and imports no pyspark.
 
 ``timestamp`` has no zone, so it is Spark's TIMESTAMP_NTZ; ``timestamp_tz`` is an instant, so it is TIMESTAMP_LTZ.
-``time`` is Spark's TIME(6), which has to be switched on (``SESSION_SETTINGS`` in ``sql_session``). A ``float16_vector``
+``time`` is Spark's TIME(6), which has to be switched on (``SESSION_SETTINGS`` in ``session.py``). A ``float16_vector``
 is carried as floats, for Spark has no half floats.
 """
 
@@ -91,7 +91,7 @@ def spark_type(dtype: DataType) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name that Spark takes as it is, whatever it holds."""
+    """Quote a name for Spark, for any characters."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -101,13 +101,13 @@ def text(value: str) -> str:
 
 
 ROW = "__seatunnel_row"
-"""A hidden column that says which row of which batch a row is; see ``sql_rows``."""
+"""A hidden column that identifies batch and row of a row; see ``row_origin.py``."""
 
 ROW_DDL = f"{quoted(ROW)} BIGINT NOT NULL"
 
 
 def column_type(json: Any) -> DataType:
-    """The column type of a Spark type in its JSON form. ValueError for one that no sink could take."""
+    """The column type of a Spark type in its JSON form. Raises ValueError for a type that no sink could store."""
     if isinstance(json, str):
         return _scalar(json)
     match json["type"]:

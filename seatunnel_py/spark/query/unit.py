@@ -1,8 +1,8 @@
-"""A unit that needs Catalyst, run from a driver's thread: one Spark job of its own.
+"""Runs a unit that needs Catalyst, from a driver's thread, as one Spark job of its own.
 
-*Narrow* queries stand inside a chain: read, query, write in one task, rows streaming through (``query_stages``).
-A *wide* query is a vertex: its inputs lie in segments, and its answer is written as segments (``query_tables``).
-Arrow and sqlglot are imported on use: most jobs have no query.
+*Narrow* queries are part of a chain: read, query, write in one task, rows streaming through (``stages.py``). A
+*wide* query is a vertex: its inputs are in segments, and its answer is written as segments (``wide_query.py``). Arrow
+and sqlglot are imported on use: most jobs have no query.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class QuerySessions:
-    """Sessions that queries run in, one for each that runs at the same time; views of one are unknown to others."""
+    """Pools sessions for queries, one for each query that runs at the same time; views of one are unknown to others."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -50,12 +50,12 @@ class QuerySessions:
 
     @contextmanager
     def borrowed(self) -> Iterator[SparkSession]:
-        """A session that nobody else uses inside the block."""
+        """A session for exclusive use inside the block."""
         with self._lock:
             session = self._idle.pop() if self._idle else query_session(self._first())
         yield session
         with self._lock:
-            # One that failed may hold views of the failed unit, so it is not used again.
+            # A session that failed may hold views of the failed unit, so it is not used again.
             self._idle.append(session)
 
     def _first(self) -> SparkSession:
@@ -79,10 +79,10 @@ def _frame_of(chain: Chain) -> FrameSource | None:
 
 
 def run_query_unit(sessions: QuerySessions, chain: Chain, unit: Unit, exchange: str) -> UnitResult:
-    """Run a unit whose chain needs Catalyst. ``exchange`` is where a wide query's answer goes.
+    """Run a unit whose chain needs Catalyst. ``exchange`` is the place for a wide query's answer.
 
-    What a query does wrong is a failed result. An exception means that the unit is lost: its workers died, or
-    somebody cancelled it.
+    An error of the query is a failed result. An exception means that the unit is lost: its workers died, or it was
+    cancelled.
     """
     from seatunnel_py.spark.query.stages import stages_of
 
@@ -111,7 +111,7 @@ def run_query_unit(sessions: QuerySessions, chain: Chain, unit: Unit, exchange: 
 
 
 def _run_narrow(session: SparkSession, chain: Chain, unit: Unit, stages: list[bytes]) -> UnitResult:
-    """Stage, query, stage, … in one task. Every query is over a view of the stage before it."""
+    """Stage, query, stage, … in one task. Every query reads a view of the stage before it."""
     from seatunnel_py.spark.query.row_origin import with_row
     from seatunnel_py.spark.query.stages import RESULT, ending, sending
 
@@ -138,14 +138,14 @@ def _partition(frame: DataFrame, unit: Unit) -> list[Any]:
     if found != count:
         raise FatalError(
             f"{unit.split.table} had {count} partitions when the job was planned, and has {found} now",
-            "run the job again, and let nobody write what it reads",
+            "run the job again, while no other process writes to its sources",
         )
     return list(frame.sparkSession.sparkContext.runJob(frame.rdd, list, [number]))
 
 
 def _mapped(frame: DataFrame, function: Callable[..., Any], ddl: str) -> DataFrame:
-    """``mapInArrow`` of a function that also gets the names of the columns: pyspark would read a dot in one of them
-    as a path, so they are numbered on the way."""
+    """Apply ``mapInArrow`` with a function that also receives the names of the columns: pyspark would read a dot in one
+    of them as a path, so they are numbered on the way."""
     names = list(frame._jdf.columns())
     numbered = frame.toDF(*(f"c{number}" for number in range(len(names))))
     return numbered.mapInArrow(partial(function, names), ddl)
@@ -196,7 +196,7 @@ def _slice(plain: dict[str, Any]) -> Slice:
 
 
 def _failure(error: Exception, chain: Chain) -> UnitFailure | None:
-    """What a query did wrong; None where Spark lost the unit."""
+    """The query's error; None if Spark lost the unit."""
     from seatunnel_py.spark.query.errors import condition, first_sentence
 
     text = str(error)
@@ -220,7 +220,7 @@ def _queries(chain: Chain) -> str:
 
 
 def _told(trace: str) -> tuple[str, str] | None:
-    """Message and remedy of our own error in the trace of a worker."""
+    """Message and remedy of our own error in the traceback of a worker."""
     for line in reversed(trace.splitlines()):
         mark, found, rest = line.partition("FatalError: ")
         if found and mark.startswith("seatunnel_py"):

@@ -1,4 +1,5 @@
-"""The workers' side of a wide query: channels read into Spark, its answer written as a segment per partition."""
+"""Implements the workers' side of a wide query: reads channels into Spark, and writes its answer as a segment per
+partition."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ PARTS_MAX = 32  # partitions of an input: enough for the cores of a small cluste
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The batches of one input, dealt out to partitions. ``step`` is the query."""
+    """The batches of one input, distributed to partitions. ``step`` is the query."""
 
     step: str
     table: TableSchema
@@ -36,7 +37,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Where the answer goes. ``name`` is unique to the unit's attempt; each partition appends its number."""
+    """Place of the answer. ``name`` is unique to the unit's attempt; each partition appends its number."""
 
     table: TableSchema
     channel: str
@@ -45,7 +46,8 @@ class Writing:
 
 
 def deal(slices: Sequence[Slice], cores: int) -> tuple[tuple[Slice, ...], ...]:
-    """Neighbouring batches in parts of about the same number of rows; at least one part, so that there is a view."""
+    """Group adjacent batches into parts of about the same number of rows; at least one part, so that there is a
+    view."""
     wanted = max(1, min(len(slices), cores, PARTS_MAX))
     target = sum(item.rows for item in slices) / wanted
     parts: list[list[Slice]] = [[]]
@@ -59,7 +61,7 @@ def deal(slices: Sequence[Slice], cores: int) -> tuple[tuple[Slice, ...], ...]:
 
 
 def reading(payload: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For ``mapInArrow`` over the numbers of parts: their rows."""
+    """For ``mapInArrow`` over the numbers of parts: yield their rows."""
     task: Reading = pickle.loads(payload)
     for numbers in batches:
         for number in numbers.column(0).to_pylist():
@@ -69,7 +71,7 @@ def reading(payload: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
 
 
 def _refuse_changes(batch: Batch, step: str) -> None:
-    """A join or a sum takes rows as they stand: what an update or a delete would mean for its answer is not known."""
+    """A join or a sum takes each row as an insert: the effect of an update or a delete on its answer is not defined."""
     if batch.kinds is None:
         return
     changes = pc.filter(batch.kinds, pc.not_equal(batch.kinds, int(RowKind.INSERT)))
@@ -82,7 +84,7 @@ def _refuse_changes(batch: Batch, step: str) -> None:
 
 
 def writing(payload: bytes, names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For ``mapInArrow`` over the answer: write a partition as a segment; yields its slices as JSON."""
+    """For ``mapInArrow`` over the answer: write a partition as a segment; yield its slices as JSON."""
     from pyspark import TaskContext
 
     task: Writing = pickle.loads(payload)

@@ -143,7 +143,7 @@ class Flow:
                 self.exhausted = True
                 if self.unit.until is not None:
                     raise FatalError(
-                        f"the split of {self.unit.id} does not show again what was read of it before: it has changed",
+                        f"the split of {self.unit.id} no longer holds the rows that were read before: it has changed",
                         "set channel.retain = always",
                     )
         for bound in self._transforms:

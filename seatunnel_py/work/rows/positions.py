@@ -38,8 +38,8 @@ class Positions:
             before = "it began" if key in self._began else "it was before"
             raise FatalError(
                 f"{self._who} gives rows ({rows}) and stands where {before}: {key[:CHARACTERS_SHOWN_MAX]}; "
-                "a unit that goes on there reads the same rows again",
-                "the source has to begin behind `start`, and to give a new position behind each batch",
+                "a unit that resumes there reads the same rows again",
+                "the source has to begin after `start`, and to give a new position after each batch",
             )
 
     def _within(self, size: int) -> None:
@@ -48,7 +48,7 @@ class Positions:
             raise FatalError(
                 f"{self._who} gives a position of {size:,} bytes; every checkpoint holds it, and "
                 f"{self._bytes_max:,} are allowed (env.state.max-bytes)",
-                "keep in a position where to go on, and not what was read",
+                "keep only the next place in a position, not the data read",
             )
 
 

@@ -36,8 +36,8 @@ def up_to(element: Element, rows: int, until: Reached, *, ordered: bool) -> Elem
     if isinstance(element, Batch) and element.rows >= left:
         if element.rows > left and not ordered:
             raise FatalError(
-                f"the reader of {element.table} does not stop where it stopped before, and its rows come in any order, "
-                "so that nobody else can tell which of them were read",
+                f"the reader of {element.table} does not stop where it stopped before, and its rows have no order, "
+                "so the rows already read cannot be found again",
                 "the plugin's author has to see to Reader.until; channel.retain = always goes without",
             )
         return _first(element, left, until)

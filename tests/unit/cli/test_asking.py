@@ -56,7 +56,7 @@ def test_tables_are_left_out_by_name_as_in_copy(shop: Path, name: str) -> None:
 
     left_out = "2 tables" not in said
     assert code == 0 and left_out == (name != "VISITS")
-    assert "left out: 1 (excluded)" in said or not left_out
+    assert "skipped: 1 (excluded)" in said or not left_out
 
 
 def test_a_quote_that_stays_open_is_named(shop: Path) -> None:
@@ -78,7 +78,7 @@ def test_both_ends_of_a_job_are_asked(shop: Path) -> None:
     first, second, third = said.splitlines()
     assert code == 0
     assert first.startswith("ok   source o: SQLite 3.") and "tables 2" in first
-    assert "new.db (is made)" in second and third.endswith("nobody to connect to")
+    assert "new.db (is made)" in second and third.endswith("nothing to connect to")
     assert not shop.with_name("new.db").exists(), "nothing is changed"
 
 

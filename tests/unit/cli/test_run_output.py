@@ -106,7 +106,7 @@ def test_progress_says_a_cause_once(capsys: pytest.CaptureFixture[str]) -> None:
         "shop.a: attempt 1: connection refused",
         "shop.b: attempt 1: connection refused",
         "shop.a: ISOLATED: connection refused",
-        "shop.b: begins anew: no such table",
+        "shop.b: starts again: no such table",
         "shop.b: ISOLATED: no such table",
         "shop.c -> lake, pond: ISOLATED, its other sinks go on: connection refused",
     ]

@@ -170,4 +170,4 @@ def test_a_plugin_that_cannot_be_loaded_is_left_out_and_named(
     plugins.schema(tmp_path / "job.schema.json")
 
     assert json.loads((tmp_path / "job.schema.json").read_text()) == schema
-    assert "left out: the source 'Odd' of odd cannot be loaded" in capsys.readouterr().err
+    assert "skipped: the source 'Odd' of odd cannot be loaded" in capsys.readouterr().err

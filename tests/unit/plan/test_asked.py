@@ -212,7 +212,7 @@ def test_what_a_plugin_raises_while_its_job_runs_names_it(error: BaseException) 
     cause = f"commit of the plugin Named failed: {type(error).__name__}: no"
     assert re.fullmatch(rf"{cause} \(test_asked\.py:\d+\)", failure.message)
     assert (failure.kind, failure.step, failure.error_type) == (FailureKind.UNEXPECTED, step.id, type(error).__name__)
-    assert "tell its author; --debug shows the trace" in failure.remedy and "Traceback" in failure.trace
+    assert "report it to its author; --debug shows the trace" in failure.remedy and "Traceback" in failure.trace
 
 
 def test_what_a_plugin_says_of_the_outside_passes_as_it_is() -> None:

@@ -83,7 +83,7 @@ def test_an_entry_point_in_another_group_is_pointed_out(monkeypatch: pytest.Monk
     with pytest.raises(UnknownPluginError) as unknown:
         Registry((COUNTDOWN,)).factory(SOURCE, "bad")
 
-    assert "'seatunnel_py.source', which is no group of plugins" in unknown.value.remedy
+    assert "'seatunnel_py.source', which is not a group of plugins" in unknown.value.remedy
     assert "stands in 'seatunnel_py.sources'; known sources: Countdown; " in unknown.value.remedy
 
 
@@ -117,9 +117,9 @@ def test_an_unknown_name_suggests_the_nearest_and_lists_what_there_is() -> None:
     [
         ("no_such_module:Factory", "cannot be loaded: ModuleNotFoundError"),
         ("seatunnel_example:NoSuchFactory", "cannot be loaded: AttributeError"),
-        ("seatunnel_example:Countdown", "is no source factory: 'Countdown'"),
-        ("seatunnel_example:LinesFactory", "is no source factory: 'LinesFactory'"),
-        ("seatunnel_example:hashlib", "is no source factory: 'hashlib'"),
+        ("seatunnel_example:Countdown", "is not a source factory: 'Countdown'"),
+        ("seatunnel_example:LinesFactory", "is not a source factory: 'LinesFactory'"),
+        ("seatunnel_example:hashlib", "is not a source factory: 'hashlib'"),
         ("seatunnel_py.api:SourceFactory", "cannot be made: "),
     ],
 )
