@@ -16,7 +16,7 @@ $(STAMP): requirements.lock pyproject.toml tests/plugin_example/pyproject.toml
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . --editable tests/plugin_example
-	@# Where PYTHONDONTWRITEBYTECODE is set, every start would compile us anew.
+	@# Where PYTHONDONTWRITEBYTECODE is set, every start would compile the packages again.
 	@$(BIN)/python -m compileall -q seatunnel_py connectors plugins
 	@touch $@
 
@@ -27,9 +27,9 @@ demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@$(BIN)/seatunnel run configs/demo/shop.conf -i dir=demo
 	@echo
 	@echo "look next:"
-	@echo "  $(BIN)/seatunnel plan configs/demo/shop.conf -i dir=demo     what a run would do, and why"
-	@echo "  $(BIN)/seatunnel preview configs/demo/shop.conf -i dir=demo  the first rows behind every step"
-	@echo "  $(BIN)/seatunnel jobs list                                   what ran here"
+	@echo "  $(BIN)/seatunnel plan configs/demo/shop.conf -i dir=demo     the work of a run in advance, and why"
+	@echo "  $(BIN)/seatunnel preview configs/demo/shop.conf -i dir=demo  the first rows after every step"
+	@echo "  $(BIN)/seatunnel jobs list                                   past and running jobs"
 	@echo "  ls demo/parquet                                              the result"
 	@echo "  configs/ and docs/guide.md                                   more jobs, the guide"
 
@@ -59,7 +59,7 @@ format: $(STAMP) ## format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-conformance: servers ## run the peer's own job files: make conformance DIR=../shared/conformance
+conformance: servers ## run SeaTunnel's own job files: make conformance DIR=../shared/conformance
 	@$(BIN)/python -m e2e.conformance $(DIR)
 
 model: $(STAMP) ## explore the protocol: the Promela model with spin (installed as root)
@@ -73,13 +73,13 @@ simulate: $(STAMP) ## the protocol in a simulated world: SEEDS aligned and as ma
 mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker or test notices each
 	@$(BIN)/python -m tests.mutants
 
-crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOURNAL=FILE: goes on from there
+crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOURNAL=FILE: resumes from there
 	@$(BIN)/python -m e2e.crash_sweep$(if $(PEER),.peer $(if $(OURS),--ours $(OURS))) $(if $(SHORT),--short) $(if $(JOURNAL),--journal $(JOURNAL))
 
-damage: servers ## damage what killed jobs have stored, 20,000 times, and restore: refused or exact; COUNT= JOURNAL=FILE: goes on
+damage: servers ## damage the stored state of killed jobs, 20,000 times, and restore: refused or exact; COUNT= JOURNAL=FILE: resumes
 	@$(BIN)/python -m e2e.damage $(if $(COUNT),--count $(COUNT)) $(if $(JOURNAL),--journal $(JOURNAL))
 
-soak: servers ## half an hour of random kills on a cluster: rows, memory, what is left behind; MINUTES=30 SEED=
+soak: servers ## half an hour of random kills on a cluster: rows, memory, leftovers; MINUTES=30 SEED=
 	@$(BIN)/python -m e2e.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
 
 kafka-million: servers ## a million records Kafka to PostgreSQL and back, ten kills each way: exact?; ROWS=1000000
@@ -88,14 +88,17 @@ kafka-million: servers ## a million records Kafka to PostgreSQL and back, ten ki
 memory: servers ## rows of hundreds of MB, a table of a GB, 10,000 columns, 20,000 splits: bounded or refused?
 	@SEATUNNEL_HEAVY=1 $(BIN)/python -m pytest -q e2e/test_memory.py
 
-guarantees: servers ## try what connectors declare, and write docs/guarantees.md from it
+guarantees: servers ## test the declarations of connectors, and write docs/guarantees.md from them
 	@SEATUNNEL_WRITE_PAGES=1 $(BIN)/python -m pytest -q tests/connectors/conformance
 
-pages: $(STAMP) ## write the generated pages of docs/ anew
+pages: $(STAMP) ## regenerate the generated pages of docs/
 	@$(BIN)/python -m tests.docs.pages
 
-black-holes: servers ## connections to databases, Kafka and a checkpoint store that swallow everything for 60 s and for 600 s; SECONDS=
+black-holes: servers ## connections to databases, Kafka and a checkpoint store that drop everything for 60 s and for 600 s; SECONDS=
 	@for seconds in $(or $(SECONDS),60 600); do SEATUNNEL_HOLE_SECONDS=$$seconds $(BIN)/python -m pytest -q e2e/test_black_hole.py e2e/test_kafka_black_hole.py e2e/test_shared_store.py -k "silent or hole or hangs" || exit 1; done
+
+prose: $(STAMP) ## print random sentences of docs, docstrings and messages, for review: SEED=1 COUNT=20
+	@$(BIN)/python -m tests.contracts.prose $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
 
 types: servers ## random values of every type through every pair of source and sink and back: equal, named or refused? VALUES=200000
 	@$(BIN)/python -m tests.round_trips $(if $(VALUES),--values $(VALUES))
@@ -106,7 +109,7 @@ fuzz: $(STAMP) ## 100,000 mutated job files: a typed error or a valid plan
 bench: servers ## every benchmark, each printing its ratio
 	@$(BIN)/python -m bench
 
-lock: $(STAMP) ## resolve the dependencies anew, pinned by hash
+lock: $(STAMP) ## resolve the dependencies again, pinned by hash
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --output-file requirements.lock --quiet
 
 clean: ## remove what the commands above made

@@ -61,7 +61,7 @@ def test_a_killed_driver_is_killed_also_where_one_before_it_was_stopped(stream: 
     seatunnel(stream.home, "jobs", "cancel", "job")
     assert finish(first).code == 143
     late = seatunnel(stream.home, "jobs", "cancel", "job")
-    assert late.code == 1 and "no driver of the job 'job' lives: it has ended: STOPPED" in late.err
+    assert late.code == 1 and "no driver of the job 'job' is running: it has ended: STOPPED" in late.err
     assert "--restore latest` goes on with it" in late.err
     stopped = stream.ask("show", "job")
     assert (stopped["state"], stopped["receipt"]["state"], stopped["receipt"]["driver"]) == ("STOPPED", "STOPPED", 1)

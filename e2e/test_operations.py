@@ -37,7 +37,7 @@ def test_a_driver_that_was_taken_over_from_changes_nothing(stream: Stream) -> No
     assert rows == list(range(rows[0], rows[0] + ROWS))
 
     late = stream.ask("savepoint", "job")
-    assert late.code == 1 and "no driver of the job 'job' lives: it has ended" in late.err
+    assert late.code == 1 and "no driver of the job 'job' is running: it has ended" in late.err
 
 
 def shown(home: Path, job_id: str, *more: str) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def test_a_savepoint_is_begun_with_on_another_machine(machines: Machines) -> Non
     [listed] = json.loads(seatunnel(there, "state", "savepoints", "--file", "job.conf", "--json").out)
     assert (listed["name"], listed["job_id"], listed["damaged"]) == ("before", "job", "")
     again = seatunnel(there, "jobs", "savepoint", "job", "--file", "job.conf", "--name", "before")
-    assert again.code == 1 and "no driver of the job 'job' lives" in again.err
+    assert again.code == 1 and "no driver of the job 'job' is running" in again.err
     write_job(there, machines.slow_job.replace(LIMIT, ""))
     run = finish(start(there, "run", "job.conf", "--job-id", "moved", "--restore", "before", "--json"))
 

@@ -141,8 +141,8 @@ def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of a run beside the job file. ``only`` restricts the job to some of its source tables; ``restore`` is
-    ``latest``, to resume the job of that id, or a savepoint from which a new job starts; ``takes_over``: end a running
+    """Options of a run beside the job file. ``only`` restricts the job to some of its source tables. ``restore`` is
+    ``latest``, to resume the job of that id, or a savepoint from which a new job starts. ``takes_over``: end a running
     driver of that job.
     ``takes_over``: a driver of that job which works is ended by it."""
 

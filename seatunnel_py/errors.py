@@ -181,7 +181,7 @@ class BadRows(FatalError):
 
 class NoWayOn(FatalError):
     """The table cannot resume from its current state: `--restore latest` would be refused for the same reason. The
-    remedy tells how to start from scratch."""
+    remedy is a start from scratch."""
 
 
 class EngineError(SeaTunnelError):

@@ -223,7 +223,7 @@ class _Run:
         return driver
 
     def desk(self, plan: Mapping[str, Any]) -> Desk:
-        """Where requests to this run arrive, from this machine and from others."""
+        """Place of requests to this run, from this machine and from others."""
         job, place, authority = self.job, self.place, self.authority
         about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
         keeper = SavepointKeeper(self._savepoints, authority.lineage, authority.incarnation, about)

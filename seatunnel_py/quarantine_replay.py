@@ -2,8 +2,8 @@
 
 Rules. (1) A replay has its own job id, and claims its files before it starts. The next call resumes an interrupted
 replay, so that each row is delivered once. (2) It uses the current job file. (3) Rows that fail again are bad rows of
-the replay, in the same quarantine, and the replay is no success. (4) Records that no reader could decode are not
-replayed: they stay in the quarantine.
+the replay, in the same quarantine, and the replay fails. (4) Records that no reader could decode are not replayed: they
+stay in the quarantine.
 """
 
 from __future__ import annotations

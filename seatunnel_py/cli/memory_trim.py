@@ -1,7 +1,7 @@
 """Returns freed memory of a driver to the system: glibc keeps it for later use.
 
-glibc gives threads their own arenas, up to eight for each core; each keeps the memory that its threads once needed, and
-only the free end of an arena goes back to the system by itself. A driver with many threads grew as long as it ran while
+glibc gives threads their own arenas, up to eight for each core, and each keeps the memory that its threads once needed.
+Only the free end of an arena goes back to the system by itself. A driver with many threads grew as long as it ran while
 its objects did not. Tracebacks keep the source files that they quote, whole: most of the growth.
 """
 

@@ -1,6 +1,6 @@
 """Refuses hostile text before a parser sees it, in time linear in its length.
 
-The parser recurses once per level of nesting and copies a text or a run of blanks once per character; a number of five
+The parser recurses once per level of nesting and copies a text or a run of blanks once per character. A number of five
 thousand digits is slow to read and never meant. Text that passes here parses in bounded time and stack.
 """
 

@@ -1,7 +1,7 @@
 """Builds a JSON Schema of job files in their JSON form, for editors.
 
-Rules. (1) It accepts everything that ``check`` accepts: a text may represent a number, a truth value or a list
-(variables are texts), choices are compared ignoring case, null means absent, dotted keys may be nested. Two exceptions:
+Rules. (1) It accepts everything that ``check`` accepts. A text may represent a number, a truth value or a list, for
+variables are texts. Choices are compared ignoring case, null means absent, dotted keys may be nested. Two exceptions:
 steps as an object of plugins instead of a list, and ``env.strict = false``. (2) It refuses unknown options. (3) Only
 ``check`` finds mistakes that depend on several options, or on outside systems.
 """
@@ -143,7 +143,7 @@ def _loose(schema: Schema, parts: Mapping[str, Schema]) -> Schema:
 
 
 def _present(schema: Schema) -> Schema:
-    """Drop null from an option: many unions exist only for it; null is no default either."""
+    """Drop null from an option, as type and as default: many unions exist only for it."""
     made = _without(schema, "default") if schema.get("default") is None else dict(schema)
     others = [one for one in made.get("anyOf", ()) if one.get("type") != "null"]
     return {**others[0], **_without(made, "anyOf")} if len(others) == 1 else made

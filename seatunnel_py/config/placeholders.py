@@ -1,6 +1,6 @@
 """Fills in the placeholders of a sink, once for each upstream table: ``table = "ods_${table_name}"``.
 
-In an option that names the target (``Naming``) each substituted name stays one name: it is quoted in a dotted path, and
+In an option that names the target (``Naming``) each substituted name stays one name. It is quoted in a dotted path, and
 refused in a file's path if it would leave the directory. A placeholder without a value is refused there.
 """
 

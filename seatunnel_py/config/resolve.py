@@ -113,7 +113,7 @@ def _follows(error: Any, errors: Iterable[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Where to report an error: the nearest piece that is written in the file, and the option's names."""
+    """The place of an error: the nearest piece that is written in the file, and the option's names."""
 
     node: Node
     names: tuple[str, ...]

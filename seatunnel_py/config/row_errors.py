@@ -40,7 +40,7 @@ class BadRowsAllowed(Options, ABC):
 
 
 class DirtyCollector(BadRowsAllowed):
-    """Where SeaTunnel collects rows that a writer refuses. Without ``fail_on_threshold`` their number is unlimited."""
+    """SeaTunnel's place for rows that a writer refuses. Without ``fail_on_threshold`` their number is unlimited."""
 
     type: str | None = option(None, doc="which collector; here all are the quarantine")
     threshold: int = option(-1, doc="bad rows from which the job fails; -1: none")

@@ -48,7 +48,7 @@ class SharedTarget:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def found(self, present: Present | None) -> Present | None:
-        """What was there before all of them; the one that asks may be the first."""
+        """Content of the place before all of these sinks; the first caller provides it."""
         with self._lock:
             if not self.first_found:
                 self.first_found.append(present)

@@ -3,8 +3,8 @@
 Rules. (1) Nodes joined by an edge are in one pipeline. (2) So are all tables of a source whose tables are not
 independent, and all tables of a sink that spans tables. (3) A vertex is a chain. It starts at a source, after a
 fan-out, or at a wide query, and takes in every node that reads exactly one stream with no other reader. A sink fed by
-several chains is part of each of them, for its committer brings their pieces together. (4) Where a chain breaks there
-is a channel. (5) A step whose rejected rows come back to it is a vertex of its own, with a back-edge: its output is
+several chains is part of each of them, for its committer brings their pieces together. (4) Channels connect
+the chains. (5) A step whose rejected rows come back to it is a vertex of its own, with a back-edge. Its output is
 invisible before its unit has ended, so that another attempt may reject other rows.
 """
 
@@ -163,8 +163,8 @@ def _fusible(node: TableNode) -> bool:
 
 
 def _breaks(graph: FlowGraph, edge: Edge) -> bool:
-    """Whether this edge needs a channel: the stream has several readers, its reader cannot be fused, its rows cannot be
-    read again and have to be kept, or rejected rows come back to one of its ends."""
+    """Whether this edge needs a channel. It does if the stream has several readers, its reader cannot be fused, its
+    rows cannot be read again and have to be kept, or rejected rows come back to one of its ends."""
     readers = [other for other in graph.outputs(edge.sender) if other.table == edge.table]
     sender = graph.nodes[edge.sender]
     once = isinstance(sender, SourceNode) and not sender.capabilities.replayable

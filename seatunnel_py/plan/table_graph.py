@@ -355,7 +355,7 @@ def _of_table(path: TablePath, message: str) -> str:
 
 
 def _unproved(table: TableSchema) -> TableSchema:
-    """The same table with a key that is no longer guaranteed."""
+    """The same table, but its key is not guaranteed any more."""
     key = table.primary_key
     return replace(table, primary_key=replace(key, proved=False)) if key else table
 

@@ -1,7 +1,7 @@
 """Keeps readers open between the units of a subtask: this makes a source *resident*.
 
 Rules. (1) A reader is reused only for a unit that begins exactly where its previous one stopped by its budget, and that
-has no fixed end: any other unit opens its split again. (2) Nothing of a failed unit is kept open. (3) No more than
+has no fixed end. Any other unit opens its split again. (2) Nothing of a failed unit is kept open. (3) No more than
 ``OPEN_MAX`` are: a subtask may have hundreds of splits, and each reader has a connection.
 """
 

@@ -3,7 +3,7 @@
 Batch boundaries depend on timing: how much a broker had sent just then, whether bad rows were taken out of the middle.
 Rows that come again in other batches are the same rows. So every buffer is summed up as if the batches were one: values
 without nulls, lengths of texts, and the row numbers of the nulls. Missing kinds or marks equal kinds or marks without
-special values. Positions are no content.
+special values. Positions do not count.
 """
 
 from __future__ import annotations

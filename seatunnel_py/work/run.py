@@ -4,8 +4,8 @@ Guarantees:
 
 - A failure of the chain is a result, never an exception: the driver decides, the pack's other units go on.
 - A unit leaves nothing open, and aborts failed writers.
-- Rows pass in their native form if possible (``passage``), else through Arrow (``flow``). If some are bad and the job
-  allows that, they are found and quarantined (``careful``), or come back for another attempt (``retrying``).
+- Rows pass in their native form if possible (``native_copy``), else through Arrow (``flow``). If some are bad and the
+  job allows that, they are found and quarantined (``isolate``), or come back for another attempt (``retry_loop``).
 """
 
 from __future__ import annotations

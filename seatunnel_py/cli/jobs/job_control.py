@@ -81,13 +81,14 @@ def _run_of(job: KnownJob) -> str:
     far = job.location is not None and not ended
     if about is None or not (job.here or far):
         raise SeaTunnelError(
-            f"no driver of the job {job.job_id!r} lives: it {how_it_ended(about, receipt)}", _way_on(job, receipt)
+            f"no driver of the job {job.job_id!r} is running: it {how_it_ended(about, receipt)}", _way_on(job, receipt)
         )
     return str(about["driver"])
 
 
 def _way_on(job: KnownJob, receipt: dict[str, Any] | None) -> str:
-    """Possible actions for a job that no driver runs. A failed one may be impossible to resume; its causes tell."""
+    """Possible actions for a job that no driver runs. A failed one may be impossible to resume; its causes show
+    that."""
     if receipt is None or receipt["state"] == "STOPPED":
         return f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
     return "" if receipt["state"] == "SUCCESS" else f"`seatunnel jobs show {job.job_id}` shows the cause and the remedy"

@@ -93,7 +93,7 @@ class KnownJob:
 
     @property
     def state(self) -> str:
-        """State of the job; its lock tells whether a driver is alive. From another machine a dead driver looks like a
+        """State of the job; its lock shows whether a driver is alive. From another machine a dead driver looks like a
         running one."""
         if self.here:
             return "RUNNING"
@@ -129,15 +129,15 @@ class KnownJob:
         return LocalStorage(self.place.checkpoints)
 
     def control(self) -> Control:
-        """Where it receives requests: on its own machine in its place there, which needs no address."""
+        """Place of its requests: on its own machine in its directory there, which needs no address."""
         if self.here or self.location is None:
             return Control(LocalStorage(self.place.path))
         return Control(self.storage)
 
 
 def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:
-    """Find the job of this id. Raises JobIdError if it is unknown; ``stored``: the checkpoints are needed, wherever
-    they are."""
+    """Find the job of this id. Raises JobIdError if it is unknown; ``stored``: the checkpoints are needed, in any
+    place."""
     home = Home.of_environment()
     location = where.location()
     if location is not None:
@@ -174,8 +174,7 @@ def _location_again(about: Mapping[str, Any]) -> str:
         location = None
     if location is None or "${" in location:
         raise SeaTunnelError(
-            f"the checkpoints of this job are in {about['checkpoint_location']}, and {file} does not say how to get "
-            "there",
+            f"the checkpoints of this job are in {about['checkpoint_location']}, and {file} does not locate them",
             "add --file JOB_FILE, and -i where that has variables",
         )
     return location

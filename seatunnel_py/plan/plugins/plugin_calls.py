@@ -110,7 +110,7 @@ def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sin
 
 
 def place_of(step: Step, sink: Sink) -> TargetPlace | None:
-    """Where the sink's rows go."""
+    """Target place of the sink's rows."""
     place = _told(step, "target_place", lambda: sink.target_place)
     return None if place is None else _one(step, "place", place, TargetPlace)
 

@@ -1,9 +1,9 @@
 """Isolates tables that fail while the job is planned, each with its cause; the others run.
 
-Rules. (1) A table that its source cannot describe, or that a step refuses, takes along the rest of its pipeline: a sink
-that decides over all tables together, a query that joins them. (2) A step that refuses every table that it is meant for
-is wrong in the job file, and so is an undefined name: both refuse the job. (3) A job fails if none of its tables is
-left, or if it stops at its first failure.
+Rules. (1) A table that its source cannot describe, or that a step refuses, takes along the rest of its pipeline. Such
+pipelines have a sink that decides over all tables together, or a query that joins them. (2) A step that refuses every
+table that it is meant for is wrong in the job file, and so is an undefined name: both refuse the job. (3) A job fails
+if none of its tables is left, or if it stops at its first failure.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs the daemon from which Python workers fork; it has already imported the modules that every unit needs.
 
-Imports only: no client and no connection may exist before a fork (native clients hang in the child), and no thread,
-except threads that their library restarts in a child, as Arrow's allocator does. A new worker has these imports at
-once; a worker that replaces a killed one saves about a second.
+Imports only: no client and no connection may exist before a fork, for native clients hang in the child. No thread may
+exist, except threads that their library restarts in a child, as Arrow's allocator does. A new worker has these imports
+at once; a worker that replaces a killed one saves about a second.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def preload() -> None:
 
 def from_directories(path: Sequence[str]) -> list[str]:
     """Return Python's path without the zips of sources that Spark puts in front, if the same packages exist in
-    directories: each daemon compiles all of pyspark again from a zip, and a job waits a second for that."""
+    directories. From a zip each daemon compiles all of pyspark again, and a job waits a second for that."""
     found: list[str] = []
     for entry in path:
         where = Path(entry)

@@ -2,7 +2,7 @@
 
 Rules. (1) Spark never retries: finished units of a lost worker are read from the pack's journal. (2) Every submitted
 unit ends in exactly one event. (3) If each pack is a Spark job, slots + 1 of them run at once, so that a slot never
-waits for the driver; a resident worker never waits, so there are as many as slots. (4) A unit's worker enforces its
+waits for the driver. Resident workers never wait, so there are as many as slots. (4) A unit's worker enforces its
 deadline; if it cannot (a call that never releases the interpreter) the driver ends the pack after a grace period. (5)
 Without its JVM the driver has no engine: this is reported once, and ends the job, which can be resumed.
 """

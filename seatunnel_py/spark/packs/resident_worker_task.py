@@ -35,7 +35,7 @@ def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, r
             for unit in _units(line):
                 say(result_of(unit, chains, say, residence))
         except OSError:
-            pass  # the driver has ended, and no other process would hear
+            pass  # the driver has ended, and no other process listens
         finally:
             residence.close()
     yield from ()

@@ -42,7 +42,7 @@ class Stage:
 
     @property
     def stopped(self) -> bool:
-        """Whether the last stage has failed, so that the rows of the others are no longer needed."""
+        """Whether the last stage has failed, so that the rows of the others are not needed any more."""
         return (self.place / "stop").exists()
 
     def stop(self) -> None:

@@ -3,7 +3,7 @@
 Rules. (1) Rows are numbered in their order, and tried in it. (2) The result is complete: the remaining rows pass, alone
 and, after ``conflicts``, together. (3) Of two rows that exclude one another the later one is bad. (4) Trials are
 bounded: about 2 k (log2(n / k) + 2) for k bad rows of n, or k + 1 if each refusal names its row, fewer if it names
-several; exceeding the allowed number of bad rows ends the search.
+several. Exceeding the allowed number of bad rows ends the search.
 """
 
 from __future__ import annotations

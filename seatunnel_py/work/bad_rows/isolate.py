@@ -1,11 +1,11 @@
 """Runs a unit with bad rows: finds and quarantines them, and stages the others.
 
 How. The unit's rows are read again, into a spool. Some of them are *tried*: pushed through the chain into writers that
-are never staged. Bisection finds the bad rows. They are written to the quarantine's file of the unit, and then the
-others are written and staged, under the unit's own name: for the target it is a unit like any other.
+are never staged. Bisection finds the bad rows. They are written to the quarantine's file of the unit. Then the others
+are written and staged, under the unit's own name: for the target it is a unit like any other.
 
 Rules. (1) The choice of bad rows is made once for the rows of a unit, and is durable before any of the others is
-staged; later attempts read to the same position, and follow it. (2) Exceeding the allowed number of bad rows ends the
+staged. Later attempts read to the same position, and follow it. (2) Exceeding the allowed number of bad rows ends the
 search, and fails the table. (3) Only errors about values start a search (BadRows, ValueError, ArithmeticError).
 """
 

@@ -3,9 +3,9 @@ committed.
 
 Rules. (1) The file is named after the rows of the unit (its data id), not after the attempt. It records which rows are
 bad, and every later attempt at these rows follows it, for a target may hold the others already. (2) A row is kept as
-read at the head of its chain, with its kind and metadata, the step that refused it and the reason; a record that a
+read at the head of its chain, with its kind and metadata, the step that refused it and the reason. A record that a
 reader could not decode is kept as the bytes received. (3) A file does not show whether it counts: manifests do
-(``runtime.quarantine``).
+(``runtime.storage.quarantine_store``).
 """
 
 from __future__ import annotations

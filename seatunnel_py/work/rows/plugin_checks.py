@@ -106,7 +106,7 @@ class Given:
                 )
 
     def _same(self, batch: Batch, wanted: pa.Schema) -> None:
-        """Compare schemas without nullability: Arrow's flag for it is no guarantee."""
+        """Compare schemas without nullability: Arrow's flag for it proves nothing."""
         found = [(one.name, one.type) for one in batch.data.schema]
         expected = [(one.name, one.type) for one in wanted]
         if found != expected:

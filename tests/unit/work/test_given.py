@@ -277,7 +277,7 @@ def test_a_position_that_comes_again_behind_rows_is_an_error_of_the_source(
     if failure is not None:
         assert failure.step == "in"
         assert failure.message.startswith(f"read of Stuck {said}"), failure.message
-        assert "behind `start`" in failure.remedy
+        assert "after `start`" in failure.remedy
         assert not list(tmp_path.iterdir())
 
 
