@@ -352,8 +352,8 @@ def changes_since(planned: Plan, place: JobPlace | None, savepoints: Path, savep
         return changes(before, _described(planned))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise SeaTunnelError(
-            f"the plan of the run before, which the job file is compared with, is damaged: {worded(error)}",
-            f"give it back from a copy; or {BEGIN_ANEW}",
+            f"the plan of the previous run, with which the job file is compared, is damaged: {worded(error)}",
+            f"restore it from a copy; or {BEGIN_ANEW}",
         ) from error
 
 

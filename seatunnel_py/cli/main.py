@@ -308,7 +308,9 @@ def plugins_schema(to: Annotated[Path | None, typer.Option(metavar="FILE", help=
 @app.callback(invoke_without_command=True)
 def root(
     version: Annotated[bool, typer.Option("--version", help="print the version")] = False,
-    debug: Annotated[bool, typer.Option(debugging.OPTION, help="with any command: show the traces of errors")] = False,
+    debug: Annotated[
+        bool, typer.Option(debugging.OPTION, help="with any command: show the tracebacks of errors")
+    ] = False,
 ) -> None:
     if version:
         from seatunnel_py import __version__

@@ -10,7 +10,7 @@ import typer
 from seatunnel_py.cli.arguments import AsJson, JobId, StoreOf, Timeout, Variables, variables_of, where_of
 
 jobs_app = typer.Typer(no_args_is_help=True, help="Jobs under SEATUNNEL_HOME.")
-quarantine_app = typer.Typer(no_args_is_help=True, help="Bad rows that were set aside.")
+quarantine_app = typer.Typer(no_args_is_help=True, help="Quarantined rows.")
 state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 
 

@@ -113,9 +113,7 @@ class EnvOptions(Options):
     checkpoint_tolerable_failures: int = option(
         3, ge=0, key="checkpoint.tolerable-failures", doc="failed checkpoints in a row before the job fails"
     )
-    checkpoint_max_concurrent: int = option(
-        1, ge=1, key="checkpoint.max-concurrent", doc="checkpoints under way at once"
-    )
+    checkpoint_max_concurrent: int = option(1, ge=1, key="checkpoint.max-concurrent", doc="concurrent checkpoints")
     checkpoint_max_retained: int = option(
         3, ge=1, key="checkpoint.max-retained", doc="completed checkpoints that are kept"
     )
@@ -123,7 +121,7 @@ class EnvOptions(Options):
         2,
         ge=1,
         key="checkpoint.max-uncommitted",
-        doc="completed, unconfirmed checkpoints at which no other is begun and sources pause",
+        doc="completed, unconfirmed checkpoints at which no other is started and sources pause",
     )
     checkpoint_alignment_timeout: int = option(
         10_000,
@@ -160,7 +158,7 @@ class EnvOptions(Options):
         2**20,
         ge=1024,
         key="state.max-bytes",
-        doc="bytes that a position or a split's payload may take; a sixteenth of it is warned of",
+        doc="bytes that a position or a split's payload may take; a warning comes from a sixteenth of it",
     )
 
     unit_stall_seconds: float = option(
@@ -193,12 +191,12 @@ class EnvOptions(Options):
     ledger_retention_days: Annotated[int, BeforeValidator(_days)] = option(
         30, ge=1, key="ledger.retention", doc="days for which targets remember a job whose tables have all arrived"
     )
-    error_max_rows: int = option(0, ge=0, key="error.max-rows", doc="bad rows set aside before a table fails")
+    error_max_rows: int = option(0, ge=0, key="error.max-rows", doc="bad rows quarantined before a table fails")
     error_max_ratio: float = option(
-        0.0, ge=0, le=1, key="error.max-ratio", doc="share of bad rows set aside before a table fails"
+        0.0, ge=0, le=1, key="error.max-ratio", doc="share of bad rows quarantined before a table fails"
     )
     error_location: str | None = option(
-        None, key="error.location", doc="where bad rows are set aside; default: under SEATUNNEL_HOME"
+        None, key="error.location", doc="place of the quarantine; default: under SEATUNNEL_HOME"
     )
     error_handler: RowErrorHandler = option(
         RowErrorHandler(),
@@ -218,9 +216,9 @@ class EnvOptions(Options):
     )
 
     sql_dialect: SqlDialect = option(
-        SqlDialect.SEATUNNEL, key="sql.dialect", doc="whose functions an Sql transform means"
+        SqlDialect.SEATUNNEL, key="sql.dialect", doc="dialect of the functions in Sql transforms"
     )
-    log_level: LogLevel = option(LogLevel.INFO, key="log.level", doc="least grave messages that are logged")
+    log_level: LogLevel = option(LogLevel.INFO, key="log.level", doc="lowest level of logged messages")
     shade_identifier: str = option("default", key="shade.identifier", doc="cipher of encrypted options")
     shade_options: tuple[str, ...] = option(
         (), key="shade.options", doc="options that are encrypted beside the usual ones; a name, or a dotted path"

@@ -62,7 +62,7 @@ def check(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
         message = f"larger than {limits.bytes} bytes"
         raise JobFileError((Problem(message, file, remedy="Split the job, or generate fewer keys."),))
     if (bad := re.search("[\0\ud800-\udfff]", text)) is not None:
-        raise _place(text, bad.start(), file).error("a character that no text file holds (NUL or half a character)")
+        raise _place(text, bad.start(), file).error("a character that no text file holds (NUL or a lone surrogate)")
     entries = 0
     brackets = _Brackets(text, file)
     for match in _TOKEN.finditer(text):

@@ -290,5 +290,5 @@ class _Translation:
     def _whole(text: str, place: Place) -> str:
         """Return the text; refuse characters that an escape (``\\ud800``, ``\\u0000``) smuggles past ``check``."""
         if not text.isascii() and re.search("[\ud800-\udfff]", text):
-            raise place.error("half a character (a lone surrogate escape)")
+            raise place.error("a lone surrogate escape")
         return text

@@ -119,7 +119,5 @@ def _replacement(match: re.Match[str], names: Names, naming: Naming | None) -> s
     if text or match[2] is not None:
         return text or match[2][1:].strip()
     if naming is not None:
-        raise ValueError(
-            f"the table has nothing for ${{{placeholder}}}; write ${{{placeholder}:...}} with what stands for it then"
-        )
+        raise ValueError(f"the table has no value for ${{{placeholder}}}; write ${{{placeholder}:...}} with a default")
     return match[0]

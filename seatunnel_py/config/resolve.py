@@ -196,7 +196,7 @@ def _problem(node: Node, model: type[Options], error: Any, path: str, hidden: fr
         suggestion = _nearest_key(spot.names[-1], spot.model)
         if of_env := _key_of_env(".".join(spot.names), spot.node):
             return spot.place.problem(
-                message, path=spot.path(path), remedy=f"it stands in env: env {{ {of_env} = ... }}"
+                message, path=spot.path(path), remedy=f"it belongs to env: env {{ {of_env} = ... }}"
             )
     elif kind == "missing":
         message = "required option is missing"

@@ -15,7 +15,7 @@ from typing import Any
 from seatunnel_py.api.options import Options, option
 from seatunnel_py.nouns import counted
 
-SET_ASIDE = "bad rows are set aside, up to {}; `seatunnel quarantine` shows them"
+SET_ASIDE = "bad rows are quarantined, up to {}; `seatunnel quarantine` shows them"
 
 
 _KEPT = "accepted; the quarantine keeps the rows as they came, and why"
@@ -42,9 +42,9 @@ class BadRowsAllowed(Options, ABC):
 class DirtyCollector(BadRowsAllowed):
     """SeaTunnel's place for rows that a writer refuses. Without ``fail_on_threshold`` their number is unlimited."""
 
-    type: str | None = option(None, doc="which collector; here all are the quarantine")
-    threshold: int = option(-1, doc="bad rows from which the job fails; -1: none")
-    fail_on_threshold: bool = option(False, doc="whether it fails then")
+    type: str | None = option(None, doc="name of the collector; here always the quarantine")
+    threshold: int = option(-1, doc="number of bad rows at which the job fails; -1: none")
+    fail_on_threshold: bool = option(False, doc="whether the job fails then")
     log_level: str = option("WARN", doc=_KEPT)
     include_stack_trace: bool = option(False, doc=_KEPT)
 

@@ -192,7 +192,7 @@ class Secrets:
         path = (self.directories[0] / name).resolve()
         if not any(path.is_relative_to(directory.resolve()) for directory in self.directories):
             raise LookupError(
-                f"{name!r} is outside the job file's directory and SEATUNNEL_SECRETS_DIR, where secrets may stand"
+                f"{name!r} is outside the job file's directory and SEATUNNEL_SECRETS_DIR, the only places of secrets"
             )
         try:
             with path.open("rb") as file:

@@ -119,7 +119,7 @@ def _queried(
     try:
         found = analyst.rows(node.analysis.query, tables)
     except ValueError as error:
-        raise FatalError(f"{node.id}: {error}", "correct the query, or the rows in front of it") from None
+        raise FatalError(f"{node.id}: {error}", "correct the query, or its input rows") from None
     answer = found.cast(node.output.arrow()).combine_chunks()
     batches = answer.to_batches()
     data = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=answer.schema)

@@ -53,7 +53,7 @@ def _why_not(node: TableNode) -> str:
     capabilities = node.capabilities
     if (capabilities.keys or capabilities.guarantee is Guarantee.IDEMPOTENT) and not capabilities.versioned:
         by = f"by key ({', '.join(capabilities.keys)})" if capabilities.keys else "again when they come twice"
-        return f"knows rows {by}: one that comes late would take the place of a newer one"
+        return f"knows rows {by}: a late row would replace a newer one"
     return "keeps rows in their order" if capabilities.keeps_order else ""
 
 
@@ -65,11 +65,11 @@ def _comes_once(sink: SinkNode) -> bool:
 
 
 def _problem(node: TransformNode, behind: TableNode, why: str) -> Problem:
-    text = f"table {node.table.path}: {behind.step.id} behind it {why}"
+    text = f"table {node.table.path}: {behind.step.id} after it {why}"
     remedy = (
         "write to a sink that only adds rows or compares versions (Jdbc: version_column), or read a table whose key is "
         "unique, through steps that keep keys"
         if isinstance(behind, SinkNode)
-        else "put the query in front of the step, or into a job of its own"
+        else "put the query before the step, or into a separate job"
     )
     return node.step.node.problem(text, remedy=remedy, option=OPTION)

@@ -219,7 +219,7 @@ def _unused(steps: list[_Resolved], edges: dict[str, tuple[str, ...]]) -> Iterab
     used = {input_id for inputs in edges.values() for input_id in inputs}
     for step in steps:
         if step.kind is not PluginKind.SINK and step.id not in used:
-            text = f"nothing reads what {step.id!r} gives"
+            text = f"nothing reads the output of {step.id!r}"
             yield step.problem(text, remedy="name it in a plugin_input, or remove the step")
 
 

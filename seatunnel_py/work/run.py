@@ -24,7 +24,7 @@ from seatunnel_py.work.rows.native_copy import Passage, passage_of
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitResult
 
 TRACE_CHARACTERS_MAX = 20_000  # a traceback travels in results and journals
-HOW_TO_ALLOW = "or let the job set such rows aside: env.error.max-rows"
+HOW_TO_ALLOW = "or let the job quarantine such rows: env.error.max-rows"
 
 
 def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> UnitResult:

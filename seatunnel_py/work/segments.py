@@ -128,7 +128,7 @@ class SegmentWriter:
             why = os.strerror(error.errno) if error.errno else str(error)
             raise RetriableError(
                 f"cannot write to {self._location}: {why}",
-                f"look at space and permissions there; env.{self._setting} names another place",
+                f"check space and permissions there, or choose another place: env.{self._setting} sets it",
             ) from error
 
 

@@ -110,7 +110,7 @@ def _end(kind: PluginKind, given: Shorthand) -> Shorthand:
         )
     if _CUT.search(given.address):  # not repeated: it may hold a password
         raise SeaTunnelError(
-            f"the {kind.value}'s address cannot be read: what stands before its @ holds one of / ? #",
+            f"the {kind.value}'s address cannot be read: the part before its @ holds one of / ? #",
             f"write these as %2F %3F %23, or set {PASSWORDS[kind]}",
         )
     java = "jdbc:" if given.address.startswith("jdbc:") else ""

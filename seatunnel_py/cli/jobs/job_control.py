@@ -29,7 +29,7 @@ def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, second
     answer = _asked(job, Request(request_id(), wish, _run_of(job), chosen, (), seconds), quiet=as_json)
     if answer.done and not as_json:
         say(f"{answer.text}: {answer.about['path']}")
-        say(f"begin a job with it: seatunnel run JOB --restore {chosen}")
+        say(f"start a job from it: seatunnel run JOB --restore {chosen}")
         return ExitCode.SUCCESS
     return _tell(answer, as_json=as_json)
 
@@ -64,7 +64,7 @@ def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:
     if job.here:
         return (
             None,
-            f"{silent}, although its process lives: it is stopped, still starting, or the machine is overloaded",
+            f"{silent}, although its process is running: it is suspended, still starting, or the machine is overloaded",
         )
     return None, f"{silent}: it is dead, or cannot reach the checkpoint.location"
 

@@ -111,7 +111,7 @@ def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
         return ExitCode.SUCCESS
     say("  ".join([about["job_id"], about["state"], about["job_name"], about["job_file"], *_so_far(about)]))
     if job.away:
-        say(f"only what this machine knows: {job.away}")
+        say(f"only local state is shown: {job.away}")
     for line in (*_arrived(receipt or counters), *_stands(job, standing, silence), *timeline_text(failures)):
         say(line)
     for what, path in (("events", job.place.events), ("log", job.place.log)):

@@ -34,8 +34,8 @@ class Where:
         location = _env(self.file, self.variables).checkpoint_location
         if location is None:
             raise SeaTunnelError(
-                f"{self.file} names no checkpoint.location: what it runs is known on its own machine only",
-                "ask there, or leave --file out",
+                f"{self.file} names no checkpoint.location: its jobs are known only on the machine that runs them",
+                "run the command there, or omit --file",
             )
         return location
 
@@ -156,7 +156,7 @@ def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:
     return KnownJob(place, _location_again(about))
 
 
-_OTHERS = "`seatunnel jobs list --file JOB_FILE` names those there are"
+_OTHERS = "`seatunnel jobs list --file JOB_FILE` lists the existing ones"
 
 
 def _env(file: Path, variables: Mapping[str, str]) -> EnvOptions:

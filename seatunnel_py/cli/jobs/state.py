@@ -202,6 +202,6 @@ def _foretell(found: list[Rewind]) -> None:
         if one.refused:
             say(f"  refused: {one.refused}")
         for target in one.twice:
-            say(f"  {target}: rows that were read since come a second time, and are there twice")
+            say(f"  {target}: rows read since then are written a second time, and appear twice")
         for target in one.again:
-            say(f"  {target}: rows that were read since come again by their key, and change nothing")
+            say(f"  {target}: rows read since then are written again by key, which changes nothing")

@@ -70,7 +70,7 @@ def hooks() -> Hooks:
 
 
 def _left_out(distribution: str, what: str, error: BaseException) -> str:
-    return f"the hooks of {distribution} {what}, and are left out: {first_line(worded(error))}"
+    return f"the hooks of {distribution} {what}, and are skipped: {first_line(worded(error))}"
 
 
 @cache

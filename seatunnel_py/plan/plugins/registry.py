@@ -159,7 +159,7 @@ def _load(entry: PluginEntry) -> Factory:
         raise BrokenPluginError(f"{what} cannot be made: {text}", MEND) from error
     wrong = _undeclared(made) or _miscalled(made, entry.kind)
     if wrong:
-        raise BrokenPluginError(f"{what} is not declared as it has to be: {wrong}", MEND)
+        raise BrokenPluginError(f"{what} is not declared correctly: {wrong}", MEND)
     made.distribution = entry.distribution
     return made
 

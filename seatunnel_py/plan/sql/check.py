@@ -51,7 +51,7 @@ def query_notes(step: Step, dialect: str) -> tuple[Problem, ...]:
         return ()
     others = sorted({table_name(table) for table in tables} - {*names, ANY_TABLE})
     return tuple(
-        step.node.problem(f"the query reads {other!r}, which is taken for its only input, {names[0]!r}", option=OPTION)
+        step.node.problem(f"the query reads {other!r}, which is read as its only input, {names[0]!r}", option=OPTION)
         for other in others
     )
 
@@ -73,7 +73,7 @@ def _unknown_tables(step: Step, query: str, tree: exp.Query) -> Iterator[Problem
         if name in names:
             continue
         near = difflib.get_close_matches(name, names, n=1)
-        found = at(table, f"the query reads {name!r}, which is none of its inputs")
+        found = at(table, f"the query reads {name!r}, which is not one of its inputs")
         remedy = f"inputs of this step: {', '.join(names)}"
         yield replace(_problem(step, query, found, remedy), suggestion=near[0] if near else "")
 

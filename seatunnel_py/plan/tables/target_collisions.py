@@ -106,11 +106,11 @@ def _problem(group: Sequence[_Placed]) -> Problem:
     if all(other.table.path == node.table.path for other in others):
         steps = ", ".join(dict.fromkeys(one.node.step.id for one in group))
         text = f"table {node.table.path} would be written to {into} by each of the steps {steps}"
-        remedy = f"leave one of the steps out, or give them targets of their own with {option}"
+        remedy = f"remove one of the steps, or give them separate targets with {option}"
     else:
         text = f"the tables {_tables(group)} would all be written to {into}, and their rows mixed or overwritten"
         remedy = (
-            f"give each a target of its own: {option} with ${{schema_name}} or ${{database_name}} beside "
+            f"give each its own target: {option} with ${{schema_name}} or ${{database_name}} beside "
             f"${{table_name}} (seatunnel copy: --into); {option} without a placeholder merges them on purpose"
         )
     return node.step.node.problem(text, option=option, remedy=remedy)
@@ -119,5 +119,5 @@ def _problem(group: Sequence[_Placed]) -> Problem:
 def _unanswered(alike: Sequence[_Placed], error: Exception) -> Problem:
     message = error.message if isinstance(error, SeaTunnelError) else str(error)
     remedy = error.remedy if isinstance(error, SeaTunnelError) else ""
-    text = f"the targets of {_tables(alike)} have names that are alike, and the target cannot be asked: {message}"
+    text = f"the targets of {_tables(alike)} have similar names, and the target cannot be queried: {message}"
     return alike[0].node.step.node.problem(text, remedy=remedy)

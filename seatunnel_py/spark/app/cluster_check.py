@@ -64,7 +64,7 @@ def probe(
         if late.is_set():
             raise EngineError(
                 f"no worker of {context.master} has run a first task for {wait_seconds:g} s",
-                "look at the master's page whether it is up, and whether its workers have cores and memory free for "
+                "check on the master's page that it is up, and that its workers have cores and memory free for "
                 "this job (spark.executor.cores, spark.executor.memory) or others hold them",
             ) from error
         raise EngineError(

@@ -33,7 +33,7 @@ from seatunnel_py.work.unit import FailureKind, Unit, UnitId, UnitResult
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-NO_EXECUTOR = "no executor of the cluster is there for the job; job.log says why the last ones were lost"
+NO_EXECUTOR = "the job has no executor on the cluster; job.log shows why the last ones were lost"
 STOP_SECONDS_MAX = 10.0  # Spark ends a cancelled task within its own kill time-out
 
 

@@ -62,7 +62,7 @@ class Given:
         end = getattr(item, "end", None)
         if end is None:
             if isinstance(item, Heartbeat | TransactionEnd):
-                raise self._wrong(f"gives {_shown(item)} without a position, which is all that it is for")
+                raise self._wrong(f"gives {_shown(item)} without a position, its only content")
             return
         if not isinstance(end, Position):
             raise self._wrong(f"gives {_shown(end)} as the end of an element where a Position belongs")

@@ -38,7 +38,7 @@ def up_to(element: Element, rows: int, until: Reached, *, ordered: bool) -> Elem
             raise FatalError(
                 f"the reader of {element.table} does not stop where it stopped before, and its rows have no order, "
                 "so the rows already read cannot be found again",
-                "the plugin's author has to see to Reader.until; channel.retain = always goes without",
+                "the plugin's author has to implement Reader.until; channel.retain = always works without it",
             )
         return _first(element, left, until)
     if isinstance(element, Rejected) and element.data.num_rows >= left:

@@ -51,7 +51,7 @@ def test_an_option_of_env_in_a_source_is_sent_there(tmp_path: Path) -> None:
     """P1-D: "unknown option", without a hint."""
     (tmp_path / "job.conf").write_text(FAKE.replace("row.num", "read_limit.rows_per_second = 5, row.num"))
     code, said = seatunnel(tmp_path, "check", "job.conf")
-    assert code == 2 and "it stands in env: env { read_limit.rows_per_second = ... }" in said, said
+    assert code == 2 and "it belongs to env: env { read_limit.rows_per_second = ... }" in said, said
 
 
 def test_a_restore_asks_for_the_variables_that_the_job_had(tmp_path: Path) -> None:

@@ -30,5 +30,5 @@ def test_what_a_handler_allows(env: str, allowed: tuple[int, float]) -> None:
     job = loads(f"env {{ {env} }}\n{STEPS}")
 
     assert job.env.bad_rows_allowed == allowed
-    said = [note for note in job.notes if "set aside" in str(note)]
+    said = [note for note in job.notes if "quarantined" in str(note)]
     assert bool(said) == any(word in env for word in ("mode = LOG", "mode = ROUTE", 'type = "log"'))

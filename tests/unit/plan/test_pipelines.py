@@ -231,7 +231,7 @@ def test_names_that_lead_past_the_transform_are_refused() -> None:
         transform { Double { plugin_input = a, plugin_output = b, field = n } }
         sink { Lines { plugin_input = a, directory = /tmp/x } }"""
 
-    with pytest.raises(JobFileError, match="nothing reads what 'b' gives"):
+    with pytest.raises(JobFileError, match="nothing reads the output of 'b'"):
         understand(loads(text), installed())
 
 

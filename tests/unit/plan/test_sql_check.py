@@ -84,14 +84,14 @@ def test_another_name_is_noted() -> None:
     assert query_notes(step(ONE, '"select id from dual"'), PEER) == ()
     (note,) = query_notes(step(ONE, '"select id from order"'), PEER)
 
-    assert "taken for its only input, 'orders'" in note.message
+    assert "read as its only input, 'orders'" in note.message
 
 
 def test_a_table_that_is_no_input() -> None:
     """Over several inputs a wrong name is an error with the nearest one."""
     found = problem(TWO, '"select * from order o join customers c on o.id = c.id"')
 
-    assert found.message == "the query reads 'order', which is none of its inputs (line 1, column 15 of the query)"
+    assert found.message == "the query reads 'order', which is not one of its inputs (line 1, column 15 of the query)"
     assert (found.suggestion, found.remedy) == ("orders", "inputs of this step: orders, customers")
 
 

@@ -98,7 +98,7 @@ def test_nothing_is_done_without_a_word(tmp_path: Path, monkeypatch: pytest.Monk
     before = job.chain()
 
     asked = CliRunner().invoke(app, ["state", "rewind", "toy@-1"])
-    assert asked.exit_code == 1 and "are there twice" in asked.output
+    assert asked.exit_code == 1 and "appear twice" in asked.output
     assert "--yes does it" in str(asked.exception)
     assert job.chain() == before
     done = CliRunner().invoke(app, ["state", "rewind", "toy@-1", "--yes"])
