@@ -6,7 +6,7 @@ cannot carry (row kinds, metadata, positions of batches, rows of other tables) b
 
 - ``STAGE.NUMBER.segment``: the batch of that number without its columns; a hidden column of each row names it;
 - ``STAGE.end``: the result of the stage, written when it has ended; the next stage stages nothing before that;
-- ``stop``: the last stage has failed, the others need not go on.
+- ``stop``: the last stage has failed, the others may stop.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Finds the bad rows of a unit and sets them aside."""
+"""Finds the bad rows of a unit and quarantines them."""
