@@ -1,0 +1,68 @@
+"""``-p tests.kit.spread``: the order of tests, and which of them stay together, when several processes share them.
+
+An end-to-end test is a piece of work by itself, for one file may hold minutes of them. Any other file stays together,
+and so does a file whose fixtures have the scope of the module: a second process would set them up again. Long pieces
+come first, so that all processes end at about the same time.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+ROOT = Path(__file__).parents[2]
+LONG = (
+    "e2e/",
+    "tests/connectors/conformance/",
+    "tests/spark/",
+    "tests/connectors/",
+    "tests/round_trips/",
+    "tests/simulation/",
+    "tests/mutants/",
+    "tests/model/",
+)
+"""Longest first; what is not named here comes last."""
+
+
+SHARING = ("tests/spark/sql/",)
+"""Folders whose files share one Spark application: all of one runs in one process."""
+
+
+def turn(path: str) -> int:
+    """The place of a file of this path in the order."""
+    return next((at for at, folder in enumerate(LONG) if path.startswith(folder)), len(LONG))
+
+
+@cache
+def stays_together(path: str) -> bool:
+    """Whether all tests of this file run in one process."""
+    return not path.startswith("e2e/") or 'scope="module"' in (ROOT / path).read_text()
+
+
+def piece(nodeid: str) -> str:
+    """The piece of work that a test belongs to."""
+    path = nodeid.partition("::")[0]
+    folder = next((folder for folder in SHARING if path.startswith(folder)), "")
+    return folder or (path if stays_together(path) else nodeid)
+
+
+class Spread(LoadScopeScheduling):
+    """Hands out pieces in their order, each to the process that is free."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return piece(nodeid)
+
+
+@pytest.hookimpl
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Spread:
+    config.option.loadscopereorder = False
+    return Spread(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: turn(item.nodeid))
