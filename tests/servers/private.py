@@ -126,10 +126,16 @@ class PrivateServer(abc.ABC):
             self._process = None
 
     def close(self) -> None:
-        """Stop, and remove the directory if the server made it."""
-        self.stop()
-        if self.temporary:
-            shutil.rmtree(self.directory, ignore_errors=True)
+        """End it, and remove the directory if the server made it: then nothing has to be written first."""
+        if not self.temporary:
+            self.stop()
+            return
+        self._abandon()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _abandon(self) -> None:
+        """End at once; what was not written is lost."""
+        self.kill9()
 
     def _start_once(self) -> None:
         self._before_start()
