@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from e2e.support import Finished, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import SEATUNNEL, Finished, kill_driver, seatunnel, start, wait_alive, write_job
 
 if TYPE_CHECKING:
     from e2e.conftest import Databases
@@ -19,6 +19,7 @@ class Stream:
 
     def __init__(self, home: Path, databases: Databases) -> None:
         self.home, self.databases = home, databases
+        self.program = SEATUNNEL
         self.processes: list[subprocess.Popen[str]] = []
 
     def write(self, parallelism: int, more: str = "", splits: int = 60, pause: int = 150) -> None:
@@ -42,7 +43,7 @@ class Stream:
         return self.databases.count("events")
 
     def run(self, *more: str) -> subprocess.Popen[str]:
-        self.processes.append(start(self.home, "run", "job.conf", *more))
+        self.processes.append(start(self.home, "run", "job.conf", *more, program=self.program))
         return self.processes[-1]
 
     def end(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.kafka_support import send
-from e2e.support import seatunnel, write_job
+from e2e.support import IN_PROCESS, finish, seatunnel, start, write_job
 from tests.connectors.kafka.sink_support import records
 from tests.servers.kafka import KafkaServer
 
@@ -67,7 +67,6 @@ def test_a_wrong_column_is_told_by_the_plan(tmp_path: Path) -> None:
     assert "column 'nam': the message shop.v1.Order has no such field; did you mean 'name'?" in plan.err
 
 
-@pytest.mark.spark
 def test_looking_for_bad_rows_sends_no_row(tmp_path: Path, kafka: KafkaServer) -> None:
     """A topic keeps what was sent: only rows of the attempt that met the bad one may come twice, and none that are tried
     to find it."""
@@ -88,7 +87,7 @@ def test_looking_for_bad_rows_sends_no_row(tmp_path: Path, kafka: KafkaServer) -
         }} }}""",
     )
 
-    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+    run = finish(start(tmp_path, "run", "job.conf", "--json", program=IN_PROCESS))
 
     assert run.code == 0, run.err + run.out
     table = run.receipt["tables"][0]

@@ -13,7 +13,7 @@ import pytest
 
 from e2e.conftest import Databases
 from e2e.kafka_support import SCHEMA, numbered, send
-from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, finish, kill_driver, seatunnel, start, wait_alive, write_job
 from tests.connectors.kafka.topics import grow, make_topic
 from tests.servers.kafka import KafkaServer
 
@@ -123,10 +123,11 @@ class Reading:
 
     def __init__(self, home: Path, landing: Landing) -> None:
         self.home, self.landing = home, landing
+        self.program = SEATUNNEL
         self.process: subprocess.Popen[str] | None = None
 
     def begin(self, *more: str) -> None:
-        self.process = start(self.home, "run", "job.conf", "--job-id", "stream", *more)
+        self.process = start(self.home, "run", "job.conf", "--job-id", "stream", *more, program=self.program)
 
     def wait(self, what: str, rows: int) -> None:
         assert self.process is not None
@@ -194,6 +195,7 @@ def test_a_stream_whose_broker_is_killed(reading: Reading, broker: KafkaServer, 
 
 def test_a_stream_finds_new_partitions_and_topics(reading: Reading, kafka: KafkaServer, topic: str) -> None:
     """What appears while it runs is read from its beginning, and is still known when the job goes on."""
+    reading.program = IN_PROCESS
     make_topic(kafka, f"{topic}.a")
     more = "pattern = true, partition-discovery.interval-millis = 500"
     write_job(reading.home, job(kafka, reading.landing, f"{topic}[.][ab]", STREAMING, more))
@@ -240,7 +242,7 @@ def test_a_change_log_becomes_the_table(tmp_path: Path, kafka: KafkaServer, data
                         database = {databases.target}, table = "public.users", primary_keys = [id] }} }}""",
     )
 
-    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+    run = finish(start(tmp_path, "run", "job.conf", "--json", program=IN_PROCESS))
 
     assert run.code == 0, run.err + run.out
     deleted = set(range(1, 1000, 4))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill_driver, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, finish, kill_driver, start, wait_alive, write_job
 
 ROWS = 600_000
 AS_READ, AS_MAPPED = "read", "mapped"
@@ -24,6 +24,7 @@ class Job:
     def __init__(self, home: Path, databases: Databases) -> None:
         self.home, self.databases = home, databases
         self.files = home / "out"
+        self.program = SEATUNNEL
         with databases.connect(databases.source) as connection:
             connection.execute("CREATE TABLE big (id bigint PRIMARY KEY, source text NOT NULL, seq int NOT NULL)")
             connection.execute(f"INSERT INTO big SELECT i, 'big', i FROM generate_series(1, {ROWS}) i")
@@ -62,7 +63,7 @@ class Job:
 
     def _start(self, *, restore: bool) -> subprocess.Popen[str]:
         more = ["--restore", "latest"] if restore else []
-        return start(self.home, "run", "job.conf", "--job-id", "job", "--json", *more)
+        return start(self.home, "run", "job.conf", "--job-id", "job", "--json", *more, program=self.program)
 
     def _kill(self, process: subprocess.Popen[str], incarnation: int) -> None:
         records = self.home / ".seatunnel/jobs/job/checkpoints/records"
@@ -127,7 +128,9 @@ def test_files(job: Job) -> None:
 
 @pytest.mark.parametrize("parallelism", [1, 2])
 def test_a_fan_out(job: Job, parallelism: int) -> None:
-    """Two sinks behind one source: their channels, and the journal of what each unit took, outlive the driver."""
+    """Two sinks behind one source: their channels, and the journal of what each unit took, outlive the driver; two
+    readers on Spark, one in the driver's own process."""
+    job.program = SEATUNNEL if parallelism == 2 else IN_PROCESS
     env = f"parallelism = {parallelism}, source.consistency = per-split"
     job.write(job.into_files, job.into_table, parts=2, env=env)
 

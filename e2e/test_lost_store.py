@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, Finished, finish, seatunnel, start, write_job
+from e2e.support import IN_PROCESS, Finished, finish, start, write_job
 
 
 def test_a_lost_store_is_noticed_by_the_target(tmp_path: Path, databases: Databases) -> None:
@@ -22,11 +22,14 @@ def test_a_lost_store_is_noticed_by_the_target(tmp_path: Path, databases: Databa
                         database = {databases.target}, table = "public.events" }} }}
         """,
     )
-    run = ("run", "job.conf", "--job-id", "job")
-    assert seatunnel(tmp_path, *run).code == 0
-    (tmp_path / ".seatunnel").rename(tmp_path / "lost")  # its JVM may still be at its end there
 
-    again = seatunnel(tmp_path, *run)
+    def run(*more: str) -> Finished:
+        return finish(start(tmp_path, "run", "job.conf", "--job-id", "job", *more, program=IN_PROCESS))
+
+    assert run().code == 0
+    (tmp_path / ".seatunnel").rename(tmp_path / "lost")
+
+    again = run()
     assert again.code == 1, again.out + again.err
     told = " ".join((again.out + again.err).split())
     assert f"{databases.target}.public.events was loaded by another run of job 'job'" in told
@@ -34,7 +37,7 @@ def test_a_lost_store_is_noticed_by_the_target(tmp_path: Path, databases: Databa
     assert "go on with it" not in told, "it would be refused again"
     assert len(databases.rows(databases.target, "events")) == 10
 
-    assert seatunnel(tmp_path, *run, "--fresh").code == 0
+    assert run("--fresh").code == 0
     assert len(databases.rows(databases.target, "events")) == 20, "people have asked for it"
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import base64
 import json
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import Finished, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, Finished, finish, kill_driver, seatunnel, start, wait_alive, write_job
 
 ROWS = 7_000
 WAIT_SECONDS_MAX = 180.0
@@ -106,8 +107,8 @@ class Job:
         loaded: list[dict[str, Any]] = json.loads(shown.out)
         return loaded
 
-    def run(self, *more: str) -> Finished:
-        return seatunnel(self.home, "run", "job.conf", "--job-id", "job", "--json", *more)
+    def run(self, *more: str, program: Sequence[str] = SEATUNNEL) -> Finished:
+        return finish(start(self.home, "run", "job.conf", "--job-id", "job", "--json", *more, program=program))
 
     def run_until_killed(self) -> None:
         """Run the job, and kill its driver and workers when the first bad rows count."""
@@ -191,7 +192,7 @@ def test_too_many_bad_rows_fail_their_table_only(job: Job) -> None:
         both = both.replace("field_rules", 'table_match_regex = ".*orders", field_rules')
         write_job(job.home, both)
 
-        run = job.run("--fresh")
+        run = job.run("--fresh", program=IN_PROCESS)
 
         assert run.code == 3, run.out + run.err
         assert run.tables("ISOLATED") == {f"{source}.public.orders"}
@@ -224,7 +225,7 @@ def test_documents_that_are_none(tmp_path: Path) -> None:
                        table = t, primary_keys = ["id"] }} }}""",
     )
 
-    run = seatunnel(tmp_path, "run", "job.conf", "--job-id", "job", "--json")
+    run = finish(start(tmp_path, "run", "job.conf", "--job-id", "job", "--json", program=IN_PROCESS))
 
     assert run.code == 0, run.out + run.err
     assert run.receipt["totals"]["rows_rejected"] == 4

@@ -10,7 +10,7 @@ import pytest
 
 from e2e.conftest import Databases
 from e2e.stream import ROWS, Stream
-from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive
+from e2e.support import IN_PROCESS, SEATUNNEL, finish, kill_driver, seatunnel, start, wait_alive
 from e2e.test_killed_driver import Job
 
 
@@ -50,6 +50,7 @@ def test_a_table_of_postgresql_is_rescaled(tmp_path: Path, databases: Databases,
     """Bar 9 in batch: a table of twelve splits is read by 1, ends behind a savepoint, is gone on with by 4 in a new job,
     which is killed, and by 2 to its end; loaded beside a new table, or appended to one that is there."""
     job = Job(tmp_path, databases)
+    program = SEATUNNEL if shown == "at the end" else IN_PROCESS  # who reads which splits is the driver's to decide
     if shown == "at once":
         with databases.connect(databases.target) as connection:
             connection.execute("CREATE TABLE big (id bigint PRIMARY KEY, source text NOT NULL, seq int NOT NULL)")
@@ -57,7 +58,7 @@ def test_a_table_of_postgresql_is_rescaled(tmp_path: Path, databases: Databases,
     def begin(parallelism: int, job_id: str, *more: str) -> subprocess.Popen[str]:
         env = f"parallelism = {parallelism}, source.consistency = per-split, read_limit.rows_per_second = 60000"
         job.write(job.into_table, parts=12, env=env, slowly=True)
-        return start(job.home, "run", "job.conf", "--job-id", job_id, "--json", *more)
+        return start(job.home, "run", "job.conf", "--job-id", job_id, "--json", *more, program=program)
 
     def checkpoints(job_id: str) -> int:
         return len(list((job.home / f".seatunnel/jobs/{job_id}/checkpoints/records").glob("*")))
@@ -83,6 +84,7 @@ def test_a_table_of_postgresql_is_rescaled(tmp_path: Path, databases: Databases,
 
 def test_a_changed_job_file_is_announced_and_refused(stream: Stream) -> None:
     """Nothing happens before somebody has accepted what follows; then it happens."""
+    stream.program = IN_PROCESS
     stream.write(1, "transform { Replace { plugin_input = made, plugin_output = kept, replace_field = name, "
                  'pattern = ".+", replacement = "old", is_regex = true } }')  # fmt: skip
     first = stream.run("--job-id", "job")

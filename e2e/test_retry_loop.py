@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill9, kill_driver, python_workers, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, finish, kill9, kill_driver, python_workers, seatunnel, start, wait_alive, write_job
 
 ROWS = 300
 TIMES = 6
@@ -143,7 +143,7 @@ def test_rows_that_come_back(job: Job) -> None:
     planned = seatunnel(job.home, "plan", "job.conf")
     assert f"rows that it rejects come back to it, at most {TIMES} times" in planned.out
 
-    run = seatunnel(job.home, "run", "job.conf", "--job-id", "job", "--json")
+    run = finish(start(job.home, "run", "job.conf", "--job-id", "job", "--json", program=IN_PROCESS))
 
     assert run.code == 0, run.err + run.out
     job.check()
@@ -171,7 +171,7 @@ def test_a_row_that_comes_back_does_not_replace_a_newer_one(tmp_path: Path, data
                             version_column = changed }} }}""",
         )
 
-        run = seatunnel(tmp_path, "run", "job.conf", "--json")
+        run = finish(start(tmp_path, "run", "job.conf", "--json", program=IN_PROCESS))
 
     assert run.code == 0, run.err + run.out
     assert all(service.asked[row] == 2 for row in LATE), "nobody was late"
@@ -206,7 +206,8 @@ def test_a_stream_that_is_stopped_and_killed(job: Job) -> None:
     whoever goes on asks about them as often as is left to them."""
     job.write_stream()
     job.service.pause = 1.0
-    first = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
+    run = ("run", "job.conf", "--job-id", "job", "--json")
+    first = start(job.home, *run, program=IN_PROCESS)
     wait_alive(first, "rows that go round", lambda: _going_round(job))
     first.send_signal(signal.SIGTERM)
     stopped = finish(first)
@@ -215,11 +216,11 @@ def test_a_stream_that_is_stopped_and_killed(job: Job) -> None:
     under_way = [row for row in NEVER if 0 < job.service.asked[row] <= TIMES]
     assert under_way, "nothing was in the loop"
 
-    second = start(job.home, "run", "job.conf", "--job-id", "job", "--json", "--restore", "latest")
+    second = start(job.home, *run, "--restore", "latest", program=IN_PROCESS)
     before = dict(job.service.asked)
     wait_alive(second, "more answers", lambda: job.service.asked.total() > sum(before.values()) + 20)
     kill_driver(second)
-    third = start(job.home, "run", "job.conf", "--job-id", "job", "--json", "--restore", "latest")
+    third = start(job.home, *run, "--restore", "latest", program=IN_PROCESS)
     wait_alive(third, "all rows", lambda: job.databases.count("items") == len(GOOD))
     wait_alive(third, "the last attempts", lambda: all(job.service.asked[row] > TIMES for row in NEVER))
     third.send_signal(signal.SIGTERM)

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive, write_job
 
 TABLES, ROWS = 3, 6_000
 
@@ -41,13 +41,13 @@ def test_a_stream_of_several_tables_is_killed_and_gone_on_with(tmp_path: Path, d
     stream(tmp_path, databases)
     more: list[str] = []
     for part in (0.0, 0.4):
-        process = start(tmp_path, "run", "job.conf", "--job-id", "stream", *more)
+        process = start(tmp_path, "run", "job.conf", "--job-id", "stream", *more, program=IN_PROCESS)
         wanted = TABLES * ROWS * part
         wait_alive(process, f"{part} of the rows", lambda wanted=wanted: sum(counts(databases)) > wanted)
         kill_driver(process)
         more = ["--restore", "latest"]
 
-    process = start(tmp_path, "run", "job.conf", "--job-id", "stream", *more)
+    process = start(tmp_path, "run", "job.conf", "--job-id", "stream", *more, program=IN_PROCESS)
     wait_alive(process, "all rows, and stays open", lambda: counts(databases) == [ROWS] * TABLES)
     process.send_signal(signal.SIGTERM)
     assert finish(process).code == 143
