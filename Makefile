@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
+PROCESSES ?= 3
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs
+.PHONY: help setup demo test test-protocol test-others check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -36,11 +37,14 @@ demo: $(STAMP) ## synchronise a small shop database; needs no server
 servers: $(STAMP) ## install the programs that the tests start: databases, Kafka, Redis, a model checker (as root)
 	@$(BIN)/python -m tests.servers.install postgres mariadb kafka redis spin
 
-test: servers ## all tests, on real servers and a real Spark
-	@# The protocol by itself, for it must be covered wholly; then two processes, each with its own servers and one Spark
-	@# application at a time. They take file by file, the slow ones of e2e first, so that both end at the same time.
+test: test-protocol test-others ## all tests, on real servers and a real Spark
+
+test-protocol: $(STAMP) ## the tests of the protocol, which cover it wholly
 	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov=tests.protocol.reference --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
-	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -n 2 --dist loadfile --no-loadscope-reorder
+
+test-others: servers ## all other tests; PROCESSES=3
+	@# Each process has its own servers, and waits for these and for Spark: one more than there are cores keeps them busy.
+	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -p tests.kit.spread -n $(PROCESSES) --durations=25
 
 check: $(STAMP) ## lint, format, types, layers, unused code, documentation
 	@$(BIN)/ruff check .
@@ -73,8 +77,8 @@ simulate: $(STAMP) ## the protocol in a simulated world: SEEDS aligned and as ma
 mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker or test notices each
 	@$(BIN)/python -m tests.mutants
 
-crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOURNAL=FILE: resumes from there
-	@$(BIN)/python -m e2e.crash_sweep$(if $(PEER),.peer $(if $(OURS),--ours $(OURS))) $(if $(SHORT),--short) $(if $(JOURNAL),--journal $(JOURNAL))
+crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOBS=2; JOURNAL=FILE: resumes from there
+	@$(BIN)/python -m e2e.crash_sweep$(if $(PEER),.peer $(if $(OURS),--ours $(OURS))) $(if $(SHORT),--short) $(if $(JOBS),--jobs $(JOBS)) $(if $(JOURNAL),--journal $(JOURNAL))
 
 damage: servers ## damage the stored state of killed jobs, 20,000 times, and restore: refused or exact; COUNT= JOURNAL=FILE: resumes
 	@$(BIN)/python -m e2e.damage $(if $(COUNT),--count $(COUNT)) $(if $(JOURNAL),--journal $(JOURNAL))
