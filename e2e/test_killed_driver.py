@@ -98,6 +98,7 @@ def test_an_append_to_a_table(job: Job) -> None:
 
 def test_a_load_beside_the_table(job: Job) -> None:
     """A new table is filled under another name; splits that may be of different moments go on where they stood."""
+    job.program = IN_PROCESS
     job.write(job.into_table, parts=4, env="parallelism = 2, source.consistency = per-split", slowly=True)
 
     job.killed_and_resumed(2)
@@ -119,6 +120,7 @@ def test_a_load_of_one_moment_begins_anew(job: Job) -> None:
 
 def test_files(job: Job) -> None:
     """Files appear with the commit of their checkpoint, each once."""
+    job.program = IN_PROCESS
     job.write(job.into_files)
 
     job.killed_and_resumed(2)

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, start, wait_alive
+from e2e.support import IN_PROCESS, finish, start, wait_alive
 from e2e.test_killed_driver import Job
 from tests.servers.postgres import PostgresServer
 
@@ -86,7 +86,7 @@ def test_a_server_that_is_started_again_while_it_is_read(job: Job, own: Postgres
     conf.write_text(
         text.replace(there, f'url = "{own.jdbc_url(shared)}", driver = "org.postgresql.Driver", user = postgres')
     )
-    process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
+    process = start(job.home, "run", "job.conf", "--job-id", "job", "--json", program=IN_PROCESS)
     wait_alive(process, "a checkpoint", lambda: _has_checkpoint(job))
     own.kill9()
     time.sleep(DOWN_SECONDS)

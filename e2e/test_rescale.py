@@ -16,6 +16,7 @@ from e2e.test_killed_driver import Job
 
 def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
     """Bar 9: parallelism 1, a savepoint behind which it ends; a new job of 4, killed; gone on with by 2, to the end."""
+    stream.program = IN_PROCESS
     stream.write(1)
     first = stream.run("--job-id", "one")
     stream.until_more(first)
@@ -32,7 +33,7 @@ def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
     kill_driver(second)
 
     stream.write(2)
-    third = start(stream.home, "jobs", "restore", "two")
+    third = start(stream.home, "jobs", "restore", "two", program=IN_PROCESS)
     stream.processes.append(third)
     stream.until_all(third)
     ended = stream.ask("cancel", "two")

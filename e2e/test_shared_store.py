@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psycopg
@@ -13,7 +14,7 @@ import pytest
 
 from e2e.black_holes import BEHIND_SECONDS_MAX, HOLE_SECONDS, SHORT, only_long, say, through, time_limit
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, finish, kill_driver, seatunnel, start, wait_alive, write_job
 from seatunnel_plugins.storages.database import ANSWER_SECONDS
 from tests.servers.black_hole import BlackHole
 from tests.servers.mariadb import MariadbServer
@@ -63,8 +64,8 @@ class Machines:
             "env {", f"env {{ source.consistency = per-split, {LIMIT}"
         )
 
-    def run(self, machine: int, *more: str) -> subprocess.Popen[str]:
-        return start(self.homes[machine], "run", "job.conf", "--job-id", "job", "--json", *more)
+    def run(self, machine: int, *more: str, program: Sequence[str] = SEATUNNEL) -> subprocess.Popen[str]:
+        return start(self.homes[machine], "run", "job.conf", "--job-id", "job", "--json", *more, program=program)
 
     def records(self) -> int:
         """How many writes of records have been made."""
@@ -112,7 +113,7 @@ def test_a_savepoint_is_begun_with_on_another_machine(machines: Machines) -> Non
     here, there = machines.homes
     for home in machines.homes:
         write_job(home, machines.slow_job)
-    first = machines.run(0)
+    first = machines.run(0, program=IN_PROCESS)
     wait_alive(first, "its second checkpoint", lambda: machines.records() >= 2)
     taken = seatunnel(there, "jobs", "savepoint", "job", "--file", "job.conf", "--name", "before", "--stop")
     assert taken.code == 0, taken.err
@@ -125,7 +126,8 @@ def test_a_savepoint_is_begun_with_on_another_machine(machines: Machines) -> Non
     again = seatunnel(there, "jobs", "savepoint", "job", "--file", "job.conf", "--name", "before")
     assert again.code == 1 and "no driver of the job 'job' is running" in again.err
     write_job(there, machines.slow_job.replace(LIMIT, ""))
-    run = finish(start(there, "run", "job.conf", "--job-id", "moved", "--restore", "before", "--json"))
+    moved = ("run", "job.conf", "--job-id", "moved", "--restore", "before", "--json")
+    run = finish(start(there, *moved, program=IN_PROCESS))
 
     assert run.code == 0, run.err + run.out
     machines.expect_copied()
