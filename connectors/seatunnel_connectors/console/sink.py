@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seatunnel_connectors.console.options import ConsoleOptions
-from seatunnel_connectors.row_text import row_text, type_text
 from seatunnel_py.api import (
     Batch,
     CommitContext,
