@@ -301,7 +301,7 @@ class JdbcSinkOptions(SinkOptions):
     compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
     dialect: str | None = option(None, doc="dialect to use where the url does not say it")
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
-    connect_timeout_ms: int | None = option(None, ge=0, doc="the same in milliseconds, and wins; 0 waits for a day")
+    connect_timeout_ms: int | None = option(None, ge=0, doc="the same in milliseconds, which wins; 0 waits for a day")
     socket_timeout_ms: int | None = option(None, ge=0, doc="accepted; a statement may take as long as it takes")
     table_prefix: str = option(
         "",
