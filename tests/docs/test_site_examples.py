@@ -11,10 +11,10 @@ from pathlib import Path
 import psycopg
 import pytest
 from pytest_httpserver import HTTPServer
-from seatunnel_py.api.resources import close_all
 from werkzeug import Request, Response
 
 from seatunnel_py import app
+from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.runtime.observe.events import CheckpointDone, JobEvent
 from seatunnel_py.runtime.observe.receipt import Receipt

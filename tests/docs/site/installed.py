@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
 
-from seatunnel_py.api.option_values import alternatives
-
 from seatunnel_py.api import Options, SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.options import OptionInfo, describe
+from seatunnel_py.api.options.values import alternatives
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.plugins.registry import DISTRIBUTION, PluginKind
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
-from seatunnel_py.api.option_values import alternatives
 
 from seatunnel_py.api import Options
 from seatunnel_py.api.options import OptionInfo, describe
+from seatunnel_py.api.options.values import alternatives
 from tests.docs.site.groups import REQUIRED, grouped
 from tests.docs.site.installed import Plugin, all_models, nested
 from tests.docs.site.markdown import code, plain, sentence, table
