@@ -12,7 +12,10 @@
     │   ├── GenerationLost       the snapshot of the positions is gone: rows read under it are void
     │   └── FatalError           a retry cannot help: the table fails at once
     │       ├── BadRows          some rows are at fault, not the table: they may be quarantined
+    │       ├── FencedError      a newer run of the job owns the target
+    │       ├── ForeignLedgerError  the target remembers another run, or more than the job's store does
     │       └── NoWayOn          the job's state is unusable: resuming would be refused again
+    │           └── CommitLostError  pieces staged for a commit are gone, and the target does not have them
     └── EngineError              the data plane itself failed (no Java, no Spark, lost workers)
 
 A message names the thing and its fault; the remedy names the next step. Neither ever holds a secret. All are picklable:
@@ -182,6 +185,21 @@ class BadRows(FatalError):
 class NoWayOn(FatalError):
     """The table cannot resume from its current state: `--restore latest` would be refused for the same reason. The
     remedy is a start from scratch."""
+
+
+class CommitLostError(NoWayOn):
+    """What was staged for a commit is gone, and the target does not have it: rows are lost. A committer raises it; the
+    pipeline ends with an alarm, and no table is left out for it."""
+
+
+class FencedError(FatalError):
+    """A newer run of the job owns the target's ledger: this run may not write any longer. A committer raises it; the
+    pipeline ends and takes nothing back, for what is staged may be the newer run's by now."""
+
+
+class ForeignLedgerError(FatalError):
+    """The target's ledger belongs to another run of the job, or knows more than the job's store does. A committer
+    raises it; the pipeline ends."""
 
 
 class EngineError(SeaTunnelError):

@@ -126,7 +126,10 @@ from seatunnel_py.api.types import (
 )
 from seatunnel_py.errors import (
     BadRows,
+    CommitLostError,
     FatalError,
+    FencedError,
+    ForeignLedgerError,
     GenerationLost,
     NoWayOn,
     PluginError,
@@ -154,6 +157,7 @@ __all__ = [
     "Cardinality",
     "Column",
     "CommitContext",
+    "CommitLostError",
     "Committer",
     "ConstraintKey",
     "ConstraintType",
@@ -167,7 +171,9 @@ __all__ = [
     "Enumerator",
     "Failpoint",
     "FatalError",
+    "FencedError",
     "FixedSplits",
+    "ForeignLedgerError",
     "GenerationLost",
     "Guarantee",
     "Heartbeat",

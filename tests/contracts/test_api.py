@@ -8,6 +8,7 @@ import sys
 from seatunnel_py import api
 
 EXPORTS = """
+CommitLostError FencedError ForeignLedgerError
 BadRows Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType Conversion DataType Detail DetailKind Determinism Effect Element
 Enumerator Failpoint FatalError FixedSplits GenerationLost Guarantee Heartbeat JobMode JobRegistry Kind NameRules Naming NativeForm NativeReader NativeRefused NativeSink NativeSource
 NativeWriter NoWayOn NothingToCommit Options PLAIN_READ Outcome Piece Plain PluginError Position Present

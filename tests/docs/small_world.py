@@ -12,6 +12,7 @@ from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.letters import restored, to_coordinator, to_participant
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, Envelope, Plain, StagedPiece, Taken
@@ -77,29 +78,25 @@ class SmallWorld:
 
     # ---------------------------------------------------------------- the coordinator
 
-    def hear(self, kind: type, *fields: Any) -> None:
+    def hear(self, kind: Callable[..., Any], *fields: Any) -> None:
         for command in self.coordinator.handle(kind(self.now, *fields)):
             self._perform(command)
 
     def _perform(self, command: order.CoordinatorCommand) -> None:
         match command:
             case order.SendTrigger():
-                about = (command.incarnation, command.epoch, command.checkpoint, command.operation, command.unaligned)
-                self.mail(command.subtask, f"trigger {command.checkpoint}", task.Triggered, *about)
+                self.mail(f"trigger {command.checkpoint}", command)
             case order.SendAborted():
-                text = f"checkpoint {command.checkpoint} is given up"
-                self.mail(command.subtask, text, task.CheckpointAborted, command.incarnation, command.checkpoint)
+                self.mail(f"checkpoint {command.checkpoint} is given up", command)
             case order.SendCompleted():
-                text = f"checkpoint {command.checkpoint} is completed"
-                self.mail(command.subtask, text, task.CheckpointCompleted, command.incarnation, command.checkpoint)
+                self.mail(f"checkpoint {command.checkpoint} is completed", command)
             case order.Restart():
                 self.later(MAIL, self._begin_life, command)
             case order.SendPeerRestarted():
                 epochs = ", ".join(f"{other(c, command.subtask)} lives in epoch {e}" for c, e in command.epochs.items())
-                about = (command.incarnation, command.epochs, command.deliver_after)
-                self.mail(command.subtask, epochs, task.PeerRestarted, *about)
+                self.mail(epochs, command)
             case order.SendStart():
-                self.mail(command.subtask, "start", task.Started, command.incarnation, command.epoch)
+                self.mail("start", command)
             case order.Persist():
                 self.message(DRIVER, "store", f"record {command.record.checkpoint} ({command.record.kind})")
                 self.later(STORE, self._persisted, command.record.checkpoint)
@@ -120,13 +117,13 @@ class SmallWorld:
                 self.ended = command
                 self.note(DRIVER, "the pipeline has ended: " + (command.reason or "success"))
 
-    def mail(self, subtask: Subtask, text: str, kind: type, *fields: Any) -> None:
+    def mail(self, text: str, command: Any) -> None:
         """A message of the coordinator."""
-        self.later(MAIL, self._mailed, subtask, text, kind, fields)
+        self.later(MAIL, self._mailed, text, command)
 
-    def _mailed(self, subtask: Subtask, text: str, kind: type, fields: tuple[Any, ...]) -> None:
-        self.message(DRIVER, subtask, text)
-        self.tell(subtask, kind(self.now, *fields))
+    def _mailed(self, text: str, command: Any) -> None:
+        self.message(DRIVER, command.subtask, text)
+        self.tell(command.subtask, to_participant(self.now, command))
 
     def _set_timer(self, command: order.SetTimer) -> None:
         self._timers[command.name] = self._count
@@ -197,27 +194,24 @@ class SmallWorld:
             case task.Emit():
                 self.later(CHANNEL, self._arrive, command.envelope)
             case task.Acknowledge():
-                about = (command.incarnation, command.epoch, subtask, command.checkpoint, command.snapshot)
-                self.say(subtask, f"acknowledges {command.checkpoint}", report.Acknowledged, *about)
+                self.say(f"acknowledges {command.checkpoint}", command)
             case task.Decline():
-                about = (command.incarnation, command.epoch, subtask, command.checkpoint, command.reason)
-                self.say(subtask, f"declines {command.checkpoint}", report.Declined, *about)
+                self.say(f"declines {command.checkpoint}", command)
             case task.ReportReady():
-                self.say(subtask, "ready", report.SubtaskReady, command.incarnation, command.epoch, subtask)
+                self.say("ready", command)
             case task.ReportFailed():
-                about = (command.incarnation, command.epoch, subtask, command.reason)
-                self.say(subtask, f"failed: {command.reason}", report.SubtaskFailed, *about)
+                self.say(f"failed: {command.reason}", command)
             case task.ReportEnded():
-                self.say(subtask, "has nothing more", report.SourceEnded, command.incarnation, command.epoch, subtask)
+                self.say("has nothing more", command)
             case task.TimeAlignment():
                 raise AssertionError("alignments take as long as they take here")
 
-    def say(self, subtask: Subtask, text: str, kind: type, *fields: Any) -> None:
-        self.later(MAIL, self._said, subtask, text, kind, fields)
+    def say(self, text: str, command: Any) -> None:
+        self.later(MAIL, self._said, text, command)
 
-    def _said(self, subtask: Subtask, text: str, kind: type, fields: tuple[Any, ...]) -> None:
-        self.message(subtask, DRIVER, text)
-        self.hear(kind, *fields)
+    def _said(self, text: str, command: Any) -> None:
+        self.message(command.subtask, DRIVER, text)
+        self.hear(to_coordinator, command)
 
     def _arrive(self, envelope: Envelope) -> None:
         channel, item = envelope.channel, envelope.item
@@ -235,8 +229,7 @@ class SmallWorld:
         journal = tuple(entry for entry in self.journals[subtask] if entry.number > taken)
         again = f", journal {numbers(journal)}" if journal else ""
         self.message(DRIVER, subtask, f"epoch {command.epoch}, from checkpoint {command.checkpoint}{again}")
-        about = (command.checkpoint, command.snapshot, command.senders, command.receivers, journal)
-        self.tell(subtask, task.Restored(self.now, command.incarnation, command.epoch, *about))
+        self.tell(subtask, restored(self.now, command, journal))
 
     # ---------------------------------------------------------------- units
 

@@ -11,6 +11,8 @@ from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.failover.restore import adapted
+from seatunnel_py.protocol.letters import TO_PARTICIPANT, to_coordinator, to_participant
+from seatunnel_py.protocol.letters import restored as restored_by
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import Life
@@ -108,13 +110,13 @@ class Machines(Interned):
             storing = machine.shared.storing
             allowed = None if storing is None else storing.checkpoint
             return [("restart", allowed, (self.at[command.subtask], self.number(command)))]
-        if kind not in _TELLS:
+        if kind not in TO_PARTICIPANT:
             return []
         if kind is order.SendCompleted:
             durable = newest is not None and command.checkpoint <= newest.checkpoint
             expect(durable, "I10", f"{command.checkpoint} is told, but not durable")
         value = self.number(command)
-        self.told[value] = self.number(_TELLS[kind](command))
+        self.told[value] = self.number(to_participant(AT, command))
         said: list[Effect] = [("mail", self.at[command.subtask], value)]
         return [("begins", None, command.checkpoint), *said] if kind is order.SendTrigger else said
 
@@ -155,7 +157,7 @@ class Machines(Interned):
             raise Violated(
                 "I22" if command.reason is Reason.CONTENT_CHANGED else "I23", f"{command.subtask}: {command.reason}"
             )
-        return "mail", -1, self.number(_REPORTS[kind](command))
+        return "mail", -1, self.number(to_coordinator(AT, command))
 
     def for_life(self, waiting: tuple[int, ...], epoch: int) -> tuple[int, ...]:
         """Only what is for this life of the receiver or a later one."""
@@ -231,10 +233,7 @@ class Machines(Interned):
             target = clone(self.values[targets[at]])
             target.sweep(self.values[store].record)
             targets = (*targets[:at], self.number(target), *targets[at + 1 :])
-        event = task.Restored(
-            AT, command.incarnation, command.epoch, command.checkpoint, command.snapshot, command.senders,
-            command.receivers, books.begin(command),
-        )  # fmt: skip
+        event = restored_by(AT, command, books.begin(command))
         return self.number(books), targets, self.number(event)
 
     def perform(self, command: int, incarnation: int, store: int, journal: int, targets: tuple[int, ...]) -> Any:
@@ -295,17 +294,4 @@ def _handle(machine: Any, event: Any) -> tuple[Any, ...]:
         raise Violated("raised", f"{type(machine).__name__} on {event}: {error!r}") from error
 
 
-_TELLS: dict[type, Any] = {
-    order.SendTrigger: lambda c: task.Triggered(AT, c.incarnation, c.epoch, c.checkpoint, c.operation, c.unaligned),
-    order.SendAborted: lambda c: task.CheckpointAborted(AT, c.incarnation, c.checkpoint),
-    order.SendCompleted: lambda c: task.CheckpointCompleted(AT, c.incarnation, c.checkpoint),
-    order.SendPeerRestarted: lambda c: task.PeerRestarted(AT, c.incarnation, c.epochs, c.deliver_after),
-    order.SendStart: lambda c: task.Started(AT, c.incarnation, c.epoch),
-}
-_REPORTS: dict[type, Any] = {
-    task.Acknowledge: lambda c: report.Acknowledged(AT, c.incarnation, c.epoch, c.subtask, c.checkpoint, c.snapshot),
-    task.Decline: lambda c: report.Declined(AT, c.incarnation, c.epoch, c.subtask, c.checkpoint, c.reason),
-    task.ReportReady: lambda c: report.SubtaskReady(AT, c.incarnation, c.epoch, c.subtask),
-    task.ReportEnded: lambda c: report.SourceEnded(AT, c.incarnation, c.epoch, c.subtask),
-}
 __all__ = ["Life", "Machines"]

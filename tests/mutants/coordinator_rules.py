@@ -5,8 +5,131 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 COORDINATOR = "tests/protocol/test_coordinator.py"
+FAILING = "tests/protocol/test_failing.py"
 
 MUTANTS: tuple[Mutant, ...] = (
+    # ---- failing.py
+    Mutant(
+        "each subtask of a vertex that fails costs it an attempt",
+        "coordinator/failing.py",
+        "        self.known.add(failure)\n",
+        "",
+        "FA3",
+        FAILING,
+    ),
+    Mutant(
+        "another failure of a vertex that failed is not answered",
+        "coordinator/failing.py",
+        "failure = (vertex, event.epoch, event.reason)",
+        "failure = (vertex, event.epoch, Reason.UNIT_FAILED)",
+        "FA3",
+        FAILING,
+    ),
+    Mutant(
+        "a unit of a past life is tried on",
+        "coordinator/coordinator.py",
+        "        if not self._stale(event):\n            self.failing.exhausted(event)\n",
+        "        self.failing.exhausted(event)\n",
+        "CO2, FA4",
+        FAILING,
+    ),
+    Mutant(
+        "a unit that cannot pass is tried for ever",
+        "coordinator/failing.py",
+        "if self.endless and event.retriable and",
+        "if self.endless and",
+        "FA4, FO9",
+        FAILING,
+    ),
+    Mutant(
+        "a unit of a pipeline that ends is tried for ever",
+        "coordinator/failing.py",
+        "if self.endless and event.retriable and",
+        "if event.retriable and",
+        "FA4, FO9",
+        FAILING,
+    ),
+    Mutant(
+        "a unit is tried for ever though a restart may help",
+        "failover/decisions.py",
+        "    if first is Level.ATTEMPT and endless:\n        return Decision(Action.RETRY_UNIT, restarts)\n",
+        "",
+        "FO9",
+        FAILING,
+    ),
+    Mutant(
+        "rows are shown twice when nothing can be dropped",
+        "failover/decisions.py",
+        "if first in RESTARTING and not undroppable:",
+        "if first in RESTARTING:",
+        "FO2",
+        FAILING,
+    ),
+    Mutant(
+        "all begin again though rows would be shown twice",
+        "failover/recovery.py",
+        "        if self.shows_twice:\n            return False\n",
+        "",
+        "FO2",
+        FAILING,
+    ),
+    Mutant(
+        "it is not said for whose sake nothing restarts",
+        "coordinator/shutdown.py",
+        "PipelineEnded(reason, shows_twice=self.recovery.shows_twice)",
+        "PipelineEnded(reason)",
+        "FO2",
+        FAILING,
+    ),
+    Mutant(
+        "a gap is blamed on rows that would be shown twice",
+        "failover/recovery.py",
+        "self._shown_twice([vertex]) if FIRST_LEVEL[reason] in RESTARTING else ()",
+        "self._shown_twice([vertex])",
+        "FO2, FO6",
+        FAILING,
+    ),
+    Mutant(
+        "a commit is tried for ever though its tries are bounded",
+        "commit/commit_retries.py",
+        "        reason = Reason.COMMIT_REFUSED if used_up else event.reason\n",
+        "        reason = event.reason\n",
+        "CN1",
+        FAILING,
+    ),
+    Mutant(
+        "tries of a commit that succeeded are counted on",
+        "commit/commit_retries.py",
+        "        self.failures.pop(event.scope, None)\n",
+        "",
+        "CN1",
+        FAILING,
+    ),
+    # ---- letters.py
+    Mutant(
+        "a trigger forgets that it is unaligned",
+        "letters.py",
+        "c.operation, c.unaligned",
+        "c.operation, False",
+        "LT1",
+        "tests/protocol/test_letters.py",
+    ),
+    Mutant(
+        "a unit fails for another reason than the coordinator says",
+        "letters.py",
+        "task.UnitFailed(at, c.epoch, c.number, c.reason)",
+        "task.UnitFailed(at, c.epoch, c.number)",
+        "LT1",
+        "tests/protocol/test_letters.py",
+    ),
+    Mutant(
+        "a life begins without its journal",
+        "letters.py",
+        "tuple(journal),",
+        "(),",
+        "LT2",
+        "tests/protocol/test_letters.py",
+    ),
     # ---- view.py
     Mutant(
         "a view holds over an event",

@@ -202,7 +202,7 @@ def test_the_last_one_that_was_waited_for_may_leave() -> None:
 
 def test_a_pause_that_ends_with_nobody_left_to_restart_is_just_over() -> None:
     """RE8, R6: it failed once more in the pause; nobody begins a life."""
-    told = talk(backoff=ONCE).fail(LEFT).fail(LEFT).forget()
+    told = talk(backoff=ONCE).fail(LEFT).fail(LEFT, Reason.SNAPSHOT_FAILED).forget()
     told.timer("restart", 2.0)
 
     assert not told.all(cc.Restart)

@@ -277,6 +277,7 @@ class I37StaleIsDropped(Checker):
                 report.Declined,
                 report.SubtaskReady,
                 report.SubtaskFailed,
+                report.UnitExhausted,
                 report.SourceEnded,
             ):
                 now = self.facts.known[driver.incarnation].epochs.get(event.subtask, -1)

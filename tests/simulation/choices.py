@@ -11,7 +11,19 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
-STREAMS = ("shape", "vertices", "edges", "settings", "switches", "wishes", "rows", "delay", "outcome", "graph")
+STREAMS = (
+    "shape",
+    "vertices",
+    "edges",
+    "settings",
+    "switches",
+    "wishes",
+    "rows",
+    "delay",
+    "outcome",
+    "graph",
+    "limits",
+)
 """Many, so that a change of one leaves the others what they were. Each fault has one of its own besides."""
 Script = dict[str, list[float]]
 
@@ -58,6 +70,7 @@ class Choices:
         self.shape, self.vertices, self.edges, self.settings = map(self.stream, STREAMS[:4])
         self.switches, self.wishes, self.rows, self.delay, self.outcome = map(self.stream, STREAMS[4:9])
         self.graph = self.stream("graph")
+        self.limits = self.stream("limits")
 
     def stream(self, name: str) -> Stream:
         """The stream of this name."""

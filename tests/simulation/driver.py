@@ -6,12 +6,14 @@ All of it is memory, and gone with a crash. Two drivers can live at once: the ol
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.letters import TO_COORDINATOR, restored
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from tests.simulation.pipelines import Pipeline
     from tests.simulation.world import World
 
+ANSWERS = (report.Declined, TO_COORDINATOR[task.Acknowledge], TO_COORDINATOR[task.Decline])
 NEVER_LOST = (report.SubtaskReady, report.SubtaskFailed, report.SourceEnded)
 
 
@@ -43,6 +46,8 @@ class Node:
     begun: int = 0
     held: task.RunUnit | None = None
     running: task.RunUnit | None = None
+    exhausted: task.RunUnit | None = None
+    """A unit that failed, while the coordinator is asked what follows."""
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -110,10 +115,10 @@ class Driver(Orders):
             if not self.alive:
                 return
 
-    def hear_subtask(self, subtask: Subtask, kind: type, *fields: Any) -> None:
+    def hear_subtask(self, subtask: Subtask, kind: Callable[..., Any], *fields: Any) -> None:
         """An event for a participant."""
         node = self.nodes[subtask]
-        if not self.alive or (node.dead and kind is not task.Restored):
+        if not self.alive or (node.dead and kind is not restored):
             return
         self._feed(node, kind(self.world.clock(), *fields))
 
@@ -126,9 +131,9 @@ class Driver(Orders):
 
     # ---------------------------------------------------------------- messages
 
-    def to_coordinator(self, kind: type, *fields: Any) -> None:
+    def to_coordinator(self, kind: Callable[..., Any], *fields: Any) -> None:
         faults = self.world.faults
-        if kind is report.Acknowledged or kind is report.Declined:
+        if kind in ANSWERS:
             if faults.strikes("ack lost"):
                 return
             if faults.strikes("ack twice"):
@@ -138,7 +143,9 @@ class Driver(Orders):
                 return
         self.world.later(self.mail_delay(), self.hear, kind, *fields)
 
-    def to_subtask(self, subtask: Subtask, kind: type, *fields: Any, lost: str = "", twice: str = "") -> None:
+    def to_subtask(
+        self, subtask: Subtask, kind: Callable[..., Any], *fields: Any, lost: str = "", twice: str = ""
+    ) -> None:
         faults = self.world.faults
         if lost and faults.strikes(lost):
             return
@@ -203,16 +210,22 @@ class Driver(Orders):
         else:
             node.running = None
         if world.faults.strikes("unit fails"):
-            self.hear_subtask(node.subtask, task.UnitFailed, command.epoch, command.number)
+            self.unit_failed(node, command)
             return
         fields = work(self, node, command)
         if fields is None:
-            self.hear_subtask(node.subtask, task.UnitFailed, command.epoch, command.number)
+            self.unit_failed(node, command)
         else:
             self.hear_subtask(node.subtask, task.UnitDone, command.epoch, command.number, *fields)
             if not self.progressed:
                 self.progressed = True
                 self.hear(report.Progressed)
+
+    def unit_failed(self, node: Node, command: task.RunUnit) -> None:
+        """Its attempts are used up: the coordinator says what follows."""
+        node.exhausted = command
+        about = (self.incarnation, command.epoch, node.subtask, command.number)
+        self.to_coordinator(report.UnitExhausted, *about, True)
 
     def log_taken(self, node: Node, command: task.LogTaken) -> None:
         self.world.later(self.world.delay(0.003), self._log, node, command)
@@ -260,28 +273,11 @@ class Driver(Orders):
             self.to_coordinator(report.Declined, *about, command.checkpoint, Reason.SNAPSHOT_FAILED)
             self.to_coordinator(report.SubtaskFailed, *about, Reason.SNAPSHOT_FAILED)
             return
-        self.to_coordinator(
-            report.Acknowledged,
-            command.incarnation,
-            command.epoch,
-            command.subtask,
-            command.checkpoint,
-            command.snapshot,
-        )
+        self.report(node, command)
 
-    def decline(self, node: Node, command: task.Decline) -> None:
-        self.to_coordinator(
-            report.Declined, command.incarnation, command.epoch, command.subtask, command.checkpoint, command.reason
-        )
-
-    def report_ready(self, node: Node, command: task.ReportReady) -> None:
-        self.to_coordinator(report.SubtaskReady, command.incarnation, command.epoch, command.subtask)
-
-    def report_failed(self, node: Node, command: task.ReportFailed) -> None:
-        self.to_coordinator(report.SubtaskFailed, command.incarnation, command.epoch, command.subtask, command.reason)
-
-    def report_ended(self, node: Node, command: task.ReportEnded) -> None:
-        self.to_coordinator(report.SourceEnded, command.incarnation, command.epoch, command.subtask)
+    def report(self, node: Node, command: Any) -> None:
+        """A letter to the coordinator."""
+        self.to_coordinator(TO_COORDINATOR[type(command)], command)
 
     def time_alignment(self, node: Node, command: task.TimeAlignment) -> None:
         self.world.later(
@@ -294,9 +290,9 @@ PERFORM_TASK: dict[type, Any] = {
     task.LogTaken: Driver.log_taken,
     task.Emit: Driver.emit,
     task.Acknowledge: Driver.acknowledge,
-    task.Decline: Driver.decline,
-    task.ReportReady: Driver.report_ready,
-    task.ReportFailed: Driver.report_failed,
-    task.ReportEnded: Driver.report_ended,
+    task.Decline: Driver.report,
+    task.ReportReady: Driver.report,
+    task.ReportFailed: Driver.report,
+    task.ReportEnded: Driver.report,
     task.TimeAlignment: Driver.time_alignment,
 }

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.letters import TO_PARTICIPANT, restored
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import Commit, RecordKind
 from seatunnel_py.protocol.model.stream_elements import Envelope
-from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.storage import Answer
 
 if TYPE_CHECKING:
@@ -56,33 +56,18 @@ class Orders:
 
     def send_trigger(self, command: order.SendTrigger) -> None:
         self.progressed = False
-        self.to_subtask(
-            command.subtask,
-            task.Triggered,
-            command.incarnation,
-            command.epoch,
-            command.checkpoint,
-            command.operation,
-            command.unaligned,
-            lost="trigger lost",
-            twice="trigger twice",
-        )
+        self.send(command, lost="trigger lost", twice="trigger twice")
+
+    def send(self, command: Any, **faults: str) -> None:
+        """A letter to a participant."""
+        self.to_subtask(command.subtask, TO_PARTICIPANT[type(command)], command, **faults)
 
     def send_aborted(self, command: order.SendAborted) -> None:
-        self.to_subtask(
-            command.subtask, task.CheckpointAborted, command.incarnation, command.checkpoint, twice="notice twice"
-        )
+        self.send(command, twice="notice twice")
 
     def send_completed(self, command: order.SendCompleted) -> None:
         self.world.journal.forget(self.world.store.ever[command.checkpoint], command.subtask, self.incarnation)
-        self.to_subtask(
-            command.subtask,
-            task.CheckpointCompleted,
-            command.incarnation,
-            command.checkpoint,
-            lost="notice lost",
-            twice="notice twice",
-        )
+        self.send(command, lost="notice lost", twice="notice twice")
 
     def restart(self, command: order.Restart) -> None:
         self.world.later(self.mail_delay(), self._restart, command)
@@ -97,7 +82,7 @@ class Orders:
         if node.running is not None and world.faults.strikes("zombie worker"):
             # Its worker does not know that the life is over, and answers the next one.
             world.later(0.02 + world.delay(0.08), self.end_unit, node, node.running, True)
-        node.epoch, node.dead, node.held, node.running = command.epoch, False, None, None
+        node.epoch, node.dead, node.held, node.running, node.exhausted = command.epoch, False, None, None, None
         taken = command.snapshot.taken if command.snapshot else 0
         journal = world.journal.begin(command)
         current = (
@@ -116,17 +101,7 @@ class Orders:
                 report.SubtaskFailed, command.incarnation, command.epoch, command.subtask, Reason.RESTORE_FAILED
             )
             return
-        self.hear_subtask(
-            command.subtask,
-            task.Restored,
-            command.incarnation,
-            command.epoch,
-            command.checkpoint,
-            command.snapshot,
-            command.senders,
-            command.receivers,
-            journal,
-        )
+        self.hear_subtask(command.subtask, restored, command, journal)
 
     def _forget_channels(self, node: Node, command: order.Restart) -> None:
         """What was on the way to or from a life that is over may be gone, or may still arrive: its epoch tells."""
@@ -150,17 +125,23 @@ class Orders:
         self.channels[channel] = deque(filter(wanted, self.channels[channel]))
 
     def send_peer_restarted(self, command: order.SendPeerRestarted) -> None:
-        self.to_subtask(
-            command.subtask,
-            task.PeerRestarted,
-            command.incarnation,
-            command.epochs,
-            command.deliver_after,
-            twice="notice twice",
-        )
+        self.send(command, twice="notice twice")
 
     def send_start(self, command: order.SendStart) -> None:
-        self.to_subtask(command.subtask, task.Started, command.incarnation, command.epoch, twice="notice twice")
+        self.send(command, twice="notice twice")
+
+    def fail_unit(self, command: order.FailUnit) -> None:
+        self.send(command)
+
+    def retry_unit(self, command: order.RetryUnit) -> None:
+        self.world.count("a unit was tried on for ever")
+        self.world.later(command.pause, self._retry_unit, command)
+
+    def _retry_unit(self, command: order.RetryUnit) -> None:
+        node = self.nodes[command.subtask]
+        if node.exhausted is not None and node.exhausted.epoch == command.epoch == node.epoch:
+            unit, node.exhausted = node.exhausted, None
+            self.start_unit(node, unit)
 
     def persist(self, command: order.Persist) -> None:
         self.world.storing.append((self, command.record))
@@ -307,6 +288,9 @@ PERFORM: dict[type, Any] = {
     order.SendStart: Orders.send_start,
     order.Persist: Orders.persist,
     order.CommitPieces: Orders.commit_pieces,
+    order.CommitWaits: Orders.nothing,
+    order.RetryUnit: Orders.retry_unit,
+    order.FailUnit: Orders.fail_unit,
     order.DropPieces: Orders.drop_pieces,
     order.DeleteRecord: Orders.delete_record,
     order.SetTimer: Orders.set_timer,

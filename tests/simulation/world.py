@@ -17,6 +17,7 @@ from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.failing import FailureLimits
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.failover.decisions import FailurePolicy
 from seatunnel_py.protocol.model.backoff import Backoff
@@ -56,6 +57,7 @@ class World:
         self.machinery = Machinery(self.pipeline)
         self.settings = self._settings()
         self.retries = choices.graph.pick((50, 50, 50, 1))
+        self.endless = choices.limits.chance(0.3)
         self.faults = Faults(choices)
         self.faults.choose()
         self.now = 0.0
@@ -125,6 +127,7 @@ class World:
             set_up=self.pipeline.set_up,
             done=self.store.done,
             replay=driver.replay,
+            limits=FailureLimits(endless=self.endless),
             policy=FailurePolicy.FAIL_FAST if self.pipeline.elastic else FailurePolicy.CONTINUE_OTHER_TABLES,
         )
 

@@ -1,7 +1,8 @@
 """What is said to targets, and what their answers lead to: the queue of commits in the coordinator's hands.
 
-Rules. (CN1) A failed commit is tried again for ever, ever more rarely: what is completed becomes visible however long
-the target is away (I29). (CN2) What never will succeed ends the pipeline; nobody is told that it was committed (I31,
+Rules. (CN1) A failed commit is tried again, ever more rarely: for ever where no bound is set, so that what is completed
+becomes visible however long the target is away (I29); after the bound it counts as refused. One counter makes both, and
+the pause that people read. (CN2) What never will succeed ends the pipeline; nobody is told that it was committed (I31,
 I34). (CN3) An answer to another incarnation changes nothing (I37). (CN4) Whom the target refuses for good is
 left out where the others can go on without it (FO5), also behind the record that holds everything: what it has not
 committed stays in every record, for a later driver to commit, and keeps nobody waiting. One that is out already harms
@@ -13,7 +14,7 @@ May not know: why a target refuses, and what a ledger is (``commits.py``).
 from __future__ import annotations
 
 from seatunnel_py.protocol.commit.commit_queue import FailedCommit
-from seatunnel_py.protocol.coordinator.commands import SetTimer
+from seatunnel_py.protocol.coordinator.commands import CommitWaits, SetTimer
 from seatunnel_py.protocol.coordinator.coordinator_state import Shared
 from seatunnel_py.protocol.coordinator.events import CommitConfirmed, CommitFailed
 from seatunnel_py.protocol.model.backoff import Backoff
@@ -23,9 +24,11 @@ COMMIT = "commit "
 
 
 class Committing:
-    """``failures`` counts, by scope, tries since the last one that succeeded."""
+    """``failures`` counts, by scope, tries since the last one that succeeded; ``tries``: how many there may be, None:
+    as many as it takes."""
 
-    def __init__(self, shared: Shared, backoff: Backoff) -> None:
+    def __init__(self, shared: Shared, backoff: Backoff, tries: int | None = None) -> None:
+        self.tries = tries
         self.shared = shared
         self.backoff = backoff
         self.failures: dict[str, int] = {}
@@ -46,11 +49,14 @@ class Committing:
         if event.incarnation != shared.incarnation:
             shared.stale += 1
             return None
-        shared.commits, follows = shared.commits.failed(event.scope, event.checkpoint, event.reason)
+        scope, failures = event.scope, self.failures.get(event.scope, 0) + 1
+        used_up = event.reason is Reason.COMMIT_FAILED and self.tries is not None and failures >= self.tries
+        reason = Reason.COMMIT_REFUSED if used_up else event.reason
+        shared.commits, follows = shared.commits.failed(scope, event.checkpoint, reason)
         if follows is FailedCommit.RETRY:
-            failures = self.failures[event.scope] = self.failures.get(event.scope, 0) + 1
-            shared.say(SetTimer(f"{COMMIT}{event.scope}", self.backoff.pause(failures - 1)))
-        return event.reason if follows is FailedCommit.END else None
+            self.failures[scope], pause = failures, self.backoff.pause(failures - 1)
+            shared.say(SetTimer(f"{COMMIT}{scope}", pause), CommitWaits(scope, event.checkpoint, failures, pause))
+        return reason if follows is FailedCommit.END else None
 
     def retry(self, scope: str) -> None:
         """The pause after a failure is over."""

@@ -111,6 +111,37 @@ class CommitPieces:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitWaits:
+    """For people: so many ``tries`` of a commit have failed in a row, and the next one follows after ``pause``
+    seconds."""
+
+    scope: str
+    checkpoint: int
+    tries: int
+    pause: float
+
+
+@dataclass(frozen=True, slots=True)
+class RetryUnit:
+    """Try the unit again after ``pause`` seconds, in the same epoch: no restart can help it, and it may still pass."""
+
+    subtask: Subtask
+    epoch: int
+    number: int
+    pause: float
+
+
+@dataclass(frozen=True, slots=True)
+class FailUnit:
+    """To the subtask: UnitFailed."""
+
+    subtask: Subtask
+    epoch: int
+    number: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
 class DropPieces:
     """Pieces that no checkpoint will ever name (I33)."""
 
@@ -207,10 +238,12 @@ class CheckpointEnded:
 
 @dataclass(frozen=True, slots=True)
 class PipelineEnded:
-    """The pipeline has ended: ``reason`` is None for success."""
+    """The pipeline has ended: ``reason`` is None for success. ``shows_twice``: sinks for whose sake it could not be
+    restarted, since they show rows already that would come again as others (FO2)."""
 
     reason: Reason | None
     savepoint: str = ""
+    shows_twice: tuple[str, ...] = ()
 
 
 CoordinatorCommand: TypeAlias = (
@@ -223,6 +256,9 @@ CoordinatorCommand: TypeAlias = (
     | SendStart
     | Persist
     | CommitPieces
+    | CommitWaits
+    | RetryUnit
+    | FailUnit
     | DropPieces
     | DeleteRecord
     | SetTimer

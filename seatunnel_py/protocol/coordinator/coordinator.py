@@ -2,7 +2,6 @@
 
 Rules. (CO1) After the end nothing is said. (CO2) Messages of past lives are dropped and counted (I37). (CO3) While
 a region restarts nothing is triggered (O4.1). (CO4) Whatever is asked for by a person gets an answer.
-Failures stand in ``failing.py``.
 
 May not know: clocks, stores, targets, what units do.
 """
@@ -18,7 +17,7 @@ from seatunnel_py.protocol.coordinator import events as ev
 from seatunnel_py.protocol.coordinator.checkpoints import EXPIRE, TRIGGER, Checkpoints
 from seatunnel_py.protocol.coordinator.commands import CoordinatorCommand, SetTimer
 from seatunnel_py.protocol.coordinator.coordinator_state import Shared
-from seatunnel_py.protocol.coordinator.failing import Failing
+from seatunnel_py.protocol.coordinator.failing import NO_LIMITS, Failing, FailureLimits
 from seatunnel_py.protocol.coordinator.isolating import Leaving
 from seatunnel_py.protocol.coordinator.isolation import isolable
 from seatunnel_py.protocol.coordinator.rejoining import Rejoining
@@ -63,6 +62,7 @@ class Coordinator:
         replay: bool = True,
         plan: Plain = None,
         policy: FailurePolicy = FailurePolicy.CONTINUE_OTHER_TABLES,
+        limits: FailureLimits = NO_LIMITS,
     ) -> None:
         if record is not None:
             topology = replace(topology, version=record.topology.version, detached=record.topology.detached)
@@ -79,20 +79,20 @@ class Coordinator:
         self.checkpoints = Checkpoints(self.shared, self.leaving, self.rejoining)
         if record is not None:
             self.checkpoints.keep(record)
-        self.recovery = Recovery(self.shared, self.leaving, backoff or Backoff(), policy)
+        self.recovery = Recovery(self.shared, self.leaving, backoff or Backoff(), policy, limits.undroppable)
         self.recovery.void = not replay
         self.beginning = Beginning(self.shared, self.recovery, tuple(set_up))
-        self.committing = Committing(self.shared, self.recovery.backoff)
+        self.committing = Committing(self.shared, self.recovery.backoff, limits.commit_tries)
         self.trigger_due: float | None = None
         self.ending = Ending(self.shared, self.checkpoints, self.recovery)
-        self.failing = Failing(self.shared, self.checkpoints, self.recovery, self.ending)
+        self.failing = Failing(self.shared, self.beginning, self.checkpoints, self.recovery, self.ending, limits)
         self._view: CoordinatorView | None = None
 
     @property
     def view(self) -> CoordinatorView:
         """What others see of it, until the next event."""
         if self._view is None:
-            self._view = view_of(self.shared, self.checkpoints, self.recovery)
+            self._view = view_of(self.shared, self.checkpoints, self.recovery, self.committing)
         return self._view
 
     # ---------------------------------------------------------------- the door
@@ -204,10 +204,12 @@ class Coordinator:
             self.failing.failed(event)
             self._go_on(event.at)
 
+    def _exhausted(self, event: ev.UnitExhausted) -> None:
+        if not self._stale(event):
+            self.failing.exhausted(event)
+
     def _void(self, event: ev.PositionsVoid) -> None:
-        self.checkpoints.abort_all(Reason.POSITIONS_VOID, event.at)
-        if not self.beginning.void():
-            self.ending.end(Reason.POSITIONS_VOID, event.at)
+        self.failing.void(event.at)
 
     # ---------------------------------------------------------------- commits
 
@@ -262,7 +264,7 @@ class Coordinator:
             self.ending.end_if_confirmed()
             return
         if self.beginning.lost and shared.storing is None:
-            self._void(ev.PositionsVoid(at, ""))
+            self.failing.void(at)
             return
         if shared.stop_failed and not self.ending.give_up_stop(at):
             self.ending.end(Reason.RESTORE_FAILED, at)
@@ -280,9 +282,7 @@ class Coordinator:
                 self.checkpoints.request(due)
             self.ending.approach(at)
 
-    def _stale(
-        self, event: ev.SubtaskReady | ev.Acknowledged | ev.Declined | ev.SubtaskFailed | ev.SourceEnded
-    ) -> bool:
+    def _stale(self, event: ev.OfSubtask) -> bool:
         return self.shared.is_stale(event.subtask.vertex, event.incarnation, event.epoch)
 
 
@@ -293,6 +293,7 @@ _HANDLERS: dict[type, Callable[[Coordinator, Any], None]] = {
     ev.Declined: Coordinator._declined,
     ev.SubtaskReady: Coordinator._ready,
     ev.SubtaskFailed: Coordinator._failed,
+    ev.UnitExhausted: Coordinator._exhausted,
     ev.SourceEnded: Coordinator._source_ended,
     ev.Progressed: Coordinator._progressed,
     ev.PlanGrew: Coordinator._plan_grew,

@@ -77,6 +77,20 @@ class SubtaskFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitExhausted:
+    """All attempts at a unit have failed, the last one for this reason. ``retriable``: another one may succeed. Answer:
+    RetryUnit or FailUnit."""
+
+    at: float
+    incarnation: int
+    epoch: int
+    subtask: Subtask
+    number: int
+    retriable: bool = False
+    reason: Reason = Reason.UNIT_FAILED
+
+
+@dataclass(frozen=True, slots=True)
 class SourceEnded:
     """A source subtask has nothing more to read."""
 
@@ -131,7 +145,8 @@ class CommitConfirmed:
 
 @dataclass(frozen=True, slots=True)
 class CommitFailed:
-    """The commit has to be tried again, or (LOST, FENCED) never will succeed."""
+    """A try of a commit has failed. COMMIT_FAILED: another one may succeed; COMMIT_REFUSED, LOST, FENCED, FOREIGN: none
+    ever will."""
 
     at: float
     incarnation: int
@@ -193,6 +208,9 @@ class PositionsVoid:
     generation: str
 
 
+OfSubtask: TypeAlias = SubtaskReady | Acknowledged | Declined | SubtaskFailed | UnitExhausted | SourceEnded
+"""Messages of a life: those of a past one are dropped (I37)."""
+
 CoordinatorEvent: TypeAlias = (
     Activated
     | Timer
@@ -200,6 +218,7 @@ CoordinatorEvent: TypeAlias = (
     | Declined
     | SubtaskReady
     | SubtaskFailed
+    | UnitExhausted
     | SourceEnded
     | Progressed
     | PlanGrew

@@ -84,4 +84,4 @@ class Ending:
         if reason is Reason.FENCED:
             shared.out.clear()
         shared.advance(PipelineEvent.CANCEL if reason is Reason.CANCELLED else PipelineEvent.FAIL)
-        shared.say(PipelineEnded(reason))
+        shared.say(PipelineEnded(reason, shows_twice=self.recovery.shows_twice))

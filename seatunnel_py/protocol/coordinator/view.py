@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seatunnel_py.protocol.commit.commit_queue import CommitQueue
+from seatunnel_py.protocol.commit.commit_retries import Committing
 from seatunnel_py.protocol.coordinator.checkpoints import Checkpoints
 from seatunnel_py.protocol.coordinator.coordinator_state import Shared
 from seatunnel_py.protocol.coordinator.pending import PendingCheckpoint
@@ -39,7 +40,8 @@ class CoordinatorView:
     """``newest``: the newest completed record, ``storing``: the one that is with the store; ``next_checkpoint``: the
     first number that was never used; ``set_up``: units of start effects that are done; ``completed``: numbers of the
     records in the store; ``requested``: a trigger waits for its turn; ``final_durable``: everything is in a durable
-    record; ``restarting``: a region restarts."""
+    record; ``restarting``: a region restarts; ``commit_failures``: failed tries in a row, by
+    scope."""
 
     state: PipelineState
     settings: CheckpointSettings
@@ -55,9 +57,10 @@ class CoordinatorView:
     requested: bool
     final_durable: bool
     restarting: bool
+    commit_failures: Mapping[str, int]
 
 
-def view_of(shared: Shared, checkpoints: Checkpoints, recovery: Recovery) -> CoordinatorView:
+def view_of(shared: Shared, checkpoints: Checkpoints, recovery: Recovery, committing: Committing) -> CoordinatorView:
     """The parts of a coordinator as they are now."""
     return CoordinatorView(
         shared.state,
@@ -74,6 +77,7 @@ def view_of(shared: Shared, checkpoints: Checkpoints, recovery: Recovery) -> Coo
         bool(checkpoints.queue or checkpoints.asked_as),
         shared.kept,
         recovery.under_way,
+        dict(committing.failures),
     )
 
 

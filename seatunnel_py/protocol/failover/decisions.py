@@ -5,13 +5,15 @@ May not know: who restarts (``regions.py``), how long a pause is (``backoff.py``
 
 Rules. (FO1) What a replay means to a sink depends on what it promises and on whether its upstream gives the same again;
 nothing else is looked at. (FO2) A two-phase sink below an indeterminate upstream restarts with all descendants of that
-upstream and drops its pieces; one whose pieces cannot be dropped fails the pipeline, since what it would show twice
-nobody could tell apart. (FO3) Duplicates are never silent: every restarted sink that may show rows twice is named.
-(FO4) So is every source that restarts without being able to read again what it had emitted. (FO5) A failure is answered
-on the smallest level that can: attempt, vertex, table, pipeline; a level whose tries are used up hands it to the next.
-(FO6) What no try can mend (FENCED, LOST, GAP, CANCELLED ...) goes to the last level at once. (FO7) A table is isolated
-only where the policy asks for it and something else remains to run. (FO8) A batch that came again with other rows
-proves that its sender, and whoever read it, is not determinate: from then on they are not trusted to be (I22).
+upstream and drops its pieces; where pieces cannot be dropped nothing restarts, whatever the reason: the failure goes to
+the next level, since what would be shown twice could not be told apart. (FO3) Duplicates are never silent: every
+restarted sink that may show rows twice is named. (FO4) So is every source that restarts without being able to read
+again what it had emitted. (FO5) A failure is answered on the smallest level that can: attempt, vertex, table, pipeline;
+a level whose tries are used up hands it to the next. (FO6) What no try can mend (FENCED, LOST, GAP, CANCELLED ...) goes
+to the last level at once. (FO7) A table is isolated only where the policy asks for it and something else remains to
+run. (FO8) A batch that came again with other rows proves that its sender, and whoever read it, is not determinate: from
+then on they are not trusted to be (I22). (FO9) In a pipeline that does not end a unit that may still pass is tried for
+ever, once no restart can help it.
 """
 
 from __future__ import annotations
@@ -181,6 +183,10 @@ FIRST_LEVEL: Mapping[Reason, Level | None] = {
 }
 
 
+RESTARTING = frozenset({Level.ATTEMPT, Level.VERTEX})
+"""The levels on which a restart of the region answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class RetryLimits:
     """``attempts``: how often one unit is run in all; ``restarts``: how often, and after which pause, a vertex is."""
@@ -207,19 +213,25 @@ def decide(
     attempts: int,
     restarts: Retries,
     isolable: bool,
+    undroppable: bool = False,
+    endless: bool = False,
     jitter: float = 0.0,
 ) -> Decision:
     """What a failure leads to (FO5). ``attempts``: how often the unit was run, this time included; ``isolable``:
-    whether anything would remain to run without the table. Raises OurMistake for a reason that is no failure."""
+    whether anything would remain to run without the table; ``undroppable``: a restart would show rows twice (FO2);
+    ``endless``: a unit that no restart can help any longer is tried on (FO9). Raises OurMistake for a reason that is no
+    failure."""
     first = FIRST_LEVEL[reason]
     if first is None:
         raise OurMistake(f"nothing failed when {reason}")
     if first is Level.ATTEMPT and attempts < limits.attempts:
         return Decision(Action.RETRY_UNIT, restarts)
-    if first in (Level.ATTEMPT, Level.VERTEX):
+    if first in RESTARTING and not undroppable:
         restarts, delay = limits.restarts.next(restarts, at, jitter)
         if delay is not None:
             return Decision(Action.RESTART_REGION, restarts, delay)
+    if first is Level.ATTEMPT and endless:
+        return Decision(Action.RETRY_UNIT, restarts)
     if first is not Level.PIPELINE and isolable and limits.policy is FailurePolicy.CONTINUE_OTHER_TABLES:
         return Decision(Action.ISOLATE_TABLE, restarts)
     return Decision(Action.FAIL_PIPELINE, restarts)

@@ -14,15 +14,25 @@ May not know: what is pending, and what a record contains beyond its snapshots.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from seatunnel_py.protocol.coordinator.commands import SendStart, SetTimer
 from seatunnel_py.protocol.coordinator.coordinator_state import Shared
 from seatunnel_py.protocol.coordinator.isolating import Leaving
 from seatunnel_py.protocol.coordinator.isolation import isolable
-from seatunnel_py.protocol.failover.decisions import Action, FailurePolicy, RetryLimits, decide
-from seatunnel_py.protocol.failover.regions import RestartPlan, plan_joining, plan_restart, unsound
+from seatunnel_py.protocol.failover.decisions import (
+    FIRST_LEVEL,
+    RESTARTING,
+    Action,
+    Decision,
+    FailurePolicy,
+    Replay,
+    RetryLimits,
+    consequences,
+    decide,
+)
+from seatunnel_py.protocol.failover.regions import RestartPlan, plan_joining, plan_restart, restart_set, unsound
 from seatunnel_py.protocol.model.backoff import Backoff, Retries
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import PipelineEvent
@@ -35,12 +45,17 @@ RESTART = "restart"
 class Recovery:
     """``retries`` are kept by vertex, and under no name for the whole. ``failed`` joins until all have started;
     ``waiting`` are subtasks that begin a life and are not ready yet; ``joining`` come back, and have not started yet
-    (RE9); ``resumed``: all have started, just now."""
+    (RE9); ``resumed``: all have started, just now; ``undroppable``: sinks whose pieces are visible as soon as they are
+    staged; ``shows_twice``: those of them that forbade the last restart (FO2)."""
 
-    def __init__(self, shared: Shared, leaving: Leaving, backoff: Backoff, policy: FailurePolicy) -> None:
+    def __init__(
+        self, shared: Shared, leaving: Leaving, backoff: Backoff, policy: FailurePolicy, undroppable: Iterable[str] = ()
+    ) -> None:
         self.shared = shared
         self.leaving = leaving
         self.policy = policy
+        self.undroppable = frozenset(undroppable)
+        self.shows_twice: tuple[str, ...] = ()
         self.backoff = backoff
         self.retries: dict[str, Retries] = {}
         self.failed: set[str] = set()
@@ -62,15 +77,39 @@ class Recovery:
 
         Attempts of units are used up by then.
         """
-        shared, limits = self.shared, RetryLimits(restarts=self.backoff, policy=self.policy)
-        before, others = self.retries.get(vertex, Retries()), isolable(shared.topology, vertex)
-        decision = decide(reason, limits, at=at, attempts=limits.attempts, restarts=before, isolable=others)
+        decision = self._decide(vertex, at, reason)
         self.retries[vertex] = decision.restarts
         if decision.action is Action.ISOLATE_TABLE:
             self._left(self.leaving.cut(vertex))
         elif decision.action is Action.RESTART_REGION:
             self._pause([vertex], decision.delay)
         return decision.action is not Action.FAIL_PIPELINE
+
+    def tries_on(self, vertex: str, at: float, reason: Reason) -> bool:
+        """Whether a unit that may still pass is tried for ever: no restart can help it (FO9)."""
+        return self._decide(vertex, at, reason, endless=True).action is Action.RETRY_UNIT
+
+    def _decide(self, vertex: str, at: float, reason: Reason, *, endless: bool = False) -> Decision:
+        topology, limits = self.shared.topology, RetryLimits(restarts=self.backoff, policy=self.policy)
+        self.shows_twice = self._shown_twice([vertex]) if FIRST_LEVEL[reason] in RESTARTING else ()
+        return decide(
+            reason,
+            limits,
+            at=at,
+            attempts=limits.attempts,
+            restarts=self.retries.get(vertex, Retries()),
+            isolable=isolable(topology, vertex),
+            undroppable=bool(self.shows_twice),
+            endless=endless,
+        )
+
+    def _shown_twice(self, vertices: Collection[str]) -> tuple[str, ...]:
+        """The sinks that a restart of these would have show rows twice."""
+        if not self.undroppable:
+            return ()
+        topology = self.shared.topology
+        found = consequences(topology, restart_set(topology, vertices), self.undroppable)
+        return tuple(one.sink for one in found if one.replay is Replay.FAIL_PIPELINE)
 
     def _left(self, gone: frozenset[str]) -> None:
         """Nobody waits for them any longer; should they come back, they have all their attempts."""
@@ -81,7 +120,10 @@ class Recovery:
             self._start_if_ready()
 
     def fail_all(self, at: float) -> bool:
-        """Everything begins again after a pause. False: there is no attempt left."""
+        """Everything begins again after a pause. False: there is no attempt left, or rows would be shown twice."""
+        self.shows_twice = self._shown_twice(self.shared.topology.live)
+        if self.shows_twice:
+            return False
         self.retries[""], pause = self.backoff.next(self.retries.get("", Retries()), at)
         if pause is None:
             return False

@@ -57,6 +57,7 @@ from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.past import Past
 from seatunnel_py.runtime.values.rate_limit import ReadLimit
 from seatunnel_py.runtime.values.topology_builder import graph_of, keys
+from seatunnel_py.runtime.values.troubles import STORE
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 LOOK_SECONDS = 5.0
@@ -193,7 +194,7 @@ class Driver(EngineCalls):
     @property
     def resumable(self) -> bool:
         """Whether a pipeline that is not done has a checkpoint to go on from."""
-        return any(life.resumable and life.state is not TableState.DONE for life in self._lives.values())
+        return any(life.leftovers.resumable and life.state is not TableState.DONE for life in self._lives.values())
 
     def withdraw(self) -> None:
         """Behind the end of a run: another driver has finished the job."""
@@ -253,7 +254,7 @@ class Driver(EngineCalls):
             return
         for life in list(self._lives.values()):
             if life.coordinator is not None and not life.state.ended:
-                life.failure = as_failure(error)
+                life.troubles.begins(STORE, as_failure(error))
                 life.hear(PersistFailed(self.now(), 0, fenced=True))
         for life in self._admission.skip_all():
             life.give_up(as_failure(error))
@@ -352,9 +353,8 @@ class Driver(EngineCalls):
         def stored(error: BaseException | None) -> None:
             if error is not None and not isinstance(error, SeaTunnelError):
                 raise error  # no answer of a store, but a mistake of ours
-            if error is not None:
-                for pipeline in command.records:
-                    self._lives[pipeline].failure = as_failure(error)
+            for troubles in (self._lives[pipeline].troubles for pipeline in command.records):
+                troubles.begins(STORE, as_failure(error)) if error is not None else troubles.ends(STORE)
             fenced = isinstance(error, FencedOff)
             self._gathering.stored(command.number, ok=error is None, fenced=fenced)
 

@@ -19,6 +19,7 @@ from seatunnel_py.protocol import stuck
 from seatunnel_py.protocol.stuck import Doing, Waiting
 from seatunnel_py.runtime.observe.receipt import position_text
 from seatunnel_py.runtime.observe.standing import Standing
+from seatunnel_py.runtime.values.troubles import commit_of
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
@@ -72,8 +73,9 @@ def _outside(life: PipelineLife, at: float) -> Iterator[str]:
         yield f"{_ASIDES.get(what, what)} has been under way for {at - since:.0f} s"
     if life.view is not None:
         for scope in sorted(life.view.commits.held):
-            why = f": {first_line(life.failure.message)}" if life.failure is not None else ""
-            times = counted(life.tries[scope], "time")
+            failure = life.troubles.get(commit_of(scope))
+            why = f": {first_line(failure.message)}" if failure is not None else ""
+            times = counted(life.view.commit_failures[scope], "time")
             yield f"the commit of {scope} has failed {times} and waits for its next try{why}"
 
 

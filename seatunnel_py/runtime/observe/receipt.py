@@ -11,9 +11,10 @@ from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.schema import Detail
 from seatunnel_py.api.sink import Present
 from seatunnel_py.api.types import Conversion
-from seatunnel_py.errors import ExitCode, NoWayOn
+from seatunnel_py.errors import CommitLostError, ExitCode, NoWayOn
 from seatunnel_py.work.unit import UnitFailure
 
+NO_WAY_ON = frozenset({NoWayOn.__name__, CommitLostError.__name__})
 FAILED_AGAIN = "ROWS_FAILED_AGAIN"
 
 
@@ -159,7 +160,7 @@ class Receipt:
         if self.state == FAILED_AGAIN:
             return False  # the replay is over; the rows wait for another one
         causes = [table.cause for table in self.tables if table.state is not TableState.DONE]
-        return not causes or any(cause is None or cause.error_type != NoWayOn.__name__ for cause in causes)
+        return not causes or any(cause is None or cause.error_type not in NO_WAY_ON for cause in causes)
 
     @property
     def state(self) -> str:

@@ -7,7 +7,7 @@ again by the coordinator, and only a bounded job gives up in the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.checkpoints import TRIGGER
 from seatunnel_py.protocol.coordinator.failure_policy import explain
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind
+from seatunnel_py.protocol.letters import restored, to_coordinator, to_participant
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import RecordKind
@@ -25,13 +26,16 @@ from seatunnel_py.protocol.participant.unit_log import retaken
 from seatunnel_py.runtime.driver.timers import on_beat
 from seatunnel_py.runtime.observe.events import CheckpointDone, Place
 from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.pipeline import unit_attempts
 from seatunnel_py.runtime.pipeline.inflight_units import LOOK_AT_NETWORK
-from seatunnel_py.runtime.pipeline.restart_report import cannot_restart, shown_twice
+from seatunnel_py.runtime.pipeline.restart_report import cannot_restart
 from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
 from seatunnel_py.runtime.storage.journal import done_line, kept_line, taken_line
 from seatunnel_py.runtime.targets import failpoints
 from seatunnel_py.runtime.targets.commit_scope import ScopeCommit, ScopeSetUp
+from seatunnel_py.runtime.targets.commit_verdict import reason_of
 from seatunnel_py.runtime.values.chain_endpoints import endpoints
+from seatunnel_py.runtime.values.troubles import commit_of, unit_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
@@ -51,23 +55,14 @@ def perform_task(life: PipelineLife, run: SubtaskRun, command: task.ParticipantC
 # ---------------------------------------------------------------- what the coordinator asks for
 
 
+def _tell(life: PipelineLife, command: Any) -> None:
+    """A letter to a participant."""
+    life.post(command.subtask, to_participant(life.now(), command))
+
+
 def _trigger(life: PipelineLife, command: order.SendTrigger) -> None:
-    life.post(
-        command.subtask,
-        task.Triggered(
-            life.now(), command.incarnation, command.epoch, command.checkpoint, command.operation,
-            command.unaligned,
-        ),
-    )  # fmt: skip
+    _tell(life, command)
     life.subtasks[command.subtask].rest_over()
-
-
-def _aborted(life: PipelineLife, command: order.SendAborted) -> None:
-    life.post(command.subtask, task.CheckpointAborted(life.now(), command.incarnation, command.checkpoint))
-
-
-def _completed(life: PipelineLife, command: order.SendCompleted) -> None:
-    life.post(command.subtask, task.CheckpointCompleted(life.now(), command.incarnation, command.checkpoint))
 
 
 def _restart(life: PipelineLife, command: order.Restart) -> None:
@@ -80,31 +75,23 @@ def _restart(life: PipelineLife, command: order.Restart) -> None:
     first = (snapshot.taken if snapshot else 0) + 1
     written = [entry for entry in life.world.taken(life.key, command.subtask) if entry.number >= first]
     again = retaken(command.replay, snapshot, written)
-    restored = task.Restored(
-        life.now(), command.incarnation, command.epoch, command.checkpoint, snapshot, command.senders,
-        command.receivers, again,
-    )  # fmt: skip
+    event = restored(life.now(), command, again)
     if life.state is TableState.RUNNING:
-        life.shown.change(TableState.RETRYING, life.failure)
+        life.shown.change(TableState.RETRYING, life.troubles.latest)
     if command.replay is JournalUse.WHOLE or not run.journaled:
-        life.post(command.subtask, restored)
+        life.post(command.subtask, event)
         return
     run.numbering = f"{command.incarnation}.{command.epoch}"
     line = kept_line(life.key, command.subtask, first, first + len(again) - 1, run.numbering)
-    life.world.log([line], lambda: life.post(command.subtask, restored))
-
-
-def _peer(life: PipelineLife, command: order.SendPeerRestarted) -> None:
-    event = task.PeerRestarted(life.now(), command.incarnation, command.epochs, command.deliver_after)
-    life.post(command.subtask, event)
+    life.world.log([line], lambda: life.post(command.subtask, event))
 
 
 def _start(life: PipelineLife, command: order.SendStart) -> None:
-    if life.state is not TableState.RUNNING:
-        life.shown.change(TableState.RUNNING)
+    life.troubles.units_run()
+    life.recovered()
     if event := life.restarts.started(life.topology, life.id, life.pipeline.name, life.now()):
         life.tell(event)
-    life.post(command.subtask, task.Started(life.now(), command.incarnation, command.epoch))
+    _tell(life, command)
 
 
 def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
@@ -125,28 +112,33 @@ def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
 
 
 def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
-    if life.tries.pop(command.scope, 0):
-        life.failure = None  # what had failed is done
-        if life.state is TableState.RETRYING:
-            life.shown.change(TableState.RUNNING)
+    if life.troubles.ends(commit_of(command.scope)):
+        life.recovered()
     life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint))
     failpoints.CONFIRMED.hit()
     life.go_on()
 
 
 def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
-    """What may pass is tried again by the coordinator: in an unbounded pipeline for ever."""
-    life.tries[command.scope] += 1
-    out = life.left_out.commit_failed(command.scope, failure)
-    life.failure = life.failure if out else failure
-    for_ever = failure.kind is FailureKind.RETRIABLE and not life.bounded
-    final = not for_ever and not life.settings.retry.commit_may_pass(failure, life.tries[command.scope])
-    reason = Reason.COMMIT_REFUSED if final else Reason.COMMIT_FAILED
-    if not final:
-        tries = life.tries[command.scope]
-        where = Place(command.scope, checkpoint=command.checkpoint)
-        life.shown.retrying("commit", tries, life.settings.restarts.pause(tries - 1), failure, where)
+    if not life.left_out.commit_failed(command.scope, failure):
+        life.troubles.begins(commit_of(command.scope), failure)
+    reason = reason_of(failure)
     life.hear(report.CommitFailed(life.now(), command.incarnation, command.scope, command.checkpoint, reason))
+
+
+def _commit_waits(life: PipelineLife, command: order.CommitWaits) -> None:
+    failure = life.troubles.get(commit_of(command.scope))
+    if failure is not None:  # else it is of a sink that is out, and keeps no one waiting
+        where = Place(command.scope, checkpoint=command.checkpoint)
+        life.shown.retrying("commit", command.tries, command.pause, failure, where)
+
+
+def _retry_unit(life: PipelineLife, command: order.RetryUnit) -> None:
+    unit_attempts.retry(life.subtasks[command.subtask], command)
+
+
+def _fail_unit(life: PipelineLife, command: order.FailUnit) -> None:
+    unit_attempts.give_up(life.subtasks[command.subtask], command)
 
 
 def _set_up(life: PipelineLife, command: order.SetUp) -> None:
@@ -225,14 +217,17 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
     if command.reason is Reason.CANCELLED and life.renewing.void:
         life.end(life.renewing.close)
         return
-    if command.reason is not Reason.CANCELLED and life.failure is None:
-        life.failure = _why_ended(life, command.reason)
+    if command.reason is not Reason.CANCELLED:
+        life.failure = _why_ended(life, command.reason, command.shows_twice)
     wished = life.ending if command.reason is Reason.CANCELLED else None  # else it has failed before it could stop
     life.shown.change(wished or life.failed_state, life.failure)
     life.end(life.leftovers.withdraw if command.reason is Reason.FENCED else life.leftovers.close)
 
 
-def _why_ended(life: PipelineLife, reason: Reason) -> UnitFailure:
+def _why_ended(life: PipelineLife, reason: Reason, shows_twice: Sequence[str]) -> UnitFailure:
+    if found := life.troubles.cause(reason):
+        name, failure = found
+        return cannot_restart(name.removeprefix(unit_of("")), shows_twice, failure.message) if shows_twice else failure
     waited = life.units.last_expired
     if reason is Reason.TOO_MANY_FAILED_CHECKPOINTS and waited:
         return UnitFailure(FailureKind.FATAL, f"{reason}; the last one waited: {waited}", LOOK_AT_NETWORK)
@@ -261,45 +256,30 @@ def _emit(life: PipelineLife, run: SubtaskRun, command: task.Emit) -> None:
     life.post(command.envelope.channel.receiver, task.Arrived(life.now(), command.envelope))
 
 
+def _report(life: PipelineLife, run: SubtaskRun, command: Any) -> None:
+    """A letter to the coordinator."""
+    life.hear(to_coordinator(life.now(), command))
+
+
 def _acknowledge(life: PipelineLife, run: SubtaskRun, command: task.Acknowledge) -> None:
-    life.hear(
-        report.Acknowledged(
-            life.now(), command.incarnation, command.epoch, command.subtask, command.checkpoint, command.snapshot
-        )
-    )
+    _report(life, run, command)
     failpoints.ACKNOWLEDGED.hit()
-
-
-def _decline(life: PipelineLife, run: SubtaskRun, command: task.Decline) -> None:
-    life.hear(
-        report.Declined(
-            life.now(), command.incarnation, command.epoch, command.subtask, command.checkpoint, command.reason
-        )
-    )
-
-
-def _ready(life: PipelineLife, run: SubtaskRun, command: task.ReportReady) -> None:
-    life.hear(report.SubtaskReady(life.now(), command.incarnation, command.epoch, command.subtask))
 
 
 def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFailed) -> None:
     run.stop()
     vertex, of_unit = command.subtask.vertex, command.reason in (Reason.UNIT_FAILED, Reason.UNIT_REFUSED)
-    failure = life.failure if of_unit and life.failure else UnitFailure(FailureKind.FATAL, explain(command.reason))
-    cause, reason = failure.message, command.reason
-    if not life.restarts.failed(vertex, command.epoch, reason, cause):
-        return
-    if twice := shown_twice(life.topology, vertex, life.pipeline.vertices, life.prepared):
-        if not life.left_out.possible(vertex):
-            life.give_up(cannot_restart(vertex, twice, cause))
-            return
-        reason = Reason.UNIT_REFUSED  # it leaves, and nobody restarts
+    known = life.troubles.get(unit_of(vertex)) if of_unit else None
+    failure = known or UnitFailure(FailureKind.FATAL, explain(command.reason))
+    life.troubles.begins(unit_of(vertex), failure)
+    life.restarts.failed(vertex, failure.message)
     life.left_out.failed(vertex, failure)
-    life.hear(report.SubtaskFailed(life.now(), command.incarnation, command.epoch, command.subtask, reason))
+    _report(life, run, command)
 
 
 def _source_ended(life: PipelineLife, run: SubtaskRun, command: task.ReportEnded) -> None:
-    ended = report.SourceEnded(life.now(), command.incarnation, command.epoch, command.subtask)
+    ended = to_coordinator(life.now(), command)
+    assert isinstance(ended, report.SourceEnded), "the table of letters is another one"
     for event in life.completion.ended(ended):
         life.hear(event)
 
@@ -314,12 +294,15 @@ def _time_alignment(life: PipelineLife, run: SubtaskRun, command: task.TimeAlign
 
 _PERFORM: Mapping[type, Any] = {
     order.SendTrigger: _trigger,
-    order.SendAborted: _aborted,
-    order.SendCompleted: _completed,
+    order.SendAborted: _tell,
+    order.SendCompleted: _tell,
     order.Restart: _restart,
-    order.SendPeerRestarted: _peer,
+    order.SendPeerRestarted: _tell,
     order.SendStart: _start,
     order.CommitPieces: _commit,
+    order.CommitWaits: _commit_waits,
+    order.RetryUnit: _retry_unit,
+    order.FailUnit: _fail_unit,
     order.EndLife: _end_life,
     order.Isolated: _isolated,
     order.Rejoined: _not_asked_for,
@@ -338,8 +321,8 @@ _PERFORM_TASK: Mapping[type, Any] = {
     task.LogTaken: _log_taken,
     task.Emit: _emit,
     task.Acknowledge: _acknowledge,
-    task.Decline: _decline,
-    task.ReportReady: _ready,
+    task.Decline: _report,
+    task.ReportReady: _report,
     task.ReportFailed: _subtask_failed,
     task.ReportEnded: _source_ended,
     task.TimeAlignment: _time_alignment,

@@ -19,7 +19,7 @@ from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.protocol.coordinator.commands import Isolated
 from seatunnel_py.protocol.coordinator.events import PlanGrew
-from seatunnel_py.protocol.coordinator.isolation import isolable, leaving
+from seatunnel_py.protocol.coordinator.isolation import leaving
 from seatunnel_py.protocol.failover.isolated_recovery import finishing
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
@@ -29,6 +29,7 @@ from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, first
 from seatunnel_py.runtime.targets.sink_operations import piece_of
 from seatunnel_py.runtime.values.row_tallies import Tally, tally_of
 from seatunnel_py.runtime.values.subtask_state import state_of
+from seatunnel_py.runtime.values.troubles import commit_of, unit_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
@@ -78,10 +79,6 @@ class LeftOut:
 
     # ---------------------------------------------------------------- leaving
 
-    def possible(self, vertex: str) -> bool:
-        """Whether the others would go on without this one, if it failed for good."""
-        return not self._life.settings.fail_fast and isolable(self._life.topology, vertex)
-
     def failed(self, vertex: str, failure: UnitFailure) -> None:
         """Why its life has ended; whether it leaves the coordinator says."""
         self._failed[vertex] = failure
@@ -104,11 +101,10 @@ class LeftOut:
             life.prepared = replace(life.prepared, left_out={**life.prepared.left_out, vertex: cause})
             life.hear(PlanGrew(life.now(), life.plan))
             self._tell(run.vertex)
-        if life.failure is self._failed.get(vertex):
-            life.failure = None  # the others have none
-        view = life.view
-        if life.state is TableState.RETRYING and view is not None and not view.restarting:
-            life.shown.change(TableState.COMMITTING if view.final_durable else TableState.RUNNING)
+        life.troubles.ends(unit_of(vertex))  # the others have none
+        life.troubles.ends(commit_of(life.graph.topology.vertex(vertex).commit_scope))
+        if life.state is TableState.RETRYING:
+            life.recovered()
         life.go_on()  # whoever waited for room in front of it
 
     def _tell(self, vertex: Vertex) -> None:

@@ -41,9 +41,10 @@ class RetryPolicy:
         limited = bounded and failure.error_type.endswith(f".{TimeLimitError.__name__}")
         return failure.kind is FailureKind.RETRIABLE and not limited
 
-    def commit_may_pass(self, failure: UnitFailure, tries: int) -> bool:
-        """Whether a commit that failed so often is tried again."""
-        return failure.kind is FailureKind.RETRIABLE and tries < (self.times + 1) ** 2
+    @property
+    def commit_tries(self) -> int:
+        """How often a commit that may pass is tried in a row, in a pipeline that ends."""
+        return int((self.times + 1) ** 2)
 
 
 _ALLOWED = {FailureKind.FATAL: 0, FailureKind.UNEXPECTED: 1, FailureKind.DEADLINE: 1}

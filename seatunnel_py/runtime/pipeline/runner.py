@@ -16,13 +16,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.view import CoordinatorView
-from seatunnel_py.protocol.failover.decisions import FailurePolicy
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.topology import Topology
@@ -35,6 +33,7 @@ from seatunnel_py.runtime.observe.events import JobEvent, TargetSwept
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.background_tasks import Asides
 from seatunnel_py.runtime.pipeline.command_handlers import perform_task
+from seatunnel_py.runtime.pipeline.coordinator_settings import coordinator_of, ends_by_itself
 from seatunnel_py.runtime.pipeline.end_of_input import Completion
 from seatunnel_py.runtime.pipeline.generation_renewal import Renewing
 from seatunnel_py.runtime.pipeline.inflight_units import InFlight, place_of
@@ -54,6 +53,7 @@ from seatunnel_py.runtime.values.past import Past
 from seatunnel_py.runtime.values.split_progress import deal
 from seatunnel_py.runtime.values.table_counts import Counts
 from seatunnel_py.runtime.values.topology_builder import Graph
+from seatunnel_py.runtime.values.troubles import Troubles, retry_of
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitId, UnitResult
 
 
@@ -79,7 +79,7 @@ class PipelineLife:
         self.graph = graph
         self.settings = settings
         self.job = job
-        self.bounded = all(vertex.source is None or vertex.source.capabilities.bounded for vertex in pipeline.vertices)
+        self.bounded = ends_by_itself(pipeline)
         self.says_ends = any(vertex.query is not None for vertex in pipeline.vertices)
         self.failure: UnitFailure | None = None
         self.coordinator: Coordinator | None = None
@@ -107,7 +107,7 @@ class PipelineLife:
         self.units = InFlight(world)
         self.leftovers = Leftovers(self)
         self.failures: Counter[str] = Counter()
-        self.tries: Counter[str] = Counter()
+        self.troubles = Troubles()
         self.aside = Asides(self)
         self._over: Callable[[], None] | None = None
         self.ending: TableState | None = None
@@ -140,17 +140,15 @@ class PipelineLife:
         self.opened(outcome.prepared)
         if outcome.prepared.swept:
             self.tell(TargetSwept(self.id, self.pipeline.name, outcome.prepared.swept, self.now()))
-        coordinator = Coordinator(
-            self.graph.topology,
-            self.settings.checkpoints(bounded=self.bounded, early=self._shows_nothing_early()),
-            self.settings.restarts,
-            record=outcome.record,
-            first_checkpoint=self._claim.first,
-            epochs=self._past.epochs,
-            policy=FailurePolicy.FAIL_FAST if self.settings.fail_fast else FailurePolicy.CONTINUE_OTHER_TABLES,
-            set_up=tuple(self.groups),
-            done=outcome.done,
-            plan=self.plan,
+        coordinator = coordinator_of(
+            self.pipeline,
+            self.graph,
+            self.settings,
+            outcome,
+            self._past,
+            self._claim.first,
+            tuple(self.groups),
+            self.plan,
         )
         for vertex in self.pipeline.vertices:
             self.subtasks |= self._subtasks_of(vertex, outcome)
@@ -179,10 +177,6 @@ class PipelineLife:
         if self._over is None:
             self.enumerating.begin(self.newest)
             self.hear(report.Activated(self.now(), self.job.incarnation))
-
-    def _shows_nothing_early(self) -> bool:
-        """Whether checkpoints before the last one change nothing that people see."""
-        return all(setup.visible is not Visible.COMMITTED for setup in self.prepared.setups.values())
 
     def _subtasks_of(self, vertex: Vertex, outcome: Start) -> dict[Subtask, SubtaskRun]:
         topology = self.graph.topology
@@ -237,6 +231,15 @@ class PipelineLife:
 
     # ---------------------------------------------------------------- units
 
+    def recovered(self) -> None:
+        """Something that had failed goes on: the pipeline is RETRYING while anything else is not mended."""
+        view = self.view
+        if view is None or view.restarting or self.troubles or self.state.ended:
+            return
+        state = TableState.COMMITTING if view.final_durable else TableState.RUNNING
+        if self.state is not state:
+            self.shown.change(state)
+
     def go_on(self) -> None:
         """What subtasks have waited for may be over."""
         for run in self.subtasks.values():
@@ -253,11 +256,13 @@ class PipelineLife:
 
     def retry(self, run: SubtaskRun, unit: Unit, delay: float, failure: UnitFailure) -> None:
         """Another attempt, after a pause."""
+        if delay:
+            self.troubles.begins(retry_of(unit.id), failure)
         self.shown.retrying(str(unit.id), unit.id.attempt, delay, failure, place_of(unit, self.good))
 
         def again() -> None:
-            if delay and self.state is TableState.RETRYING:
-                self.shown.change(TableState.RUNNING)
+            if self.troubles.ends(retry_of(unit.id)):
+                self.recovered()
             self.units.submit(run, unit)
 
         self.world.after((self.key, unit.id), delay, again)
@@ -265,6 +270,7 @@ class PipelineLife:
     def cancel(self, unit: UnitId) -> None:
         """Whatever it still does is worth nothing, but is waited for."""
         self.world.forget((self.key, unit))
+        self.troubles.ends(retry_of(unit))
         self.units.cancel(unit)
 
     def finished(self, result: UnitResult) -> None:
@@ -375,14 +381,6 @@ class PipelineLife:
     def good(self) -> int | None:
         """The number of that checkpoint, for people."""
         return None if self.newest is None else self.newest.checkpoint
-
-    @property
-    def resumable(self) -> bool:
-        """It has a checkpoint to go on from; checkpoint 0 is one where rows are visible at once."""
-        if self.view is None or self.newest is None or self.newest.kind is not RecordKind.ZERO:
-            return self.newest is not None
-        begun = [node for name in sorted(self.view.set_up) for node in self.groups[name]]
-        return sink_operations.remembers_at_once(begun, self.prepared.setups)
 
     # ---------------------------------------------------------------- for people
 

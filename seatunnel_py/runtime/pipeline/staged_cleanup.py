@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from seatunnel_py.api.source import Enumerator
+from seatunnel_py.protocol.model.records import RecordKind
 from seatunnel_py.runtime.storage.journal import dropped_line
 from seatunnel_py.runtime.targets import sink_operations
 from seatunnel_py.work.unit import SinkPiece, UnitFailure
@@ -44,6 +45,15 @@ class Leftovers:
         tasks = [run.participant for run in self._life.subtasks.values()]
         return (*self.strays, *(sink_operations.piece_of(piece) for task in tasks for piece in task.pieces))
 
+    @property
+    def resumable(self) -> bool:
+        """It has a checkpoint to go on from; checkpoint 0 is one where rows are visible at once."""
+        life = self._life
+        if life.view is None or life.newest is None or life.newest.kind is not RecordKind.ZERO:
+            return life.newest is not None
+        begun = [node for name in sorted(life.view.set_up) for node in life.groups[name]]
+        return sink_operations.remembers_at_once(begun, life.prepared.setups)
+
     def drop(self, pieces: Sequence[SinkPiece]) -> None:
         """Rows of a life that is over (rule 2)."""
         life = self._life
@@ -60,7 +70,7 @@ class Leftovers:
 
     def close(self) -> None:
         """Close what has ended without success (rule 1)."""
-        if self._life.resumable:
+        if self.resumable:
             self.release()
         else:
             self.abort()

@@ -18,17 +18,14 @@ from seatunnel_py.api.source import Split
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.protocol.coordinator.events import Progressed
 from seatunnel_py.protocol.model.ids import Channel
-from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Determinism
-from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone, UnitFailed
+from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone
 from seatunnel_py.protocol.participant.participant import Participant
-from seatunnel_py.runtime.observe.events import RowsMoved, StateLarge, UnitGivenUp
-from seatunnel_py.runtime.pipeline import error_budget, flow_control
+from seatunnel_py.runtime.observe.events import RowsMoved, StateLarge
+from seatunnel_py.runtime.pipeline import error_budget, flow_control, unit_attempts
 from seatunnel_py.runtime.pipeline.flow_control import Pause
-from seatunnel_py.runtime.pipeline.inflight_units import place_of
-from seatunnel_py.runtime.pipeline.restart_report import may_restart
 from seatunnel_py.runtime.targets.sink_operations import piece_of, piece_plain
 from seatunnel_py.runtime.values import channel_payload, full_channels
 from seatunnel_py.runtime.values.output_ways import OutputWays
@@ -41,7 +38,6 @@ from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.runtime.values.unit_cost import cost_of_slices, cost_of_split
 from seatunnel_py.work.unit import (
     Budget,
-    FailureKind,
     SinkPiece,
     Slice,
     Unit,
@@ -55,13 +51,13 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
 
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
-FOR_EVER_SECONDS = 1.0  # at least, between attempts that never end
 IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
 
 
 class SubtaskRun:
-    """``strays`` are pieces of attempts that failed: staged before the failure, and worth nothing. ``numbering``: since
-    which life the numbers of its batches mean other rows than before, if they ever did."""
+    """``strays`` are pieces of attempts that failed: staged before the failure, and worth nothing. ``exhausted``: why
+    the last attempt at its unit failed, while the coordinator is asked what follows. ``numbering``: since which epoch
+    the numbers of its batches mean other rows than before, if they ever did."""
 
     def __init__(
         self, line: PipelineLife, vertex: Vertex, participant: Participant, splits: Sequence[Split], numbering: str
@@ -74,6 +70,7 @@ class SubtaskRun:
         self.unit: Unit | None = None
         self.held = False
         self.idle = False
+        self.exhausted: UnitFailure | None = None
         self._warned = False
         self.strays: list[SinkPiece] = []
         self.numbering = numbering
@@ -181,7 +178,7 @@ class SubtaskRun:
 
     def stop(self) -> None:
         """The life is over: what is under way is worth nothing."""
-        self.command, self.held, self.idle = None, False, False
+        self.command, self.held, self.idle, self.exhausted = None, False, False, None
         if self.unit is not None:
             self.line.cancel(self.unit.id)
             self.unit = None
@@ -374,25 +371,5 @@ class SubtaskRun:
         self.line.units.submit(self, self.unit)
 
     def failed(self, failure: UnitFailure) -> None:
-        """An attempt failed: try again after a pause, or say that the unit cannot be done in this life. What may pass
-        is worth another life; an unbounded pipeline whose lives are used up goes on trying in the last one."""
-        unit, command = self.unit, self.command
-        assert unit is not None and command is not None, "no unit was under way"
-        line, at, retry = self.line, self.line.now(), self.line.settings.retry
-        line.failures[self.vertex.id] += 1
-        if line.renewing.takes(self, failure):
-            return
-        delay, passes = retry.delay(failure, unit.id.attempt), retry.restarts(failure, bounded=line.bounded)
-        if delay is None and passes and not line.bounded and not may_restart(line.coordinator, self.vertex.id, at):
-            delay = max(FOR_EVER_SECONDS, line.settings.retry.interval_seconds)
-        if delay is None:
-            self.unit = self.command = None
-            final = failure.kind is FailureKind.FATAL or (line.bounded and not passes)
-            line.failure = failure
-            where, who = place_of(unit, line.good), str(unit.id)
-            line.tell(UnitGivenUp(line.id, line.pipeline.name, who, unit.id.attempt, failure, where, at))
-            reason = Reason.UNIT_REFUSED if final else Reason.UNIT_FAILED
-            line.post(self.subtask, UnitFailed(at, command.epoch, command.number, reason))
-            return
-        self.unit = replace(unit, id=replace(unit.id, attempt=unit.id.attempt + 1))
-        line.retry(self, self.unit, delay, failure)
+        """An attempt failed: try again after a pause, or ask the coordinator what follows (``unit_attempts.py``)."""
+        unit_attempts.failed(self, failure)

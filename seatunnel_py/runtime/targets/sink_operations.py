@@ -30,6 +30,7 @@ from seatunnel_py.plan.tables.conversions import conversions_of
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
 from seatunnel_py.runtime.targets import failpoints
+from seatunnel_py.runtime.targets.commit_verdict import error_type
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.split_progress import Round, path_plain, rounds_of, rounds_plain
 from seatunnel_py.work.failing_code import SHOWS_TRACE
@@ -356,4 +357,4 @@ def as_failure(error: BaseException, step: str = "") -> UnitFailure:
         kind = FailureKind.FATAL
     message = error.message if isinstance(error, SeaTunnelError) else worded(error)
     remedy = error.remedy if isinstance(error, SeaTunnelError) else SHOWS_TRACE
-    return UnitFailure(kind, message, remedy, step, type(error).__name__, trace)
+    return UnitFailure(kind, message, remedy, step, error_type(error), trace)

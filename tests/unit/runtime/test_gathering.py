@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_py.protocol.commit.record_batcher import HubCommand, PersistTogether
 from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.view import CoordinatorView
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.runtime.driver.record_batcher import MOMENT_SECONDS, Gathering
 from tests.protocol.talk import PAIR, Talk
 
 DUE = 10.0
+
+
+@dataclass(frozen=True)
+class Life:
+    """As much of a pipeline as a batcher of records knows."""
+
+    coordinator: Coordinator
+
+    @property
+    def view(self) -> CoordinatorView:
+        return self.coordinator.view
 
 
 class Job:
@@ -22,7 +35,7 @@ class Job:
         self.talks = {name: Talk() for name in names}
         self.later: list[tuple[float, Callable[[], None]]] = []
         self.writes: list[PersistTogether] = []
-        lives: Any = {name: SimpleNamespace(coordinator=talk.coordinator) for name, talk in self.talks.items()}
+        lives: Any = {name: Life(talk.coordinator) for name, talk in self.talks.items()}
         self.gathering = Gathering(lives, interval, self._after, self._perform, lambda: DUE)
 
     def _after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
