@@ -19,7 +19,7 @@ from seatunnel_connectors.files.write import cleanup
 from seatunnel_connectors.files.write.directory_mark import BEGIN_ANEW, DirectoryMark
 from seatunnel_connectors.files.write.file_names import UnitNames, incarnation_of
 from seatunnel_connectors.files.write.writer import FileWriter, WritePlan
-from seatunnel_py.api import CommitContext, Committer, NoWayOn, Piece, WriteContext
+from seatunnel_py.api import CommitContext, CommitLostError, Committer, Piece, WriteContext
 
 READ_BYTES = 4 * 1024 * 1024
 
@@ -144,7 +144,7 @@ def publish(storage: LocalStorage, root: str, files: Iterable[Mapping[str, Any]]
             check_done(storage, file)
         else:
             if staged.size != file["size"]:
-                raise NoWayOn(
+                raise CommitLostError(
                     f"LOST: the staged file {file['temp']} ({file['rows']} rows) has {staged.size} bytes, and "
                     f"{file['size']} were staged",
                     f"someone changed files of a running job; {BEGIN_ANEW}",
@@ -166,12 +166,12 @@ def check_done(storage: LocalStorage, file: Mapping[str, Any]) -> None:
     """Check a file whose temporary name no longer exists: an earlier commit must have renamed it."""
     found = storage.stat(file["final"])
     if found is None:
-        raise NoWayOn(
+        raise CommitLostError(
             f"LOST: the staged file {file['temp']} ({file['rows']} rows) is gone, and {file['final']} is not there",
             f"someone removed files of a running job; {BEGIN_ANEW}",
         )
     if found.size != file["size"] or checksum(storage, file["final"]) != file["crc32"]:
-        raise NoWayOn(
+        raise CommitLostError(
             f"LOST: the staged file {file['temp']} is gone, and {file['final']} is not what was staged",
             f"someone changed files of a running job; {BEGIN_ANEW}",
         )

@@ -15,7 +15,7 @@ from typing import Any
 
 from seatunnel_connectors.files.storage import LocalStorage
 from seatunnel_connectors.files.write.file_names import STAGING
-from seatunnel_py.api import NoWayOn
+from seatunnel_py.api import CommitLostError, NoWayOn
 
 _NAME = re.compile(r"run-([0-9a-f]{8})\.json")
 BEGIN_ANEW = "delete the files of this run that are there, and run the job again with --fresh"
@@ -84,7 +84,7 @@ class DirectoryMark:
         self.storage.delete_empty(str(Path(self.path).parent))
 
     def lost(self) -> NoWayOn:
-        return NoWayOn(
+        return CommitLostError(
             f"LOST: the directory {self.root} was removed and created again during the run: it has lost the mark "
             f"{self.path} of this run, and the files that were written to it before",
             BEGIN_ANEW,

@@ -20,7 +20,7 @@ from seatunnel_connectors.files.storage import outside
 from seatunnel_connectors.files.write.committer import FileCommitter, publish, staged_files
 from seatunnel_connectors.files.write.directory_mark import BEGIN_ANEW, DirectoryMark, write_json
 from seatunnel_connectors.files.write.writer import FileWriter, WritePlan, kept_rows, unit_directory
-from seatunnel_py.api import Batch, CommitContext, NoWayOn, Piece, Plain, WriteContext, Writer
+from seatunnel_py.api import Batch, CommitContext, CommitLostError, Piece, Plain, WriteContext, Writer
 
 HELD = "held"
 
@@ -153,7 +153,7 @@ class SingleFileCommitter(FileCommitter):
         found = self.plan.storage.stat(path)
         if found is None or found.size != wanted["size"]:
             now = "is gone" if found is None else f"has {found.size} bytes, and {wanted['size']} were staged"
-            raise NoWayOn(
+            raise CommitLostError(
                 f"LOST: the staged file {path} ({wanted['kept']} rows) {now}",
                 f"someone changed files of a running job; {BEGIN_ANEW}",
             )
@@ -185,7 +185,7 @@ class SingleFileCommitter(FileCommitter):
             for data in stream:
                 writer.write(Batch(self.plan.table.path, data))
         if held.rows not in (None, writer.rows - before):
-            raise NoWayOn(
+            raise CommitLostError(
                 f"LOST: {held.rows} rows were staged in {held.path}, and {writer.rows - before} of them are there",
                 f"someone changed files of a running job; {BEGIN_ANEW}",
             )

@@ -6,7 +6,8 @@ commit may come again.
 
 from __future__ import annotations
 
-from seatunnel_py.api import FatalError, NoWayOn, counted
+from seatunnel_py.api import CommitLostError, FatalError, NoWayOn, counted
+from seatunnel_py.nouns import counted
 
 
 def begin_anew(shown: str, empty: str, *, visible: bool) -> str:
@@ -24,7 +25,7 @@ def lost_rows(shown: str, place: str, staged: int, found: int, remedy: str) -> N
     few = found < staged
     were = f"{found} of them were" if few else f"{found} rows were"
     why = "the others are lost" if few else "another session has added rows"
-    return NoWayOn(
+    return CommitLostError(
         f"LOST: table {shown}: {staged} rows were staged in {place}, and {were} found there at the commit: {why}. The "
         "commit was rolled back",
         remedy,
@@ -45,7 +46,7 @@ def other_table(shown: str, remedy: str, *, there: bool, rebuilt: str = "") -> N
     looks the same to the database."""
     anew = " and made anew" if there else ""
     other = f" (or {rebuilt}: the database does not tell)" if there and rebuilt else ""
-    return NoWayOn(
+    return CommitLostError(
         f"LOST: table {shown} was dropped{anew} during the run{other}: the rows that were written to it before are not "
         "there any more. The commit was rolled back",
         remedy,

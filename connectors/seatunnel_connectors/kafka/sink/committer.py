@@ -28,7 +28,17 @@ from seatunnel_connectors.kafka.sink.transactions import (
     timeout_for,
     transactional_id,
 )
-from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, RetriableError, TablePath, counted
+from seatunnel_py.api import (
+    CommitContext,
+    CommitLostError,
+    Committer,
+    FatalError,
+    Piece,
+    RetriableError,
+    TablePath,
+    counted,
+)
+from seatunnel_py.nouns import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +212,7 @@ class KafkaCommitter(Committer):
         """Raise LOST if this run has records in a topic that no longer has this name."""
         before = entries.last.topic_id if entries.last is not None else ""
         if before and before != self._topic_id():
-            raise NoWayOn(
+            raise CommitLostError(
                 f"LOST: {self.what}: the topic was deleted and created again during the run: the records written "
                 "to it before no longer exist",
                 f"delete the records of this run in topic {self.topic} (kafka-delete-records.sh, or the topic itself), "
@@ -229,7 +239,7 @@ class KafkaCommitter(Committer):
                 pace.check(sender.sent)
         sender.confirm()
         if sender.sent != rows:
-            raise NoWayOn(
+            raise CommitLostError(
                 f"LOST: {self.what}: {rows} records were staged, {sender.sent} were sent: the transaction is aborted",
                 "run the job again with --fresh",
             )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api import (
     CommitContext,
+    CommitLostError,
     FatalError,
     NoWayOn,
     RetriableError,
@@ -267,7 +268,7 @@ def _digest(*parts: str) -> str:
 
 
 def _lost(what: str) -> NoWayOn:
-    return NoWayOn(f"LOST: {what}", "someone changed files of a running job; run the job again with --fresh")
+    return CommitLostError(f"LOST: {what}", "someone changed files of a running job; run the job again with --fresh")
 
 
 def place_of(context: WriteContext | CommitContext, table: TablePath) -> StagingPlace:

@@ -19,7 +19,7 @@ from seatunnel_connectors.jdbc.postgres.connection.session import Statements, li
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import Books
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.target.unit_record import lives
-from seatunnel_py.api import NoWayOn, Piece, WriteContext
+from seatunnel_py.api import CommitLostError, NoWayOn, Piece, WriteContext
 
 SHOWN_MAX = 5
 
@@ -58,7 +58,7 @@ def _lost(db: Statements, load: Load, name: str) -> NoWayOn:
     left = (
         f"{len(others)} prepared transactions of it still exist ({shown}): --fresh rolls them back; " if others else ""
     )
-    return NoWayOn(
+    return CommitLostError(
         f"LOST: table {load.shown}: the prepared transaction {name} is gone, and its rows are not in the target: they "
         "are lost",
         left + load.begin_anew,
