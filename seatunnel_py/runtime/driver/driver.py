@@ -27,6 +27,7 @@ from seatunnel_py.runtime.driver.admission import Admission
 from seatunnel_py.runtime.driver.deferred_calls import HeldCalls
 from seatunnel_py.runtime.driver.engine_calls import EngineCalls
 from seatunnel_py.runtime.driver.executors import OtherThreads
+from seatunnel_py.runtime.driver.identity import identity_of
 from seatunnel_py.runtime.driver.ports import (
     Clock,
     Engine,
@@ -40,6 +41,7 @@ from seatunnel_py.runtime.driver.record_batcher import Gathering
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.driver.timers import Timers
 from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.observe.table_receipts import receipts_of
 from seatunnel_py.runtime.pipeline.command_handlers import perform
@@ -53,7 +55,6 @@ from seatunnel_py.runtime.storage.journal_writer import Journalling
 from seatunnel_py.runtime.targets import failpoints, ledger_retention
 from seatunnel_py.runtime.targets.sink_operations import as_failure
 from seatunnel_py.runtime.targets.target_batcher import Failed, TargetWork, Then, Work
-from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.past import Past
 from seatunnel_py.runtime.values.rate_limit import ReadLimit
 from seatunnel_py.runtime.values.topology_builder import graph_of, keys
@@ -86,11 +87,7 @@ class Driver(EngineCalls):
         self._store = store
         self._journal = journal
         self._authority = authority
-        staging = f"{settings.exchange.rstrip('/')}/staged"
-        self._job = JobIdentity(
-            job_id, authority.lineage, authority.incarnation, staging, settings.errors, settings.store, settings.fresh,
-            authority.begins_lineage,
-        )  # fmt: skip
+        self._job = identity_of(job_id, authority, settings)
         self._lives: dict[str, PipelineLife] = {}
         self._owner: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():
@@ -122,8 +119,8 @@ class Driver(EngineCalls):
 
     def _take(self, key: str, line: Pipeline, claim: Claim, past: Past, **more: Any) -> PipelineLife:
         graph, told = graph_of(line, self._settings.retain), self._settings
-        life = self._lives[key] = PipelineLife(key, line, graph, self, told, self._job, claim, past, **more)
-        return life
+        self._lives[key] = PipelineLife(key, line, graph, self, told, self._job, claim, past, **more)
+        return self._lives[key]
 
     def _begin_anew(self, before: PipelineLife, fenced: BaseException | None) -> None:
         """In the place of a life whose rows are worth nothing (``generation_renewal.py``): ids and epochs are counted
@@ -191,6 +188,10 @@ class Driver(EngineCalls):
                 self._desk.close()
             self.engine.stop()
 
+    def status(self) -> tuple[PipelineStatus, ...]:
+        """What each pipeline is at."""
+        return tuple(life.status for life in self._lives.values())
+
     @property
     def resumable(self) -> bool:
         """Whether a pipeline that is not done has a checkpoint to go on from."""
@@ -207,8 +208,7 @@ class Driver(EngineCalls):
 
     def swept(self) -> tuple[str, ...]:
         """Notes for people: what a job that began anew has removed from its targets, and what it has left there."""
-        lives = self._lives.values()
-        return tuple(f"{life.pipeline.name}: {one}" for life in lives for one in life.prepared.swept)
+        return tuple(f"{life.pipeline.name}: {one}" for life in self._lives.values() for one in life.prepared.swept)
 
     # ---------------------------------------------------------------- what requests need
 

@@ -30,6 +30,7 @@ from seatunnel_py.runtime.driver.pipeline_port import World
 from seatunnel_py.runtime.driver.ports import UnitLost
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, TargetSwept
+from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.background_tasks import Asides
 from seatunnel_py.runtime.pipeline.command_handlers import perform_task
@@ -237,8 +238,7 @@ class PipelineLife:
         if view is None or view.restarting or self.troubles or self.state.ended:
             return
         state = TableState.COMMITTING if view.final_durable else TableState.RUNNING
-        if self.state is not state:
-            self.shown.change(state)
+        self.shown.change(state)
 
     def go_on(self) -> None:
         """What subtasks have waited for may be over."""
@@ -295,6 +295,12 @@ class PipelineLife:
     def state(self) -> TableState:
         """As people see it."""
         return self.shown.state
+
+    @property
+    def status(self) -> PipelineStatus:
+        """For those who look in from outside."""
+        tasks = tuple(run.status for run in self.subtasks.values())
+        return PipelineStatus(self.pipeline.name, self.state, self.good, self.commit_lag, tasks)
 
     @property
     def failed_state(self) -> TableState:

@@ -24,6 +24,7 @@ from seatunnel_py.protocol.model.topology import Determinism
 from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone
 from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.observe.events import RowsMoved, StateLarge
+from seatunnel_py.runtime.observe.pipeline_status import SubtaskStatus
 from seatunnel_py.runtime.pipeline import error_budget, flow_control, unit_attempts
 from seatunnel_py.runtime.pipeline.flow_control import Pause
 from seatunnel_py.runtime.targets.sink_operations import piece_of, piece_plain
@@ -168,6 +169,12 @@ class SubtaskRun:
             max_uncommitted=line.settings.checkpoint.max_uncommitted,
             exchange_full=bool(self.outputs) and line.segments.full,
         )
+
+    @property
+    def status(self) -> SubtaskStatus:
+        """For those who look in from outside."""
+        reads, at_work = self.vertex.source is not None, self.unit is not None
+        return SubtaskStatus(self.subtask, reads, self.held, at_work, self.pause)
 
     def _must_pause(self) -> bool:
         """Whether it has to wait; what can be done to end that is done."""

@@ -70,7 +70,7 @@ class Asked:
         return answer
 
     def states(self) -> dict[str, TableState]:
-        return {life.pipeline.name: life.state for life in self.job.driver._lives.values()}
+        return {one.name: one.state for one in self.job.driver.status()}
 
 
 def two(target: Target) -> list[Pipeline]:

@@ -67,8 +67,7 @@ def test_a_sink_that_hangs_is_the_cause_of_those_who_wait_for_room(tmp_path: Pat
     asked = Asked(tmp_path, [line], lambda unit: unit.id.vertex != "x")
     asked.job.thread.start()
     wait_until(lambda: len(asked.job.engine.submitted) > 16)
-    life = next(iter(asked.job.driver._lives.values()))
-    wait_until(lambda: any(run.held for run in life.subtasks.values()))
+    wait_until(lambda: any(one.waits for line in asked.job.driver.status() for one in line.subtasks))
     waits = standing(asked)["waits"]
     asked.go()
     asked.job.end()

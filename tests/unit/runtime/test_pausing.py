@@ -18,6 +18,7 @@ from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.diagnostics import standing_of
+from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.flow_control import Pause
 from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
@@ -65,13 +66,18 @@ class Job:
         assert done.wait(SECONDS_MAX)
         return found[0]
 
+    @property
+    def status(self) -> PipelineStatus:
+        (status,) = self.driver.status()
+        return status
+
     def savepoint(self, name: str = "sp") -> None:
         self.driver.post(lambda: self.life.hear(SavepointRequested(self.life.now(), name, stop=False)))
 
     def pauses(self) -> bool:
         """Every source waits because of commits, and has nothing under way."""
-        sources = [run for run in self.life.subtasks.values() if run.vertex.source is not None]
-        return bool(sources) and all(run.held and run.unit is None and run.pause is Pause.COMMITS for run in sources)
+        sources = [one for one in self.status.subtasks if one.reads]
+        return bool(sources) and all(one.waits and not one.at_work and one.pause is Pause.COMMITS for one in sources)
 
     def wait_until_paused(self) -> None:
         wait_until(lambda: self.on_loop(self.pauses))
@@ -120,7 +126,7 @@ def test_sources_pause_at_the_limit_and_go_on_with_the_confirmation(tmp_path: Pa
 
         gate.open.set()
         job.thread.join(SECONDS_MAX)
-        assert job.life.state is TableState.DONE
+        assert job.status.state is TableState.DONE
     assert sorted(committed_units(target)) == sorted({str(UnitId("x", number, 0, 0)) for number in range(1, 101)})
 
 
@@ -154,7 +160,7 @@ def test_a_stream_pauses_again_and_again_and_is_stopped_while_it_does(tmp_path: 
         assert (job.read(), gate.open.is_set()) == (begun, False)
         gate.open.set()
         job.thread.join(SECONDS_MAX)
-        assert job.life.state is TableState.STOPPED
+        assert job.status.state is TableState.STOPPED
 
 
 def test_what_was_read_before_is_read_again_in_spite_of_the_lag(tmp_path: Path) -> None:

@@ -1,0 +1,21 @@
+"""Who runs: the job, and this driver of it."""
+
+from __future__ import annotations
+
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.resume.job_claim import Authority
+from seatunnel_py.runtime.values.chain_builder import JobIdentity
+
+
+def identity_of(job_id: str, authority: Authority, settings: Settings) -> JobIdentity:
+    """As chains and targets know it."""
+    return JobIdentity(
+        job_id,
+        authority.lineage,
+        authority.incarnation,
+        f"{settings.exchange.rstrip('/')}/staged",
+        settings.errors,
+        settings.store,
+        settings.fresh,
+        authority.begins_lineage,
+    )
