@@ -434,7 +434,7 @@ def test_an_update_that_cannot_be_is_refused() -> None:
         source(**binary, sync_mode="update")
     with pytest.raises(ValidationError, match="only with the format binary"):
         source(path="/x", file_format_type="csv", sync_mode="update", target_path="/y")
-    with pytest.raises(ValidationError, match="wants update_strategy = strict"):
+    with pytest.raises(ValidationError, match="needs update_strategy = strict"):
         source(**binary, sync_mode="update", target_path="/y", compare_mode="checksum")
     with pytest.raises(ValidationError, match="run the job again from a timer"):
         source(**binary, discovery_mode="continuous")
