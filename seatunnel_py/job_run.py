@@ -21,6 +21,7 @@ from seatunnel_py.plan.tables.conversions import total
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.request_handler import Desk
 from seatunnel_py.runtime.control.requests import Control
+from seatunnel_py.runtime.counts.table_totals import read_in
 from seatunnel_py.runtime.driver.driver import Driver
 from seatunnel_py.runtime.driver.ports import Engine
 from seatunnel_py.runtime.driver.settings import Settings, settings_of
@@ -38,7 +39,6 @@ from seatunnel_py.runtime.storage.open_storage import open_storage
 from seatunnel_py.runtime.storage.retrying_storage import PatientStorage
 from seatunnel_py.runtime.storage.savepoint_locations import SavepointKeeper, SavepointPlaces
 from seatunnel_py.runtime.storage.shared_job_files import JOB, PLAN, RECEIPT, SharedJob
-from seatunnel_py.runtime.values.table_totals import read_in
 from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.segments import remove_all
 from seatunnel_py.work.unit import FailureKind, UnitFailure

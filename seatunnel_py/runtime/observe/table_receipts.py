@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.runtime.counts.table_totals import read_in
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.values.table_totals import read_in
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.runner import PipelineLife

@@ -26,14 +26,14 @@ from seatunnel_py.protocol.participant.unit_log import retaken
 from seatunnel_py.runtime.driver.timers import on_beat
 from seatunnel_py.runtime.observe.events import CheckpointDone, Place
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.pipeline import unit_attempts
-from seatunnel_py.runtime.pipeline.inflight_units import LOOK_AT_NETWORK
 from seatunnel_py.runtime.pipeline.restart_report import cannot_restart
 from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
 from seatunnel_py.runtime.storage.journal import done_line, kept_line, taken_line
 from seatunnel_py.runtime.targets import failpoints
 from seatunnel_py.runtime.targets.commit_scope import ScopeCommit, ScopeSetUp
 from seatunnel_py.runtime.targets.commit_verdict import reason_of
+from seatunnel_py.runtime.units import unit_attempts
+from seatunnel_py.runtime.units.inflight_units import LOOK_AT_NETWORK
 from seatunnel_py.runtime.values.chain_endpoints import endpoints
 from seatunnel_py.runtime.values.troubles import commit_of, unit_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure

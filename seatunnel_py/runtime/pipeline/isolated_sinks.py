@@ -23,11 +23,11 @@ from seatunnel_py.protocol.coordinator.isolation import leaving
 from seatunnel_py.protocol.failover.isolated_recovery import finishing
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
+from seatunnel_py.runtime.counts.row_tallies import Tally, tally_of
 from seatunnel_py.runtime.observe.events import SinkLeftOut
 from seatunnel_py.runtime.observe.receipt import Stand, TableState
 from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, first_the_others, not_finished
 from seatunnel_py.runtime.targets.sink_operations import piece_of
-from seatunnel_py.runtime.values.row_tallies import Tally, tally_of
 from seatunnel_py.runtime.values.subtask_state import state_of
 from seatunnel_py.runtime.values.troubles import commit_of, unit_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure

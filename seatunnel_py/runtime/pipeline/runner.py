@@ -26,6 +26,7 @@ from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.participant import messages as task
 from seatunnel_py.protocol.participant.participant import Participant
+from seatunnel_py.runtime.counts.table_counts import Counts
 from seatunnel_py.runtime.driver.pipeline_port import World
 from seatunnel_py.runtime.driver.ports import UnitLost
 from seatunnel_py.runtime.driver.settings import Settings
@@ -37,7 +38,6 @@ from seatunnel_py.runtime.pipeline.command_handlers import perform_task
 from seatunnel_py.runtime.pipeline.coordinator_settings import coordinator_of, ends_by_itself
 from seatunnel_py.runtime.pipeline.end_of_input import Completion
 from seatunnel_py.runtime.pipeline.generation_renewal import Renewing
-from seatunnel_py.runtime.pipeline.inflight_units import InFlight, place_of
 from seatunnel_py.runtime.pipeline.isolated_sinks import LeftOut
 from seatunnel_py.runtime.pipeline.restart_report import Restarts
 from seatunnel_py.runtime.pipeline.segment_retention import Segments
@@ -49,10 +49,10 @@ from seatunnel_py.runtime.resume.pipeline_start import Start, references_of, sta
 from seatunnel_py.runtime.storage.journal import dropped_line, graph_line
 from seatunnel_py.runtime.targets import sink_operations
 from seatunnel_py.runtime.targets.sink_operations import Prepared
+from seatunnel_py.runtime.units.inflight_units import InFlight, place_of
 from seatunnel_py.runtime.values.chain_builder import JobIdentity, chain_of
 from seatunnel_py.runtime.values.past import Past
 from seatunnel_py.runtime.values.split_progress import deal
-from seatunnel_py.runtime.values.table_counts import Counts
 from seatunnel_py.runtime.values.topology_builder import Graph
 from seatunnel_py.runtime.values.troubles import Troubles, retry_of
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitId, UnitResult

@@ -23,20 +23,21 @@ from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnap
 from seatunnel_py.protocol.model.topology import Determinism
 from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone
 from seatunnel_py.protocol.participant.participant import Participant
+from seatunnel_py.runtime.counts.row_conservation import violation
+from seatunnel_py.runtime.counts.row_tallies import Counting, Tally, tally_of
+from seatunnel_py.runtime.counts.state_size import large_state
 from seatunnel_py.runtime.observe.events import RowsMoved, StateLarge
 from seatunnel_py.runtime.observe.pipeline_status import SubtaskStatus
-from seatunnel_py.runtime.pipeline import error_budget, flow_control, unit_attempts
+from seatunnel_py.runtime.pipeline import flow_control
 from seatunnel_py.runtime.pipeline.flow_control import Pause
 from seatunnel_py.runtime.targets.sink_operations import piece_of, piece_plain
+from seatunnel_py.runtime.units import error_budget, unit_attempts
+from seatunnel_py.runtime.units.unit_cost import cost_of_slices, cost_of_split
 from seatunnel_py.runtime.values import channel_payload, full_channels
 from seatunnel_py.runtime.values.output_ways import OutputWays
 from seatunnel_py.runtime.values.rate_limit import Grant, ReadLimit
-from seatunnel_py.runtime.values.row_conservation import violation
-from seatunnel_py.runtime.values.row_tallies import Counting, Tally, tally_of
 from seatunnel_py.runtime.values.split_progress import Reading, Took, reading_of, took_of
-from seatunnel_py.runtime.values.state_size import large_state
 from seatunnel_py.runtime.values.subtask_state import State, state_of
-from seatunnel_py.runtime.values.unit_cost import cost_of_slices, cost_of_split
 from seatunnel_py.work.unit import (
     Budget,
     SinkPiece,

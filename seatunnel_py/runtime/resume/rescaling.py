@@ -20,7 +20,7 @@ from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
-from seatunnel_py.runtime.values.row_tallies import Tally, tally_of
+from seatunnel_py.runtime.counts.row_tallies import Tally, tally_of
 from seatunnel_py.runtime.values.split_progress import Reading, Round, deal, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 

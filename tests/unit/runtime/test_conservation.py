@@ -11,8 +11,8 @@ from seatunnel_py.api import Cardinality, Determinism, Piece, Split, TablePath
 from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.plan.sql.analysis import Analysis
-from seatunnel_py.runtime.values.row_conservation import violation
-from seatunnel_py.runtime.values.row_tallies import Counting
+from seatunnel_py.runtime.counts.row_conservation import violation
+from seatunnel_py.runtime.counts.row_tallies import Counting
 from seatunnel_py.work.unit import QUARANTINE, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
 
 TABLE = TablePath.parse("t")

@@ -31,7 +31,7 @@ from seatunnel_py.runtime.driver.ports import UnitLost
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, RowsMoved, TableChanged, UnitRetried
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Unit, UnitResult
 
 DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED

@@ -30,7 +30,7 @@ from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLos
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Slice, Unit, UnitFailure, UnitId, UnitResult
 

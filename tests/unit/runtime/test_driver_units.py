@@ -32,7 +32,7 @@ from seatunnel_py.runtime.driver.ports import UnitLost
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import RowsMoved, TableChanged, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.rate_limit import Grant, ReadLimit
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 

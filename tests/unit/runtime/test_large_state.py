@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seatunnel_py.api import Position, Split, TablePath
-from seatunnel_py.runtime.values.state_size import large_state
+from seatunnel_py.runtime.counts.state_size import large_state
 
 ALLOWED = 2**20
 PATH = TablePath.parse("t")

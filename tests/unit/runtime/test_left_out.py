@@ -31,7 +31,7 @@ from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted, SinkLeftOut
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 ROWS = 100

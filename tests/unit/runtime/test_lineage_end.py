@@ -12,7 +12,7 @@ from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driv
 from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver.settings import Settings
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, Unit
 
 SETTINGS = replace(

@@ -21,9 +21,9 @@ from seatunnel_py.runtime.observe.diagnostics import standing_of
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.flow_control import Pause
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitId
 
 

@@ -21,8 +21,8 @@ from seatunnel_py.plan.steps import understand
 from seatunnel_py.runtime.driver.ports import UnitLost
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.runtime.storage import quarantine_store
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.work.bad_rows import quarantine_file as files
 from seatunnel_py.work.bad_rows.limits import ErrorLimits

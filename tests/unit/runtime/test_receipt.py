@@ -14,10 +14,10 @@ from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
+from seatunnel_py.runtime.counts.row_tallies import Counting, Tally
+from seatunnel_py.runtime.counts.table_counts import Counts
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.runtime.storage.home import Home
-from seatunnel_py.runtime.values.row_tallies import Counting, Tally
-from seatunnel_py.runtime.values.table_counts import Counts
 from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
 
 DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED

@@ -36,10 +36,10 @@ from seatunnel_py.runtime.control.requests import Control, Request, Wish
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import ANEW, JobEvent, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.runtime.pipeline.runner import PipelineLife
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.savepoint_store import Kept
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
 
 RETRIES, ROWS = 2, 50

@@ -23,12 +23,12 @@ from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
+from seatunnel_py.runtime.counts.row_tallies import Tally, tally_of
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.runtime.resume.rescaling import rescaled
-from seatunnel_py.runtime.values.row_tallies import Tally, tally_of
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.split_progress import Reading, Round, deal, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.unit import Budget, Unit, UnitResult

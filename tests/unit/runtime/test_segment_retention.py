@@ -21,11 +21,11 @@ from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
-from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.runtime.pipeline.segment_retention import sweep
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import Journal, Taken, taken_line
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitResult
 
 SEGMENT_BYTES = 1_000

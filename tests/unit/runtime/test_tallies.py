@@ -13,7 +13,7 @@ from seatunnel_py.api import Piece, TablePath
 from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Vertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
-from seatunnel_py.runtime.values.row_tallies import Counting, Tally, tally_of
+from seatunnel_py.runtime.counts.row_tallies import Counting, Tally, tally_of
 from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
 
 X = TablePath.parse("x")

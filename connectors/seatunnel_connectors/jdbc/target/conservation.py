@@ -7,7 +7,6 @@ commit may come again.
 from __future__ import annotations
 
 from seatunnel_py.api import CommitLostError, FatalError, NoWayOn, counted
-from seatunnel_py.nouns import counted
 
 
 def begin_anew(shown: str, empty: str, *, visible: bool) -> str:

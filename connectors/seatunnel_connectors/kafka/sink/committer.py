@@ -38,7 +38,6 @@ from seatunnel_py.api import (
     TablePath,
     counted,
 )
-from seatunnel_py.nouns import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seatunnel_py.nouns import counted
-from seatunnel_py.runtime.values.row_tallies import Tally
+from seatunnel_py.runtime.counts.row_tallies import Tally
 from seatunnel_py.work.bad_rows.limits import ErrorLimits
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 

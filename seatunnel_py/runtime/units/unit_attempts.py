@@ -14,7 +14,7 @@ from seatunnel_py.protocol.coordinator.events import UnitExhausted
 from seatunnel_py.protocol.letters import to_participant
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.runtime.observe.events import UnitGivenUp
-from seatunnel_py.runtime.pipeline.inflight_units import place_of
+from seatunnel_py.runtime.units.inflight_units import place_of
 from seatunnel_py.runtime.values.troubles import unit_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 

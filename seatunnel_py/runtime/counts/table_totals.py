@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.runtime.values.row_tallies import tally_of
+from seatunnel_py.runtime.counts.row_tallies import tally_of
 from seatunnel_py.runtime.values.subtask_state import state_of
 
 

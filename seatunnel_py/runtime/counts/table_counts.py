@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.runtime.counts.row_tallies import Tally
 from seatunnel_py.runtime.observe.receipt import Stand, TableReceipt, TableState, TargetReceipt
-from seatunnel_py.runtime.values.row_tallies import Tally
 from seatunnel_py.work.unit import UnitFailure
 
 

@@ -13,7 +13,7 @@ from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.nouns import counted
 from seatunnel_py.plan.graph_nodes import SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import Vertex
-from seatunnel_py.runtime.values.row_tallies import Tally
+from seatunnel_py.runtime.counts.row_tallies import Tally
 from seatunnel_py.work.unit import QUARANTINE, FailureKind, Unit, UnitFailure, UnitResult
 
 

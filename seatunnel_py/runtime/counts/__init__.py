@@ -1,0 +1,1 @@
+"""Rows of a pipeline, counted by table and target."""

@@ -1,0 +1,1 @@
+"""Units under way: attempts, retries, error budgets and costs."""
