@@ -74,8 +74,7 @@ class PipelineLife:
         past: Past,
         behind: PipelineLife | None = None,
     ) -> None:
-        self.key = key
-        self.id = pipeline.id
+        self.key, self.id = key, pipeline.id
         self.pipeline = pipeline
         self.graph = graph
         self.settings = settings
@@ -89,8 +88,7 @@ class PipelineLife:
         self.references = references_of(pipeline)
         self.world = world
         self.shown = ShownState(pipeline, world.now, world.tell, lambda: self.good)
-        self._claim = claim
-        self._past = past
+        self._claim, self._past = claim, past
         self.groups = {
             f"{scope}/{number}": group for scope, groups in graph.scopes.items() for number, group in enumerate(groups)
         }

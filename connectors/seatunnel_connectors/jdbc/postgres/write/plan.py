@@ -222,8 +222,7 @@ def _effects(
         keyless = ddl.create_table(load.schema, load.table, table, names, (), keyed=True, wanted=wanted)
         effects.append(Effect("create table", shown, keyed if index else keyless))
         extra = details.statements(load.schema, load.into if load.how == SHADOW else load.table, carried, load.table)
-        if extra:
-            effects.append(Effect("carry over", shown, "\n".join(extra)))
+        effects += [Effect("carry over", shown, "\n".join(extra))] if extra else []
         if load.how != SHADOW:
             made = [keyed if index else keyless]
             made += ddl.indexes(load.schema, load.table, table, names, key, load.table) if index else []
