@@ -82,11 +82,8 @@ class Driver(EngineCalls):
         self._await_engine = engine
         self.when_begun = HeldCalls()
         self._settings = settings = settings.isolating(several=len(pipelines) > 1 or bool(authority.apart))
-        self._clock = clock
-        self._listen = listen
-        self._store = store
-        self._journal = journal
-        self._authority = authority
+        self._clock, self._listen = clock, listen
+        self._store, self._journal, self._authority = store, journal, authority
         self._job = identity_of(job_id, authority, settings)
         self._lives: dict[str, PipelineLife] = {}
         self._owner: dict[str, PipelineLife] = {}
@@ -123,8 +120,7 @@ class Driver(EngineCalls):
         return self._lives[key]
 
     def _begin_anew(self, before: PipelineLife, fenced: BaseException | None) -> None:
-        """In the place of a life whose rows are worth nothing (``generation_renewal.py``): ids and epochs are counted
-        on."""
+        """Replaces a runner whose rows are void (``generation_renewal.py``). Ids and epochs go on counting."""
         if isinstance(fenced, FencedOff):
             before.renewing.overtaken(as_failure(fenced))
             return
