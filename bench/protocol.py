@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench import pairs
-from seatunnel_py.protocol.commit.record_batcher import Addressed, Hub, HubCommand, PersistTogether
+from seatunnel_py.protocol.commit.record_batcher import AddressedCommand, CoordinatorGroup, HubCommand, PersistTogether
 from seatunnel_py.protocol.coordinator import commands as cc
 from seatunnel_py.protocol.coordinator import events as ev
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
@@ -43,7 +43,7 @@ def topology() -> Topology:
 class World:
     """Answers everything at once, and counts what it says."""
 
-    hub: Hub
+    hub: CoordinatorGroup
     events: int = 0
     at: float = 0.0
     pieces: int = 0
@@ -61,7 +61,7 @@ class World:
             else:
                 self._answer(command)
 
-    def _answer(self, addressed: Addressed) -> None:
+    def _answer(self, addressed: AddressedCommand) -> None:
         command, name = addressed.command, addressed.pipeline
         match command:
             case cc.Restart():
@@ -92,7 +92,7 @@ class World:
 
 def world(pipelines: int) -> World:
     """So many running pipelines."""
-    made = World(Hub({f"p{at}": Coordinator(topology(), SETTINGS) for at in range(pipelines)}))
+    made = World(CoordinatorGroup({f"p{at}": Coordinator(topology(), SETTINGS) for at in range(pipelines)}))
     for name in made.hub.coordinators:
         made.say(name, ev.Activated(made.at, 1))
     return made

@@ -9,14 +9,14 @@ unit of the pipeline begins. Nobody would want that, so it is no setting; here i
 from __future__ import annotations
 
 from seatunnel_py.cli.main import app
-from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
 
 LOOK_SECONDS = 0.002  # until one that stands still looks again
 
-_begin_if_room = SubtaskRun.begin_if_room
+_begin_if_room = SubtaskRunner.begin_if_room
 
 
-def _begin_if_nothing_is_under_way(self: SubtaskRun) -> None:
+def _begin_if_nothing_is_under_way(self: SubtaskRunner) -> None:
     view = self.line.view
     stands = view is not None and (view.pending or view.commits.waiting)
     if self.held and stands:
@@ -26,5 +26,5 @@ def _begin_if_nothing_is_under_way(self: SubtaskRun) -> None:
 
 
 if __name__ == "__main__":
-    SubtaskRun.begin_if_room = _begin_if_nothing_is_under_way  # type: ignore[method-assign]  # that is the change
+    SubtaskRunner.begin_if_room = _begin_if_nothing_is_under_way  # type: ignore[method-assign]  # that is the change
     app()

@@ -25,7 +25,7 @@ import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
 from bench import cpu, pairs, pg, pipes
-from seatunnel_connectors.jdbc.postgres.connection.copy_stream import Stream
+from seatunnel_connectors.jdbc.postgres.connection.copy_stream import CopyStream
 from tests.servers.postgres import PostgresServer
 
 NOT_NULL_KEY = f"ALTER TABLE {pg.TARGET}.{pg.BIG_TABLE} ADD PRIMARY KEY (id)"
@@ -153,7 +153,7 @@ def copy_range(source: Any, target: Any, select: str, way: Way, number: int) -> 
     return int(rows)
 
 
-def copy_frames(source: Stream, target: Stream, select: str, piece: str) -> int:
+def copy_frames(source: CopyStream, target: CopyStream, select: str, piece: str) -> int:
     """One range as COPY's own bytes, by what the connector uses."""
     target.begin_copy(f"BEGIN; COPY {pg.TARGET}.{pg.BIG_TABLE} FROM STDIN (FORMAT binary)")
     for block in source.copy_out(f"COPY ({select}) TO STDOUT (FORMAT binary)"):
@@ -168,7 +168,7 @@ def copy_frames(source: Stream, target: Stream, select: str, piece: str) -> int:
 def work(dsn: str, way: Way, todo: Queue[tuple[int, str]], talk: Connection) -> None:
     """A worker: connect, say so, wait for the start, copy ranges until none is left."""
     source, target = dbapi.connect(dsn), dbapi.connect(dsn)
-    raw = (Stream(dsn), Stream(dsn)) if way.read == "raw" else None
+    raw = (CopyStream(dsn), CopyStream(dsn)) if way.read == "raw" else None
     if way.write_settings:
         with target.cursor() as cursor:
             cursor.execute(way.write_settings)

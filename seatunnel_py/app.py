@@ -32,7 +32,7 @@ from seatunnel_py.plan.plugins.installed import hooks, installed
 from seatunnel_py.plan.sql.analysis import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
 from seatunnel_py.redaction import redacted_text
-from seatunnel_py.runtime.resume.job_diff import ChangesRefused
+from seatunnel_py.runtime.resume.job_diff import ChangesRefusedError
 
 if TYPE_CHECKING:
     from seatunnel_py.config.env import EnvOptions
@@ -44,18 +44,18 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.observe.receipt import Receipt
     from seatunnel_py.runtime.resume.job_diff import Change
     from seatunnel_py.runtime.storage.home import Home
-    from seatunnel_py.runtime.storage.job_directory import JobPlace
+    from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
 PROCESS_STARTED = time.time()
 LATEST = "latest"
 
 
-class NothingToDo(SeaTunnelError):
+class NothingToDoError(SeaTunnelError):
     """The request is already fulfilled."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class JobPlan:
     """A job with its tables: the work that ``run`` would do. ``isolated``: the tables that cannot be planned."""
 
     job: Job
@@ -88,7 +88,7 @@ def _with_checked_queries(job: Job) -> Job:
     return replace(job, notes=(*job.notes, *notes))
 
 
-def plan(path: Path, variables: Mapping[str, str] | None = None) -> Plan:
+def plan(path: Path, variables: Mapping[str, str] | None = None) -> JobPlan:
     """Read a job file and ask its sources for their tables. Reads from the sources, changes nothing."""
     with planned(path, variables) as (found, _):
         return found
@@ -104,7 +104,7 @@ def preview(path: Path, variables: Mapping[str, str], rows: int) -> Iterator[Ste
 
 
 @contextlib.contextmanager
-def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[Plan, SqlAnalyst | None]]:
+def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[JobPlan, SqlAnalyst | None]]:
     """Make a plan while the query analyser is open. Starts Spark only for jobs with queries."""
     job = check(path, variables)
     if not needs_catalyst(job):
@@ -119,7 +119,7 @@ def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[P
             spark.stop()
 
 
-def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
+def _planned(job: Job, analyst: SqlAnalyst | None) -> JobPlan:
     from seatunnel_py.plan import guarantee, pipelines, retry_loops, table_graph
     from seatunnel_py.plan.tables import isolated_tables, selection, target_collisions
 
@@ -136,7 +136,7 @@ def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
     if unread:
         text = f"not read, for transforms take them out of the flow: {selection.named([str(path) for path in unread])}"
         job = replace(job, notes=(*job.notes, text))
-    return Plan(job, graph, divided, apart)
+    return JobPlan(job, graph, divided, apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +181,16 @@ def run(
     latest = options.restore == LATEST
     place = claim(job, home, options.job_id, fresh=options.fresh, restore=latest, savepoint=restored, silent=silent)
     try:
-        with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
+        with JobSession((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
             return session.run(job, place, listen, on_driver, options.only, accept_changes=options.accept_changes)
-    except (JobFileError, ChangesRefused, KeyboardInterrupt):
+    except (JobFileError, ChangesRefusedError, KeyboardInterrupt):
         # Nothing was started (once a driver exists, a signal stops it): the job id is free again.
         if not latest:
             place.forget()
         raise
 
 
-def _require_variables(place: JobPlace, job: Job, given: Mapping[str, str]) -> None:
+def _require_variables(place: JobDirectory, job: Job, given: Mapping[str, str]) -> None:
     """Only their names are recorded, not their values: one may be a secret. Raises SeaTunnelError."""
     had = (place.last_claim or {}).get("variables", ())
     missing = [f"-i {name}=…" for name in had if name not in given and name in job.file.variables]
@@ -203,17 +203,17 @@ def _require_variables(place: JobPlace, job: Job, given: Mapping[str, str]) -> N
 
 def restored_from(home: Home, options: RunOptions, env: EnvOptions) -> str | None:
     """The savepoint from which the job starts, or started if it is resumed. Raises SeaTunnelError."""
-    from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
+    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 
     if options.restore is None:
         return None
     if options.restore != LATEST:
-        with SavepointPlaces.of(home.savepoints, env).holding(options.restore):
+        with SavepointLocations.of(home.savepoints, env).holding(options.restore):
             return options.restore
     if options.job_id is None:
         raise SeaTunnelError("--restore latest needs to know which job", "add --job-id ID; `seatunnel jobs list`")
     if home.finished(options.job_id):
-        raise NothingToDo(f"the job {options.job_id!r} has finished: there is nothing to do")
+        raise NothingToDoError(f"the job {options.job_id!r} has finished: there is nothing to do")
     return (home.place(options.job_id).read("job") or {}).get("savepoint")
 
 
@@ -226,7 +226,7 @@ def claim(
     restore: bool = False,
     savepoint: str | None = None,
     silent: str | None = None,
-) -> JobPlace:
+) -> JobDirectory:
     """Claim a job id and its directory, and record the run there. ``silent``: the driver that may be taken over."""
     about: dict[str, Any] = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
     about |= {"error_location": job.file.env.error_location, "fresh": fresh}
@@ -238,7 +238,7 @@ def claim(
     return home.claim(job_id, fresh=fresh, about=about, restore=restore, silent=silent)
 
 
-class Session:
+class JobSession:
     """Run jobs one after the other in one Spark application::
 
         with Session(jobs, place) as session:
@@ -260,7 +260,7 @@ class Session:
     def run(
         self,
         job: Job,
-        place: JobPlace,
+        place: JobDirectory,
         listen: Callable[[JobEvent], None],
         on_driver: Callable[[Any], None] = lambda driver: None,
         only: tuple[str, ...] = (),
@@ -271,7 +271,7 @@ class Session:
         see ``run``."""
         began = self._began or time.time()
         job = Job(job.file, job.steps, job.notes, place.job_id)
-        from seatunnel_py.job_run import Work, drive
+        from seatunnel_py.job_run import PlannedJob, drive
         from seatunnel_py.plan.tables import selection
         from seatunnel_py.runtime.observe.job_log import JobLog
         from seatunnel_py.runtime.observe.listeners import Listeners, hook_listeners
@@ -292,7 +292,7 @@ class Session:
                 _announce(planned, place, tell, accepted=accept_changes)
                 described = _remembered(_plan_before(planned, place), _described(planned))
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
-                work = Work(planned.job, described, pipelines, isolated_tables)
+                work = PlannedJob(planned.job, described, pipelines, isolated_tables)
                 receipt, resumable = drive(work, engine, place, tell, begin, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
@@ -309,14 +309,14 @@ class Session:
         """Stop the application."""
         self._engines.stop()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> JobSession:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def _kept(receipt: Receipt, place: JobPlace) -> Receipt:
+def _kept(receipt: Receipt, place: JobDirectory) -> Receipt:
     """The job has already ended: a full disk must not keep the receipt from the caller."""
     try:
         place.end(receipt)
@@ -327,8 +327,8 @@ def _kept(receipt: Receipt, place: JobPlace) -> Receipt:
     return receipt
 
 
-def _announce(planned: Plan, place: JobPlace, tell: Callable[[JobEvent], None], *, accepted: bool) -> None:
-    """Report the changes since the previous run, if any, and their consequences. Raises ChangesRefused."""
+def _announce(planned: JobPlan, place: JobDirectory, tell: Callable[[JobEvent], None], *, accepted: bool) -> None:
+    """Report the changes since the previous run, if any, and their consequences. Raises ChangesRefusedError."""
     from seatunnel_py.runtime.observe.events import ChangesAnnounced
     from seatunnel_py.runtime.resume.job_diff import refuse
 
@@ -338,14 +338,16 @@ def _announce(planned: Plan, place: JobPlace, tell: Callable[[JobEvent], None], 
     refuse(found, accepted=accepted)
 
 
-def changes_since(planned: Plan, place: JobPlace | None, savepoints: Path, savepoint: str | None) -> tuple[Change, ...]:
+def changes_since(
+    planned: JobPlan, place: JobDirectory | None, savepoints: Path, savepoint: str | None
+) -> tuple[Change, ...]:
     """Return the changes since the job in ``place``, or of that savepoint, was planned; empty if none was."""
     from seatunnel_py.runtime.resume.job_diff import changes
-    from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
+    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 
     before = _plan_before(planned, place) if place is not None else None
     if before is None and savepoint is not None:
-        before = SavepointPlaces.of(savepoints, planned.job.file.env).read(savepoint).job.get("plan")
+        before = SavepointLocations.of(savepoints, planned.job.file.env).read(savepoint).job.get("plan")
     if not before:
         return ()
     try:
@@ -357,22 +359,22 @@ def changes_since(planned: Plan, place: JobPlace | None, savepoints: Path, savep
         ) from error
 
 
-def _plan_before(planned: Plan, place: JobPlace) -> Mapping[str, Any] | None:
+def _plan_before(planned: JobPlan, place: JobDirectory) -> Mapping[str, Any] | None:
     """Another machine may have resumed the job since this one last read it."""
     location = planned.job.file.env.checkpoint_location
     if location is None:
         return place.read("plan")
     from seatunnel_py.runtime.storage.open_storage import connect
-    from seatunnel_py.runtime.storage.shared_job_files import PLAN, SharedJob
+    from seatunnel_py.runtime.storage.shared_job_files import PLAN, SharedJobFiles
 
     storage = connect(location, place.job_id)
     try:
-        return SharedJob(storage).read(PLAN) or place.read("plan")
+        return SharedJobFiles(storage).read(PLAN) or place.read("plan")
     finally:
         storage.close()
 
 
-def _described(planned: Plan) -> Mapping[str, Any]:
+def _described(planned: JobPlan) -> Mapping[str, Any]:
     from seatunnel_py.runtime.resume.job_diff import described
     from seatunnel_py.runtime.values.topology_builder import keys
 

@@ -3,20 +3,20 @@
 ::
 
     SeaTunnelError               message + remedy, safe to print
-    ├── JobFileError             the job file is wrong: every problem at once        exit code 2
-    ├── PlanError                the job is well-formed but cannot be run as asked   exit code 2
-    │   ├── UnreachableError     … for now: a source or target is down               exit code 1
-    │   └── TablesFailedError    … for its tables: none of them is left to run       exit code 1
-    ├── PluginError              a plugin reports a failure of the outside world
-    │   ├── RetriableError       a retry of the same unit may succeed
-    │   ├── GenerationLost       the snapshot of the positions is gone: rows read under it are void
-    │   └── FatalError           a retry cannot help: the table fails at once
-    │       ├── BadRows          some rows are at fault, not the table: they may be quarantined
-    │       ├── FencedError      a newer run of the job owns the target
+    ├── JobFileError                the job file is wrong: every problem at once        exit code 2
+    ├── PlanError                   the job is well-formed but cannot be run as asked   exit code 2
+    │   ├── UnreachableError        … for now: a source or target is down               exit code 1
+    │   └── TablesFailedError       … for its tables: none of them is left to run       exit code 1
+    ├── PluginError                 a plugin reports a failure of the outside world
+    │   ├── RetriableError          a retry of the same unit may succeed
+    │   ├── GenerationLostError     the snapshot of the positions is gone: rows read under it are void
+    │   └── FatalError              a retry cannot help: the table fails at once
+    │       ├── BadRowsError        some rows are at fault, not the table: they may be quarantined
+    │       ├── FencedError         a newer run of the job owns the target
     │       ├── ForeignLedgerError  the target remembers another run, or more than the job's store does
-    │       └── NoWayOn          the job's state is unusable: resuming would be refused again
-    │           └── CommitLostError  pieces staged for a commit are gone, and the target does not have them
-    └── EngineError              the data plane itself failed (no Java, no Spark, lost workers)
+    │       └── CannotResumeError   the job's state is unusable: resuming would be refused again
+    │           └── CommitLostError     pieces staged for a commit are gone, and the target does not have them
+    └── EngineError                 the data plane itself failed (no Java, no Spark, lost workers)
 
 A message names the thing and its fault; the remedy names the next step. Neither ever holds a secret. All are picklable:
 workers send them to the driver unchanged.
@@ -146,7 +146,7 @@ class TimeLimitError(RetriableError):
     """The server ended a call that took too long: a retry may succeed (if a lock is gone), but is rarely worth it."""
 
 
-class GenerationLost(PluginError):
+class GenerationLostError(PluginError):
     """The snapshot for which splits and positions were valid is gone. Neither this unit nor any other of that
     generation can be retried, and rows read under it are not consistent with rows read later."""
 
@@ -160,7 +160,7 @@ class FatalError(PluginError):
     """Retrying cannot help (no such table, a value that does not fit, no permission)."""
 
 
-class BadRows(FatalError):
+class BadRowsError(FatalError):
     """Some of the rows are at fault, not the table (a value that does not fit, a rule that is broken). If the job
     allows bad rows, the engine finds them and quarantines them. ``row``, if known, is the index of the first bad one
     from 0, in a transform's batch, or among all rows that a writer received: it saves the search.
@@ -174,20 +174,20 @@ class BadRows(FatalError):
         self.others = tuple((at, masked_text(text)) for at, text in others)
         self.args = (self.message, self.remedy, row, self.others)
 
-    def shifted(self, rows: int) -> BadRows:
+    def shifted(self, rows: int) -> BadRowsError:
         """Return the same error with its rows shifted by ``rows``."""
         if self.row is None:
             return self
         others = [(row + rows, message) for row, message in self.others]
-        return BadRows(self.message, self.remedy, self.row + rows, others)
+        return BadRowsError(self.message, self.remedy, self.row + rows, others)
 
 
-class NoWayOn(FatalError):
+class CannotResumeError(FatalError):
     """The table cannot resume from its current state: `--restore latest` would be refused for the same reason. The
     remedy is a start from scratch."""
 
 
-class CommitLostError(NoWayOn):
+class CommitLostError(CannotResumeError):
     """What was staged for a commit is gone, and the target does not have it: rows are lost. A committer raises it; the
     pipeline ends with an alarm, and no table is left out for it."""
 
@@ -204,3 +204,7 @@ class ForeignLedgerError(FatalError):
 
 class EngineError(SeaTunnelError):
     """The data plane failed: no Java, a Spark that does not start, workers that keep dying."""
+
+
+BadRows, GenerationLost, NoWayOn = BadRowsError, GenerationLostError, CannotResumeError
+"""Earlier names, for plugins that were written for the release before this one."""

@@ -19,26 +19,26 @@ from seatunnel_py.plan.steps import Job
 from seatunnel_py.plan.tables import not_carried_over
 from seatunnel_py.plan.tables.conversions import total
 from seatunnel_py.redaction import redacted_text
-from seatunnel_py.runtime.control.request_handler import Desk
-from seatunnel_py.runtime.control.requests import Control
+from seatunnel_py.runtime.control.request_handler import RequestHandler
+from seatunnel_py.runtime.control.requests import RequestStore
 from seatunnel_py.runtime.counts.table_totals import read_in
 from seatunnel_py.runtime.driver.driver import Driver
 from seatunnel_py.runtime.driver.ports import Engine
 from seatunnel_py.runtime.driver.settings import Settings, settings_of
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.observe.repeated_attempts import Repeats
+from seatunnel_py.runtime.observe.repeated_attempts import RepeatedAttempts
 from seatunnel_py.runtime.pipeline.segment_retention import sweep
-from seatunnel_py.runtime.resume.job_claim import SEEN, Authority, Seen, require_no_records, take_over
+from seatunnel_py.runtime.resume.job_claim import SEEN, JobClaim, KnownStore, claim_job, require_no_records
 from seatunnel_py.runtime.storage import quarantine_store
-from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOff
-from seatunnel_py.runtime.storage.job_directory import JobPlace
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
+from seatunnel_py.runtime.storage.job_directory import JobDirectory
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.open_storage import open_storage
-from seatunnel_py.runtime.storage.retrying_storage import PatientStorage
-from seatunnel_py.runtime.storage.savepoint_locations import SavepointKeeper, SavepointPlaces
-from seatunnel_py.runtime.storage.shared_job_files import JOB, PLAN, RECEIPT, SharedJob
+from seatunnel_py.runtime.storage.retrying_storage import RetryingStorage
+from seatunnel_py.runtime.storage.savepoint_locations import SavepointKeeper, SavepointLocations
+from seatunnel_py.runtime.storage.shared_job_files import JOB, PLAN, RECEIPT, SharedJobFiles
 from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.segments import remove_all
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -49,7 +49,7 @@ ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PlannedJob:
     """A job, its plan as stored, the pipelines to run, and the tables that cannot be planned."""
 
     job: Job
@@ -59,9 +59,9 @@ class Work:
 
 
 def drive(
-    work: Work,
+    work: PlannedJob,
     engine: Callable[[], Engine],
-    place: JobPlace,
+    place: JobDirectory,
     tell: Callable[[JobEvent], None],
     on_driver: Callable[[Any], None],
     began: float,
@@ -69,16 +69,16 @@ def drive(
     """Run the pipelines to their ends. Return the receipt, and whether the job can be resumed. ``engine`` blocks until
     it is ready; ``on_driver`` then receives the driver, before anything is changed."""
     job, pipelines = work.job, work.pipelines
-    run = _Run(job, pipelines, place, others=bool(work.isolated))
+    run = _JobRun(job, pipelines, place, others=bool(work.isolated))
     run.publish(work.plan)
-    repeats = Repeats()
+    repeats = RepeatedAttempts()
 
     def hear(event: JobEvent) -> None:
         repeats.saw(event)
         tell(event)
 
     driver = run.driver(pipelines, engine, hear)
-    driver.hears_at(run.desk(work.plan))
+    driver.attach_control(run.desk(work.plan))
     apart = tuple(_receipt(one) for one in work.isolated)
     started = time.time()
 
@@ -130,11 +130,11 @@ def _receipt(one: IsolatedTable) -> TableReceipt:
     return TableReceipt(str(one.table), (), TableState.ISOLATED, cause=cause)
 
 
-class _Run:
+class _JobRun:
     """The resources that this run holds for its job: the store, the right to write there, the journal. ``shared``: the
     part of the job's state that other machines can read, if any."""
 
-    def __init__(self, job: Job, pipelines: Sequence[Pipeline], place: JobPlace, *, others: bool) -> None:
+    def __init__(self, job: Job, pipelines: Sequence[Pipeline], place: JobDirectory, *, others: bool) -> None:
         """``others``: tables that cannot be planned belong to the job as well, and may be resumed later."""
         env = job.file.env
         self.job = job
@@ -144,8 +144,8 @@ class _Run:
         self.opened = open_storage(env.checkpoint_location, place.job_id, place.checkpoints)
         if env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
             self.opened.require_exclusive()
-        self.shared = SharedJob(self.opened.storage) if env.checkpoint_location else None
-        self.storage = PatientStorage(self.opened.storage, endless=env.job_mode is JobMode.STREAMING)
+        self.shared = SharedJobFiles(self.opened.storage) if env.checkpoint_location else None
+        self.storage = RetryingStorage(self.opened.storage, endless=env.job_mode is JobMode.STREAMING)
         self.store = CheckpointStore(self.storage)
         self.settings = self._settings()
         self.authority = self._authority(pipelines)
@@ -162,11 +162,11 @@ class _Run:
             isolates=self.others,
         )
 
-    def _authority(self, pipelines: Sequence[Pipeline]) -> Authority:
+    def _authority(self, pipelines: Sequence[Pipeline]) -> JobClaim:
         """Start the next incarnation; the first one of a job with a savepoint starts from it."""
         plan = self.place.read(PLAN)
         file = f"{self.place.path / PLAN}.json"
-        if seen := Seen.of(plan, file):
+        if seen := KnownStore.of(plan, file):
             seen.require(self.store, self._where, file)
         elif plan is None and self.shared is None:
             require_no_records(self.store, file)
@@ -174,11 +174,11 @@ class _Run:
         if began_with and not self.store.read().claims:
             with self._savepoints.holding(began_with) as (shelf, name):
                 shelf.begin_with(name, self.store)
-        return take_over(self.store, keys(pipelines))
+        return claim_job(self.store, keys(pipelines))
 
     @property
-    def _savepoints(self) -> SavepointPlaces:
-        return SavepointPlaces.of(self.place.savepoints, self.job.file.env)
+    def _savepoints(self) -> SavepointLocations:
+        return SavepointLocations.of(self.place.savepoints, self.job.file.env)
 
     @property
     def _where(self) -> str:
@@ -188,7 +188,7 @@ class _Run:
     def publish(self, plan: Mapping[str, Any]) -> None:
         """Store the baseline with which a later run, here or elsewhere, compares its own plan."""
         authority = self.authority
-        self.place.keep_plan({**plan, SEEN: asdict(Seen(authority.lineage, authority.incarnation, self._where))})
+        self.place.keep_plan({**plan, SEEN: asdict(KnownStore(authority.lineage, authority.incarnation, self._where))})
         self.tell_others(JOB, self.asked)
         self.tell_others(PLAN, plan)
 
@@ -222,21 +222,23 @@ class _Run:
         self.storage.begin(lambda event: driver.post(partial(driver.tell, event)))
         return driver
 
-    def desk(self, plan: Mapping[str, Any]) -> Desk:
+    def desk(self, plan: Mapping[str, Any]) -> RequestHandler:
         """Place of requests to this run, from this machine and from others."""
         job, place, authority = self.job, self.place, self.authority
         about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
         keeper = SavepointKeeper(self._savepoints, authority.lineage, authority.incarnation, about)
         others = () if self.shared is None else (self.opened.storage,)
-        return Desk(Control(LocalStorage(place.path), *others), place.driver, keeper, place.hold, place.keep_counters)
+        return RequestHandler(
+            RequestStore(LocalStorage(place.path), *others), place.driver, keeper, place.hold, place.keep_counters
+        )
 
     def leave(self, driver: Driver) -> None:
         """Remove obsolete state. Not every target can refuse an older driver: only the newest driver may report the
-        outcome of the job (I34) and remove the files beside it. Raises FencedOff."""
+        outcome of the job (I34) and remove the files beside it. Raises FencedOffError."""
         exchange, incarnation = self.settings.exchange, self.authority.incarnation
         try:
             self.store.check(incarnation)
-        except FencedOff:
+        except FencedOffError:
             if self.place.finished:
                 driver.withdraw()
                 remove_all(exchange)
@@ -250,7 +252,7 @@ class _Run:
             quarantine_store.sweep(Path(self.settings.errors.location), self.authority.lineage)
 
 
-def _started(work: Work, place: JobPlace, at: float, authority: Authority) -> JobStarted:
+def _started(work: PlannedJob, place: JobDirectory, at: float, authority: JobClaim) -> JobStarted:
     job, pipelines = work.job, work.pipelines
     names = tuple(str(path) for line in pipelines for path in line.tables)
     names += tuple(str(one.table) for one in work.isolated)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.observe.events import JobEvent
     from seatunnel_py.runtime.observe.receipt import Receipt
     from seatunnel_py.runtime.storage.home import Home
-    from seatunnel_py.runtime.storage.quarantine_store import Held
+    from seatunnel_py.runtime.storage.quarantine_store import QuarantineFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def location(home: Home, job_id: str) -> Path:
     return quarantine_store.location_of(about.get("error_location"), home.path / "jobs", job_id)
 
 
-def held(home: Home, job_id: str) -> tuple[Held, ...]:
+def held(home: Home, job_id: str) -> tuple[QuarantineFile, ...]:
     """Files of bad rows of a job."""
     from seatunnel_py.runtime.storage import quarantine_store
 
@@ -57,7 +57,7 @@ def replay(
     listen: Callable[[JobEvent], None],
     on_driver: Callable[[Any], None],
 ) -> Receipt:
-    """Deliver the quarantined rows of a job. Raises NothingToDo if there are none."""
+    """Deliver the quarantined rows of a job. Raises NothingToDoError if there are none."""
     from seatunnel_py.runtime.resume import quarantine_pipelines
     from seatunnel_py.runtime.resume.driver_liveness import silent_driver
     from seatunnel_py.runtime.storage import quarantine_store
@@ -67,7 +67,7 @@ def replay(
     name, files, again = _claimed(home, job_id, options.table)
     silent = silent_driver(home, name, job.file.env.checkpoint_location, listen) if again else None
     place = app.claim(job, home, name, fresh=not again, restore=again, silent=silent)
-    with app.Session((job,), place.path, local=options.local, began=app.PROCESS_STARTED) as session:
+    with app.JobSession((job,), place.path, local=options.local, began=app.PROCESS_STARTED) as session:
         pick = partial(quarantine_pipelines.replayed, files=_by_entrance(files))
         receipt = session.run(job, place, listen, on_driver, pick=pick)
     if receipt.exit_code == ExitCode.SUCCESS:
@@ -75,7 +75,7 @@ def replay(
     return replace(receipt, failed_again=receipt.total("rows_rejected"))
 
 
-def _claimed(home: Home, job_id: str, table: str | None) -> tuple[str, Sequence[Held], bool]:
+def _claimed(home: Home, job_id: str, table: str | None) -> tuple[str, Sequence[QuarantineFile], bool]:
     """The replay to run, its files, and whether it was started before."""
     from seatunnel_py.runtime.storage import quarantine_store
 
@@ -89,11 +89,11 @@ def _claimed(home: Home, job_id: str, table: str | None) -> tuple[str, Sequence[
         which = f"of {table} " if table else ""
         stay = sum(one.undecoded for one in mine)
         why = f"; {stay} could not be decoded, and stay: `seatunnel quarantine show {job_id}`" if stay else ""
-        raise app.NothingToDo(f"the quarantine of {job_id} holds no rows {which}that can be delivered{why}")
+        raise app.NothingToDoError(f"the quarantine of {job_id} holds no rows {which}that can be delivered{why}")
     return quarantine_store.claim(place, job_id, files), files, False
 
 
-def _by_entrance(files: Sequence[Held]) -> dict[tuple[str, str], list[str]]:
+def _by_entrance(files: Sequence[QuarantineFile]) -> dict[tuple[str, str], list[str]]:
     """Group files by the step and table at which their rows enter the pipeline again."""
     from seatunnel_py.work.bad_rows import quarantine_file
 
@@ -107,7 +107,7 @@ def _by_entrance(files: Sequence[Held]) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def check_table(held: Sequence[Held], table: str | None) -> None:
+def check_table(held: Sequence[QuarantineFile], table: str | None) -> None:
     """Raises SeaTunnelError if the table has no bad rows."""
     known = sorted({one.table for one in held})
     if table is not None and table not in known:

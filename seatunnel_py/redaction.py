@@ -37,7 +37,7 @@ _PARAMETER = re.compile(
 )
 
 
-class _Kept:
+class _KeptSecrets:
     """The secrets of this process, and the pattern that finds them. Secrets are only ever added: several jobs may run
     in one process, and the text of one may reach the log of another."""
 
@@ -69,7 +69,7 @@ def pattern_of(secret: str) -> str:
     return pattern if len(secret) >= SUBSTRING_CHARACTERS_MIN else rf"(?<!\w){pattern}(?!\w)"
 
 
-_kept = _Kept()
+_kept = _KeptSecrets()
 
 
 def keep_secret(texts: Iterable[str]) -> None:

@@ -18,4 +18,4 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 @pytest.fixture(autouse=True)
 def _nothing_is_secret_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test's secret may be another's word."""
-    monkeypatch.setattr(redaction, "_kept", redaction._Kept())
+    monkeypatch.setattr(redaction, "_kept", redaction._KeptSecrets())

@@ -21,7 +21,7 @@ from e2e.conformance.index import Entry, entries
 from e2e.conformance.rewrite import Surroundings, rewritten, servers_of
 from e2e.conformance.servers import Servers, started
 from seatunnel_py import app
-from seatunnel_py.cli.commands.suite import Case, Outcome, Verdict, outcomes
+from seatunnel_py.cli.commands.suite import Case, CaseOutcome, CaseVerdict, outcomes
 from seatunnel_py.errors import JobFileError
 from seatunnel_py.runtime.storage.home import Home
 
@@ -123,7 +123,7 @@ def _judged(runs: list[_Run], scratch: Path, servers: Servers) -> Iterator[Judge
             problems, seconds = [], 0.0
 
 
-def _streamed(run: _Run, servers: Servers) -> Outcome:
+def _streamed(run: _Run, servers: Servers) -> CaseOutcome:
     """A stream is done when what it should leave is there."""
 
     def is_out(printed: str) -> bool:
@@ -143,13 +143,13 @@ def _prepare(run: _Run, servers: Servers) -> None:
             run.expected.prepare(server)
 
 
-def _problem(run: _Run, outcome: Outcome, left: Left) -> str:
+def _problem(run: _Run, outcome: CaseOutcome, left: Left) -> str:
     """What is not as expected in one run; empty when all is."""
     expected = run.expected
     passes = expected.passes if expected.passes is not None else run.entry.expect == "pass"
     if run.entry.expect == "unknown" and expected.passes is None:
         return "the index does not say what should happen, and neither do the expectations"
-    if passes != (outcome.verdict is Verdict.PASSED):
+    if passes != (outcome.verdict is CaseVerdict.PASSED):
         return outcome.first_line or "it passes, and should fail"
     if not passes and not re.search(expected.cause, outcome.cause):
         return f"it fails for another reason: {outcome.first_line}"
@@ -180,12 +180,12 @@ def _not_refused(run: _Run) -> list[str]:
     return list(run.expected.unknown_keys)
 
 
-def _verdict(run: _Run, outcome: Outcome, problems: list[str], seconds: float) -> Judged:
+def _verdict(run: _Run, outcome: CaseOutcome, problems: list[str], seconds: float) -> Judged:
     if problems:
         return Judged(run.entry.job, Result.LEFT_OVER, problems[0], seconds)
     if run.expected.improvement:
         keys = ", ".join(run.expected.unknown_keys)
         reason = f"{run.expected.improvement} ({keys})" if keys else run.expected.improvement
         return Judged(run.entry.job, Result.IMPROVED, reason, seconds)
-    failed = outcome.verdict is not Verdict.PASSED
+    failed = outcome.verdict is not CaseVerdict.PASSED
     return Judged(run.entry.job, Result.EXPECTED, f"fails: {outcome.first_line}" if failed else "", seconds)

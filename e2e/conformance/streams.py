@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from e2e.support import finish, start
-from seatunnel_py.cli.commands.suite import Case, Outcome, Verdict
+from seatunnel_py.cli.commands.suite import Case, CaseOutcome, CaseVerdict
 from seatunnel_py.errors import ExitCode
 
 DATA_SECONDS = 90.0
 LOOK_SECONDS = 0.5
 
 
-def run(case: Case, home: Path, is_out: Callable[[str], bool]) -> Outcome:
+def run(case: Case, home: Path, is_out: Callable[[str], bool]) -> CaseOutcome:
     """``is_out`` gets what was printed until now. It passes when it stops as asked, and not before."""
     began = time.monotonic()
     home.mkdir(parents=True, exist_ok=True)
@@ -33,6 +33,6 @@ def run(case: Case, home: Path, is_out: Callable[[str], bool]) -> Outcome:
         if passed
         else f"exit code {ended.code}, {'before it was asked to stop' if early else 'as asked'}: {ended.err}"
     )
-    return Outcome(
-        case, Verdict.PASSED if passed else Verdict.FAILED, time.monotonic() - began, cause, printed.read_text()
+    return CaseOutcome(
+        case, CaseVerdict.PASSED if passed else CaseVerdict.FAILED, time.monotonic() - began, cause, printed.read_text()
     )

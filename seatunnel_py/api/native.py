@@ -28,7 +28,7 @@ class NativeForm:
     columns: tuple[tuple[str, str], ...]
 
 
-class NativeRefused(Exception):
+class NativeRefusedError(Exception):
     """Raised by a native reader or writer that finds out late that these rows cannot go this way (a key that is
     there already and must be merged). Nothing of the unit has been applied; the engine takes the usual way, or, where
     the error says ``again``, this one once more: the writer knows by then what is different."""

@@ -175,8 +175,9 @@ class Writer(ABC):
         """Take a batch. Rows may be buffered, but memory stays bounded."""
 
     def flush(self) -> None:
-        """Let the target see every row that was written, so that it refuses bad ones (BadRows) now; nothing becomes
-        durable. Called before ``abort``, when the engine looks for bad rows. Needed only where ``write`` buffers."""
+        """Let the target see every row that was written, so that it refuses bad ones (BadRowsError) now; nothing
+        becomes durable. Called before ``abort``, when the engine looks for bad rows. Needed only where ``write``
+        buffers."""
         return
 
     def ends_at(self, reached: Reached) -> None:

@@ -69,8 +69,8 @@ class ReadContext:
     ``until``: the rows were read before, up to this position, and an element has to end there again, whatever the
     source holds by now. A reader that ignores it is stopped there by the number of rows, if its rows come in the same
     order again (``Determinism.DETERMINATE``). ``tolerant``: bad rows are set aside; yield what cannot be decoded as
-    Rejected if reading can go on after it, else raise BadRows. ``with_metadata``: a step may look at the metadata of
-    batches; otherwise batches may come without."""
+    Rejected if reading can go on after it, else raise BadRowsError. ``with_metadata``: a step may look at the metadata
+    of batches; otherwise batches may come without."""
 
     until: Position | None = None
     tolerant: bool = False

@@ -124,7 +124,7 @@ def run(
     if job is None:
         remedy = "`seatunnel init` writes one to begin with; `seatunnel copy FROM TO` needs none."
         raise JobFileError((Problem("run needs a job file", "command line", remedy=remedy),))
-    request = command.Request(
+    request = command.RunRequest(
         job, variables_of(variable), job_id, fresh, restore, tuple(only or ()), as_json, accept_changes, here
     )
     raise typer.Exit(command.run(request))
@@ -169,7 +169,7 @@ def copy(
     from seatunnel_py.cli.commands import copy as command
 
     chosen = tuple(filter(None, (kind.strip() for kind in kinds.split(","))))
-    asked = command.Copy(
+    asked = command.CopyRequest(
         source, target, tuple(table or ()), into, replace, format, append, tuple(exclude or ()), chosen
     )
     raise typer.Exit(command.copy(asked, to, job_id, as_json=as_json))

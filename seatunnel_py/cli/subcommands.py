@@ -81,7 +81,7 @@ def quarantine_replay(
     """
     from seatunnel_py.cli.jobs import quarantine as command
 
-    request = command.Replay(job_id, file, variables_of(variable), table, as_json)
+    request = command.ReplayRequest(job_id, file, variables_of(variable), table, as_json)
     raise typer.Exit(command.redeliver(request))
 
 

@@ -3,7 +3,7 @@
 from seatunnel_py.config.env import EnvOptions, FailurePolicy, RequiredGuarantee
 from seatunnel_py.config.guard import Limits
 from seatunnel_py.config.job_file import JobFile, load, loads, resolve_step
-from seatunnel_py.config.placeholders import Names, expand, expand_options
+from seatunnel_py.config.placeholders import UpstreamNames, expand, expand_options
 from seatunnel_py.config.steps import StepNode
 from seatunnel_py.config.variables import parse_arguments
 
@@ -12,9 +12,9 @@ __all__ = [
     "FailurePolicy",
     "JobFile",
     "Limits",
-    "Names",
     "RequiredGuarantee",
     "StepNode",
+    "UpstreamNames",
     "expand",
     "expand_options",
     "load",

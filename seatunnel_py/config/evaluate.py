@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from seatunnel_py.config import hocon
-from seatunnel_py.config.hocon import Block, Expression, Field, Include, Joined, Listed, Literal, Reference
-from seatunnel_py.config.tree import CHARACTERS_PER_VALUE, Node, Place
+from seatunnel_py.config.hocon import Expression, Field, Include, Joined, Listed, Literal, ObjectExpression, Reference
+from seatunnel_py.config.tree import CHARACTERS_PER_VALUE, Node, SourcePlace
 from seatunnel_py.config.variables import SECRET_SCHEMES, Variables
 
 RECURSION_MAX = 64
@@ -25,15 +25,15 @@ RECURSION_MAX = 64
 WORK_MAX = 400_000
 """Limit of values and pieces of text; about a second of work, which only hostile files need."""
 
-Loader = Callable[[Include, tuple[str, ...]], Block]
+Loader = Callable[[Include, tuple[str, ...]], ObjectExpression]
 """Reads an include for the given path."""
 
 
 @dataclass(eq=False, slots=True)
-class Slot:
+class PathValue:
     """All definitions of one path, in order."""
 
-    place: Place
+    place: SourcePlace
     definitions: list[Scope | Expression] = field(default_factory=list)
     value: Node | None = None
     done: bool = False
@@ -52,19 +52,19 @@ class Scope:
     """One object under construction: the fields of one block, or of blocks merged with no reference between.
     ``dotted``: it exists only through dots in names."""
 
-    place: Place
-    slots: dict[str, Slot] = field(default_factory=dict)
+    place: SourcePlace
+    slots: dict[str, PathValue] = field(default_factory=dict)
     dotted: bool = False
 
 
 class Evaluation:
     """Evaluates one job file. Nodes come from ``node`` (any expression) and ``at`` (a path)."""
 
-    def __init__(self, variables: Variables, load: Loader, place: Place) -> None:
+    def __init__(self, variables: Variables, load: Loader, place: SourcePlace) -> None:
         self._variables = variables
         self._load = load
         self._root = Scope(place)
-        self._own: Slot | None = None
+        self._own: PathValue | None = None
         self._own_path: tuple[str, ...] = ()
         self._depth = 0
         self._work = 0
@@ -73,11 +73,11 @@ class Evaluation:
 
     # ------------------------------------------------------------ building
 
-    def add(self, block: Block) -> None:
+    def add(self, block: ObjectExpression) -> None:
         """Add the fields of the outermost block of a file."""
         self._add_fields(self._root, block, ())
 
-    def fields(self, block: Block, path: tuple[str, ...] = ()) -> Iterator[Field]:
+    def fields(self, block: ObjectExpression, path: tuple[str, ...] = ()) -> Iterator[Field]:
         """Return the fields of a block in order, with includes replaced by their contents."""
         for entry in block.fields:
             if isinstance(entry, Include):
@@ -85,7 +85,7 @@ class Evaluation:
             else:
                 yield entry
 
-    def _add_fields(self, scope: Scope, block: Block, path: tuple[str, ...]) -> None:
+    def _add_fields(self, scope: Scope, block: ObjectExpression, path: tuple[str, ...]) -> None:
         for entry in self.fields(block, path):
             self._add(scope, entry, path)
 
@@ -106,13 +106,13 @@ class Evaluation:
         if entry.append:
             before = Reference(path, True, None, "", (), entry.place)
             slot.definitions.append(Joined((before, Listed((entry.value,), entry.place)), entry.place))
-        elif isinstance(entry.value, Block):
+        elif isinstance(entry.value, ObjectExpression):
             self._add_fields(self._inner(slot, entry.place), entry.value, path)
         else:
             slot.definitions.append(entry.value)
 
     @staticmethod
-    def _inner(slot: Slot, place: Place, *, dotted: bool = False) -> Scope:
+    def _inner(slot: PathValue, place: SourcePlace, *, dotted: bool = False) -> Scope:
         if slot.definitions and isinstance(last := slot.definitions[-1], Scope):
             last.dotted = last.dotted and dotted
             return last
@@ -127,19 +127,19 @@ class Evaluation:
         slot = self._root.slots.get(path[0])
         return self._lookup(slot, path[1:]) if slot else None
 
-    def names(self) -> dict[str, Place]:
+    def names(self) -> dict[str, SourcePlace]:
         """The outermost names and their places."""
         return {name: slot.place for name, slot in self._root.slots.items()}
 
-    def node(self, expressions: Iterable[Expression], place: Place, path: tuple[str, ...] = ()) -> Node | None:
+    def node(self, expressions: Iterable[Expression], place: SourcePlace, path: tuple[str, ...] = ()) -> Node | None:
         """Return the value of several definitions of one thing, which the file itself has at ``path``.
 
         A second ``Jdbc { ... }`` is an example: the file's own tree has merged it with the first.
         """
-        slot = Slot(place)
+        slot = PathValue(place)
         self._own_path, self._own = path, slot
         for expression in expressions:
-            if isinstance(expression, Block):
+            if isinstance(expression, ObjectExpression):
                 self._add_fields(self._inner(slot, place), expression, path)
             else:
                 slot.definitions.append(expression)
@@ -148,7 +148,7 @@ class Evaluation:
         finally:
             self._own_path, self._own = (), None
 
-    def _starts(self, path: tuple[str, ...]) -> Iterator[tuple[Slot, tuple[str, ...]]]:
+    def _starts(self, path: tuple[str, ...]) -> Iterator[tuple[PathValue, tuple[str, ...]]]:
         """Slots at which the look-up of a path starts, each with the rest of the path."""
         own = len(self._own_path)
         if self._own and own and path[:own] == self._own_path:
@@ -156,7 +156,7 @@ class Evaluation:
         if path[0] in self._root.slots:
             yield self._root.slots[path[0]], path[1:]
 
-    def _value(self, slot: Slot) -> Node | None:
+    def _value(self, slot: PathValue) -> Node | None:
         """Fold the definitions: objects merge, anything else replaces."""
         if slot.done:
             return slot.value
@@ -180,7 +180,7 @@ class Evaluation:
         slot.done = True
         return slot.value
 
-    def _lookup(self, slot: Slot, rest: tuple[str, ...]) -> Node | None:
+    def _lookup(self, slot: PathValue, rest: tuple[str, ...]) -> Node | None:
         """Return the value at ``rest`` below a slot; if the slot is one written object, evaluate only that part."""
         simple = all(isinstance(definition, Scope) for definition in slot.definitions)
         if not rest or slot.done or (slot.active < 0 and not simple):
@@ -201,7 +201,7 @@ class Evaluation:
                 result = self._merged(result, found)
         return result
 
-    def _beside(self, slot: Slot, index: int) -> Node | None:
+    def _beside(self, slot: PathValue, index: int) -> Node | None:
         """Evaluate one definition of a slot while another of its definitions, an object, is being evaluated."""
         before = slot.active, slot.so_far
         slot.active, slot.so_far = index, None
@@ -256,7 +256,7 @@ class Evaluation:
             raise reference.place.error(f"{reference.text} refers to itself")
         return None if reference.optional else Node(reference.text, reference.place)
 
-    def _filled(self, value: str, place: Place) -> Node | None:
+    def _filled(self, value: str, place: SourcePlace) -> Node | None:
         self._filling = True
         try:
             return self._evaluate(hocon.read_value(value, place))
@@ -293,19 +293,19 @@ class Evaluation:
             fields[name] = self._merged(fields.get(name), node)
         return Node(fields, above.place)
 
-    def _charge(self, work: int, place: Place) -> None:
+    def _charge(self, work: int, place: SourcePlace) -> None:
         self._work += work
         if self._work > WORK_MAX:
             raise place.error("references make this file too large to evaluate")
 
 
-def _slot(scope: Scope, name: str, place: Place) -> Slot:
+def _slot(scope: Scope, name: str, place: SourcePlace) -> PathValue:
     if name not in scope.slots:
-        scope.slots[name] = Slot(place=place)
+        scope.slots[name] = PathValue(place=place)
     return scope.slots[name]
 
 
-def _is_plain(slot: Slot | None) -> bool:
+def _is_plain(slot: PathValue | None) -> bool:
     """Whether the value so far is a value other than an object."""
     last = slot.definitions[-1] if slot and slot.definitions else None
     return (isinstance(last, Literal) and last.kind != "null") or _joins_text(last)
@@ -316,7 +316,7 @@ def _joins_text(value: Expression | Scope | None) -> bool:
     return isinstance(value, Joined) and any(isinstance(part, Literal) and part.text.strip() for part in value.parts)
 
 
-def _make_room(scope: Scope, name: str, slot: Slot) -> None:
+def _make_room(scope: Scope, name: str, slot: PathValue) -> None:
     """Make room for a plain value beside an object of dotted names: its fields stay, under their full names."""
     if slot.definitions and isinstance(last := slot.definitions[-1], Scope) and last.dotted:
         slot.definitions.pop()

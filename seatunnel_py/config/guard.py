@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from seatunnel_py.config.tree import Place
+from seatunnel_py.config.tree import SourcePlace
 from seatunnel_py.errors import JobFileError, Problem
 
 
@@ -119,5 +119,5 @@ class _Brackets:
             raise _place(self.text, self.opened[-1], self.file).error("this bracket is never closed")
 
 
-def _place(text: str, at: int, file: str) -> Place:
-    return Place(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+def _place(text: str, at: int, file: str) -> SourcePlace:
+    return SourcePlace(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))

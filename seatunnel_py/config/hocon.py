@@ -17,7 +17,7 @@ from hocon._internal.parser.parser import parse_tokens
 from hocon.errors import ParseError
 
 from seatunnel_py.config.guard import DEFAULT_LIMITS, Limits, check
-from seatunnel_py.config.tree import Place, Scalar, WrittenFloat, WrittenInt
+from seatunnel_py.config.tree import Scalar, SourcePlace, WrittenFloat, WrittenInt
 from seatunnel_py.errors import JobFileError
 
 
@@ -30,7 +30,7 @@ class Literal:
 
     text: str
     kind: str
-    place: Place
+    place: SourcePlace
 
     def value(self) -> Scalar:
         """The value of the piece when it is alone."""
@@ -54,7 +54,7 @@ class Reference:
     default: str | None
     text: str
     prefix: tuple[str, ...]
-    place: Place
+    place: SourcePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Joined:
     """Adjacent pieces: texts are joined, lists are joined, objects are merged."""
 
     parts: tuple[Expression, ...]
-    place: Place
+    place: SourcePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Listed:
     """``[ ... ]``"""
 
     items: tuple[Expression, ...]
-    place: Place
+    place: SourcePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Include:
 
     path: str
     required: bool
-    place: Place
+    place: SourcePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +89,23 @@ class Field:
     path: tuple[str, ...]
     value: Expression
     append: bool
-    place: Place
+    place: SourcePlace
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ObjectExpression:
     """``{ ... }``: fields in the order written, repeated ones included."""
 
     fields: tuple[Field | Include, ...]
-    place: Place
+    place: SourcePlace
 
 
-Expression = Literal | Reference | Joined | Listed | Block
+Expression = Literal | Reference | Joined | Listed | ObjectExpression
 
 
-def read(text: str, file: str, *, prefix: tuple[str, ...] = (), limits: Limits = DEFAULT_LIMITS) -> Block | Listed:
+def read(
+    text: str, file: str, *, prefix: tuple[str, ...] = (), limits: Limits = DEFAULT_LIMITS
+) -> ObjectExpression | Listed:
     """Parse one file to expressions. Raises ``JobFileError`` with the place of the first error."""
     text = check(text, file, limits)
     try:
@@ -111,15 +113,15 @@ def read(text: str, file: str, *, prefix: tuple[str, ...] = (), limits: Limits =
         _check_separators(tokens, file)
         root = _Translation(file, prefix).expression(parse_tokens(tokens))
     except ParseError as error:
-        place = Place(file, max(error.line, 1), max(error.col, 1))
+        place = SourcePlace(file, max(error.line, 1), max(error.col, 1))
         raise place.error(_plain_words(str(error))) from None
     except RecursionError:  # the guard's depth is far below; the caller's stack may still be small
-        raise Place(file, 1, 1).error("nested too deeply") from None
-    assert isinstance(root, Block | Listed)
+        raise SourcePlace(file, 1, 1).error("nested too deeply") from None
+    assert isinstance(root, ObjectExpression | Listed)
     return root
 
 
-def read_value(text: str, place: Place) -> Expression:
+def read_value(text: str, place: SourcePlace) -> Expression:
     """Parse a variable's value, or return the text itself if it spells no value.
 
     Only a clear number, truth value, list or object counts: an address such as ``jdbc:mysql://host/db`` would otherwise
@@ -236,7 +238,7 @@ def _check_value_ends(value: list[Token], separator: Token, file: str) -> None:
         return
     key = value[keys[-1]] if keys else separator
     name = "".join(token.value for token in value[keys[-1] :]) if keys else separator.value
-    raise Place(file, key.line, key.col).error(
+    raise SourcePlace(file, key.line, key.col).error(
         f"a second {separator.value!r} for one option",
         remedy=f"Put a comma or a line break before {name!r}, or the value in quotes where all of it is one text.",
     )
@@ -266,9 +268,9 @@ class _Translation:
         if isinstance(node, ast.AstArray):
             return Listed(tuple(map(self.expression, node.items)), place)
         assert isinstance(node, ast.AstObject)
-        return Block(tuple(map(self._field, node.fields)), place)
+        return ObjectExpression(tuple(map(self._field, node.fields)), place)
 
-    def _literal(self, node: ast.AstScalar, place: Place) -> Literal:
+    def _literal(self, node: ast.AstScalar, place: SourcePlace) -> Literal:
         kind = "blank" if node.separator else "text" if node.value_type == "string" else node.value_type
         return Literal(self._whole(node.raw, place), kind, place)
 
@@ -283,11 +285,11 @@ class _Translation:
         path = tuple(self._whole(name, place) for name in field.key)
         return Field(path, self.expression(field.value), field.append, place)
 
-    def _place(self, at: ast.Pos) -> Place:
-        return Place(self.file, at.line, at.col)
+    def _place(self, at: ast.Pos) -> SourcePlace:
+        return SourcePlace(self.file, at.line, at.col)
 
     @staticmethod
-    def _whole(text: str, place: Place) -> str:
+    def _whole(text: str, place: SourcePlace) -> str:
         """Return the text; refuse characters that an escape (``\\ud800``, ``\\u0000``) smuggles past ``check``."""
         if not text.isascii() and re.search("[\ud800-\udfff]", text):
             raise place.error("a lone surrogate escape")

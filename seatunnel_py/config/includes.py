@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from seatunnel_py.config.guard import Limits, decode
-from seatunnel_py.config.hocon import Block, Include, read
+from seatunnel_py.config.hocon import Include, ObjectExpression, read
 
 DEPTH_MAX = 10
 FILES_MAX = 50
@@ -21,17 +21,17 @@ class Includes:
     def __init__(self, root: Path | None, file: str, limits: Limits) -> None:
         self._root = root.resolve() if root else None
         self._limits = limits
-        self._blocks: dict[tuple[Path, tuple[str, ...]], Block] = {}
+        self._blocks: dict[tuple[Path, tuple[str, ...]], ObjectExpression] = {}
         self._chains: dict[str, tuple[Path, ...]] = {file: ((root / Path(file).name).resolve(),) if root else ()}
         self._bytes = 0
 
-    def load(self, include: Include, path: tuple[str, ...]) -> Block:
+    def load(self, include: Include, path: tuple[str, ...]) -> ObjectExpression:
         """Return the block of an included file, for the place ``path`` of the job."""
         target, chain = self._target(include)
         if target is None:
             if include.required:
                 raise include.place.error(f"required include {include.path!r} is not there")
-            return Block((), include.place)
+            return ObjectExpression((), include.place)
         if target in chain:
             raise include.place.error(f"include {include.path!r} includes itself")
         if len(chain) > DEPTH_MAX:
@@ -53,7 +53,7 @@ class Includes:
         candidates = [base] if base.suffix else [base, base.with_suffix(".conf"), base.with_suffix(".json")]
         return next((one for one in candidates if _is_file(one)), None), chain
 
-    def _read(self, include: Include, target: Path, path: tuple[str, ...], chain: tuple[Path, ...]) -> Block:
+    def _read(self, include: Include, target: Path, path: tuple[str, ...], chain: tuple[Path, ...]) -> ObjectExpression:
         place = include.place
         if len(self._blocks) >= FILES_MAX:
             raise place.error(f"more than {FILES_MAX} includes")
@@ -68,7 +68,7 @@ class Includes:
         file = str(target)
         self._chains[file] = chain
         block = read(decode(data, file), file, prefix=path, limits=self._limits)
-        if not isinstance(block, Block):
+        if not isinstance(block, ObjectExpression):
             raise place.error(f"include {include.path!r} holds a list, not an object")
         self._blocks[target, path] = block
         return block

@@ -19,13 +19,13 @@ from seatunnel_py.config import shade
 from seatunnel_py.config.env import ALWAYS_RETAINED, RETAIN_AFTER_CANCEL, WITHOUT_EFFECT, EnvOptions
 from seatunnel_py.config.evaluate import Evaluation
 from seatunnel_py.config.guard import DEFAULT_LIMITS, Limits, decode
-from seatunnel_py.config.hocon import Block, read
+from seatunnel_py.config.hocon import ObjectExpression, read
 from seatunnel_py.config.includes import Includes
 from seatunnel_py.config.resolve import nearest, resolve_options
 from seatunnel_py.config.row_errors import BadRowsAllowed, described
 from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.steps import KINDS, NAME_KEY, StepNode, read_steps
-from seatunnel_py.config.tree import Node, Place
+from seatunnel_py.config.tree import Node, SourcePlace
 from seatunnel_py.config.variables import Variables
 from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
 from seatunnel_py.redaction import keep_secret
@@ -50,7 +50,7 @@ class JobFile:
     secrets: Secrets = field(default_factory=lambda: Secrets({}), repr=False)
     variables: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
-    env_tree: Node = field(default_factory=lambda: Node({}, Place("", 1, 1)), repr=False)
+    env_tree: Node = field(default_factory=lambda: Node({}, SourcePlace("", 1, 1)), repr=False)
 
     @property
     def steps(self) -> tuple[StepNode, ...]:
@@ -116,9 +116,9 @@ def loads(
 ) -> JobFile:
     """Read a job file's text; see ``load``. Includes and secret files must be below ``root``, else they are refused."""
     environment = os.environ if environment is None else environment
-    start = Place(file, 1, 1)
+    start = SourcePlace(file, 1, 1)
     block = read(text, file, limits=limits)
-    if not isinstance(block, Block):
+    if not isinstance(block, ObjectExpression):
         raise start.error("a job file is an object with env, source, transform and sink, not a list")
     known = Variables(variables or {}, environment)
     evaluation = Evaluation(known, Includes(root, file, limits).load, start)
@@ -186,7 +186,9 @@ def _misnamed_blocks(evaluation: Evaluation) -> Iterator[Problem]:
             yield place.problem("unknown block", path=name, suggestion=near)
 
 
-def _env(evaluation: Evaluation, start: Place, problems: list[Problem]) -> tuple[Node, EnvOptions, tuple[Problem, ...]]:
+def _env(
+    evaluation: Evaluation, start: SourcePlace, problems: list[Problem]
+) -> tuple[Node, EnvOptions, tuple[Problem, ...]]:
     tree = evaluation.at("env") or Node({}, start)
     keep_secret(shade.secrets_of(tree))
     if not isinstance(tree.value, dict):

@@ -20,7 +20,7 @@ O = TypeVar("O", bound=Options)  # noqa: E741 - O for options
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class UpstreamNames:
     """Facts about an upstream table. ``unique_key`` holds the columns of the first unique constraint."""
 
     database: str = ""
@@ -61,7 +61,7 @@ class Names:
         return columns.get(placeholder, ())
 
 
-def expand(value: T, names: Names) -> T:
+def expand(value: T, names: UpstreamNames) -> T:
     """Fill in the placeholders in a text, and in the texts of a list, a map or an options model.
 
     ``${name:default}`` takes the default if the table has no value for it; without a default it stays as written, and
@@ -72,7 +72,7 @@ def expand(value: T, names: Names) -> T:
     return expanded  # type: ignore[no-any-return]
 
 
-def expand_options(options: O, names: Names) -> O:
+def expand_options(options: O, names: UpstreamNames) -> O:
     """Return the options with the placeholders of all their texts filled in, except in secrets. Raises ValueError with
     the option in which a name is not allowed."""
     changed = {}
@@ -93,7 +93,7 @@ def follows_tables(value: Any) -> bool:
     return any(match[1].strip() in FILLED for text in texts if isinstance(text, str) for match in references(text))
 
 
-def _expanded(value: Any, names: Names, naming: Naming | None = None) -> Any:
+def _expanded(value: Any, names: UpstreamNames, naming: Naming | None = None) -> Any:
     if isinstance(value, str):
         return replaced(value, lambda match: _replacement(match, names, naming))
     if isinstance(value, list | tuple):
@@ -104,14 +104,14 @@ def _expanded(value: Any, names: Names, naming: Naming | None = None) -> Any:
     return expand_options(value, names) if isinstance(value, Options) else value
 
 
-def _columns(items: list[Any] | tuple[Any, ...], names: Names) -> tuple[str, ...]:
+def _columns(items: list[Any] | tuple[Any, ...], names: UpstreamNames) -> tuple[str, ...]:
     if len(items) != 1 or not isinstance(items[0], str):
         return ()
     match = VARIABLE.fullmatch(items[0].strip())
     return names.columns(match[1].strip()) if match else ()
 
 
-def _replacement(match: re.Match[str], names: Names, naming: Naming | None) -> str:
+def _replacement(match: re.Match[str], names: UpstreamNames, naming: Naming | None) -> str:
     placeholder = match[1].strip()
     if placeholder not in FILLED:
         return match[0]

@@ -18,7 +18,7 @@ from pydantic_core.core_schema import ErrorType
 from seatunnel_py.api.options import JOB_FILE, Options, SinkOptions, SourceOptions, describe, secret_texts
 from seatunnel_py.api.options.values import alternatives
 from seatunnel_py.config.shade import Secrets
-from seatunnel_py.config.tree import Node, Place
+from seatunnel_py.config.tree import Node, SourcePlace
 from seatunnel_py.config.variables import FILLED, RESERVED, references
 from seatunnel_py.errors import Problem
 from seatunnel_py.redaction import is_sensitive, keep_secret
@@ -122,7 +122,7 @@ class _Spot:
     given: bool
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourcePlace:
         return self.node.place
 
     def path(self, whole: str) -> str:

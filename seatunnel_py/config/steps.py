@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seatunnel_py.config.evaluate import Evaluation
-from seatunnel_py.config.hocon import Block, Expression, Field, Listed, Literal
-from seatunnel_py.config.tree import Node, Place
+from seatunnel_py.config.hocon import Expression, Field, Listed, Literal, ObjectExpression
+from seatunnel_py.config.tree import Node, SourcePlace
 from seatunnel_py.errors import Problem
 
 KINDS = ("source", "transform", "sink")
@@ -27,7 +27,7 @@ class StepNode:
     options: Node
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourcePlace:
         """Place of the step in the file."""
         return self.options.place
 
@@ -43,7 +43,9 @@ class StepNode:
         return (node or self.options).place.problem(message, path=path, remedy=remedy, suggestion=suggestion)
 
 
-def read_steps(kind: str, root: Block, evaluation: Evaluation, problems: list[Problem]) -> tuple[StepNode, ...]:
+def read_steps(
+    kind: str, root: ObjectExpression, evaluation: Evaluation, problems: list[Problem]
+) -> tuple[StepNode, ...]:
     """Collect all steps of a kind in the order written; add anything else to ``problems``."""
     return _Steps(kind, evaluation, problems).of(root)
 
@@ -55,16 +57,16 @@ class _Steps:
         self._kind = kind
         self._evaluation = evaluation
         self._problems = problems
-        self._found: list[tuple[str, Place, list[Expression] | Node]] = []
+        self._found: list[tuple[str, SourcePlace, list[Expression] | Node]] = []
 
-    def of(self, root: Block) -> tuple[StepNode, ...]:
+    def of(self, root: ObjectExpression) -> tuple[StepNode, ...]:
         """All steps of this kind in the file."""
         for entry in self._evaluation.fields(root):
             if entry.path[0] != self._kind:
                 continue
             if len(entry.path) > 1:
                 self._child(Field(entry.path[1:], entry.value, entry.append, entry.place))
-            elif isinstance(entry.value, Block) and not entry.append:
+            elif isinstance(entry.value, ObjectExpression) and not entry.append:
                 for child in self._evaluation.fields(entry.value, (self._kind,)):
                     self._child(child)
             else:
@@ -85,13 +87,13 @@ class _Steps:
         if not rest:
             self._found.append((name, entry.place, [entry.value]))
             return
-        value = Block((Field(rest, entry.value, entry.append, entry.place),), entry.place)
+        value = ObjectExpression((Field(rest, entry.value, entry.append, entry.place),), entry.place)
         if self._found and self._found[-1][0] == name and isinstance(self._found[-1][2], list):
             self._found[-1][2].append(value)
         else:
             self._found.append((name, entry.place, [value]))
 
-    def _list(self, value: Expression, place: Place) -> None:
+    def _list(self, value: Expression, place: SourcePlace) -> None:
         """Read the list form, or a reference to either form."""
         if isinstance(value, Literal) and value.value() is None:
             return
@@ -119,5 +121,5 @@ class _Steps:
             self._problem(written.place, f"{NAME_KEY} differs from the name of the block", name)
         return Node({key: child for key, child in node.fields.items() if key != NAME_KEY}, node.place)
 
-    def _problem(self, place: Place, message: str, name: str) -> None:
+    def _problem(self, place: SourcePlace, message: str, name: str) -> None:
         self._problems.append(place.problem(message, path=f"{self._kind}.{name}" if name else self._kind))

@@ -23,7 +23,7 @@ CHARACTERS_PER_VALUE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """A position in a file; lines and columns count from 1."""
 
     file: str
@@ -82,7 +82,7 @@ class Node:
 
     __slots__ = ("depth", "place", "size", "value")
 
-    def __init__(self, value: Value, place: Place) -> None:
+    def __init__(self, value: Value, place: SourcePlace) -> None:
         self.value = value
         self.place = place
         self.size = 1 + (len(value) // CHARACTERS_PER_VALUE if isinstance(value, str) else 0)
@@ -116,7 +116,7 @@ class Node:
         """Elements of a list; empty for other values."""
         return self.value if isinstance(self.value, list) else []
 
-    def at(self, place: Place) -> Node:
+    def at(self, place: SourcePlace) -> Node:
         """Return the same value at another place."""
         moved = object.__new__(Node)
         moved.value, moved.place, moved.size, moved.depth = self.value, place, self.size, self.depth
@@ -165,7 +165,7 @@ class Node:
         return None
 
 
-def node_of(plain: Any, place: Place) -> Node:
+def node_of(plain: Any, place: SourcePlace) -> Node:
     """Build a tree from plain data; all of it has the place ``place``."""
     if isinstance(plain, Mapping):
         return Node({str(key): node_of(value, place) for key, value in plain.items()}, place)

@@ -108,7 +108,7 @@ TableNode: TypeAlias = SourceNode | TransformNode | SqlNode | SinkNode
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class TableStream:
     """Rows of one table as one node emits them."""
 
     node: str
@@ -116,7 +116,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class GraphEdge:
     """``table`` is the table of the rows; ``name`` is the name that a query uses for them, empty elsewhere."""
 
     sender: str
@@ -132,26 +132,26 @@ class FlowGraph:
     ``left_out``: tables that a source step excludes on purpose."""
 
     nodes: dict[str, TableNode] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
+    edges: list[GraphEdge] = field(default_factory=list)
     isolated: list[IsolatedTable] = field(default_factory=list)
     refused: dict[str, IsolatedTable] = field(default_factory=dict)
     left_out: list[tuple[str, TableLeftOut]] = field(default_factory=list)
-    _from: dict[str, list[Edge]] = field(default_factory=dict)
-    _into: dict[str, list[Edge]] = field(default_factory=dict)
+    _from: dict[str, list[GraphEdge]] = field(default_factory=dict)
+    _into: dict[str, list[GraphEdge]] = field(default_factory=dict)
 
-    def put(self, node: TableNode, inputs: Iterable[tuple[str, Stream]]) -> None:
+    def put(self, node: TableNode, inputs: Iterable[tuple[str, TableStream]]) -> None:
         assert node.id not in self.nodes, f"two nodes are called {node.id}"
         self.nodes[node.id] = node
         for name, stream in inputs:
-            edge = Edge(stream.node, stream.table.path, node.id, name)
+            edge = GraphEdge(stream.node, stream.table.path, node.id, name)
             self.edges.append(edge)
             self._from.setdefault(edge.sender, []).append(edge)
             self._into.setdefault(edge.receiver, []).append(edge)
 
-    def outputs(self, node_id: str) -> Sequence[Edge]:
+    def outputs(self, node_id: str) -> Sequence[GraphEdge]:
         return self._from.get(node_id, ())
 
-    def inputs(self, node_id: str) -> Sequence[Edge]:
+    def inputs(self, node_id: str) -> Sequence[GraphEdge]:
         return self._into.get(node_id, ())
 
     def notes(self) -> Iterator[str]:

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.plan.graph_nodes import Edge, FlowGraph, SinkNode, SourceNode, SqlNode, TableNode, TransformNode
+from seatunnel_py.plan.graph_nodes import FlowGraph, GraphEdge, SinkNode, SourceNode, SqlNode, TableNode, TransformNode
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class PlannedChannel:
     """The rows of one table from one vertex to another."""
 
     id: str
@@ -30,25 +30,25 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class PlannedRetryLoop:
     """Rejected rows come back to the step along ``channel``, the back-edge, at most so many ``times``."""
 
-    channel: Channel
+    channel: PlannedChannel
     times: int
 
 
 @dataclass(frozen=True, slots=True)
-class Vertex:
+class PlannedVertex:
     """The unit of restart. ``head`` is its first node if that is a source or a wide query; a vertex after a channel has
     none. ``nodes`` are all of its nodes in topological order, the head included. The back-edge of a ``retry`` is
     neither among its inputs nor its outputs: these lead onwards."""
 
     id: str
     nodes: tuple[TableNode, ...]
-    inputs: tuple[Channel, ...] = ()
-    outputs: tuple[Channel, ...] = ()
+    inputs: tuple[PlannedChannel, ...] = ()
+    outputs: tuple[PlannedChannel, ...] = ()
     parallelism: int = 1
-    retry: Retry | None = None
+    retry: PlannedRetryLoop | None = None
 
     @property
     def source(self) -> SourceNode | None:
@@ -72,7 +72,7 @@ class Pipeline:
 
     id: str
     name: str
-    vertices: tuple[Vertex, ...]
+    vertices: tuple[PlannedVertex, ...]
 
     @property
     def tables(self) -> tuple[TablePath, ...]:
@@ -162,7 +162,7 @@ def _fusible(node: TableNode) -> bool:
     return not isinstance(node, SqlNode) or (node.analysis.narrow and len(node.inputs) == 1)
 
 
-def _breaks(graph: FlowGraph, edge: Edge) -> bool:
+def _breaks(graph: FlowGraph, edge: GraphEdge) -> bool:
     """Whether this edge needs a channel. It does if the stream has several readers, its reader cannot be fused, its
     rows cannot be read again and have to be kept, or rejected rows come back to one of its ends."""
     readers = [other for other in graph.outputs(edge.sender) if other.table == edge.table]
@@ -177,15 +177,15 @@ def _retries(node: TableNode) -> int:
     return node.retries if isinstance(node, TransformNode) else 0
 
 
-def _retry(vertex_id: str, first: TableNode) -> Retry | None:
+def _retry(vertex_id: str, first: TableNode) -> PlannedRetryLoop | None:
     times = _retries(first)
     if not times:
         return None
     assert isinstance(first, TransformNode)
-    return Retry(Channel(f"{vertex_id}>{vertex_id}", vertex_id, vertex_id, first.table.path), times)
+    return PlannedRetryLoop(PlannedChannel(f"{vertex_id}>{vertex_id}", vertex_id, vertex_id, first.table.path), times)
 
 
-def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
+def _vertices(graph: FlowGraph, members: list[str]) -> tuple[PlannedVertex, ...]:
     """The vertices of a pipeline in topological order: senders before receivers."""
     broken = [edge for node_id in members for edge in graph.outputs(node_id) if _breaks(graph, edge)]
     heads: dict[str, list[str]] = {}  # vertex id -> node ids of the chain
@@ -197,15 +197,15 @@ def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
         if edge.receiver not in heads:
             heads[_behind(edge)] = _chain(graph, edge.receiver)
     owner = {node_id: vertex_id for vertex_id, chain in heads.items() for node_id in chain}
-    inputs: dict[str, list[Channel]] = {vertex_id: [] for vertex_id in heads}
-    outputs: dict[str, list[Channel]] = {vertex_id: [] for vertex_id in heads}
+    inputs: dict[str, list[PlannedChannel]] = {vertex_id: [] for vertex_id in heads}
+    outputs: dict[str, list[PlannedChannel]] = {vertex_id: [] for vertex_id in heads}
     for edge in broken:
         sender, receiver = owner[edge.sender], _receiver(edge, heads)
-        channel = Channel(f"{sender}>{receiver}", sender, receiver, edge.table, edge.name)
+        channel = PlannedChannel(f"{sender}>{receiver}", sender, receiver, edge.table, edge.name)
         inputs[receiver].append(channel)
         outputs[sender].append(channel)
     return tuple(
-        Vertex(
+        PlannedVertex(
             vertex_id,
             tuple(graph.nodes[node_id] for node_id in heads[vertex_id]),
             tuple(inputs[vertex_id]),
@@ -217,7 +217,7 @@ def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
     )
 
 
-def _ordered(inputs: Mapping[str, list[Channel]], outputs: Mapping[str, list[Channel]]) -> list[str]:
+def _ordered(inputs: Mapping[str, list[PlannedChannel]], outputs: Mapping[str, list[PlannedChannel]]) -> list[str]:
     """Vertex ids, senders before receivers; sources keep the order of the job file."""
     missing = {vertex_id: len(channels) for vertex_id, channels in inputs.items()}
     ready = deque(vertex_id for vertex_id, count in missing.items() if not count)
@@ -232,12 +232,12 @@ def _ordered(inputs: Mapping[str, list[Channel]], outputs: Mapping[str, list[Cha
     return ordered
 
 
-def _behind(edge: Edge) -> str:
+def _behind(edge: GraphEdge) -> str:
     """Id of the vertex that starts after a broken edge. A union's sink has one such vertex per input."""
     return f"{edge.receiver}<{edge.sender}"
 
 
-def _receiver(edge: Edge, heads: Mapping[str, list[str]]) -> str:
+def _receiver(edge: GraphEdge, heads: Mapping[str, list[str]]) -> str:
     return edge.receiver if edge.receiver in heads else _behind(edge)
 
 

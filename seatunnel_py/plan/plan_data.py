@@ -11,7 +11,7 @@ from seatunnel_py.api.source import Split
 from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.guarantee import paths
-from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.plan.plan_text import text as text
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.plugins.pending_calls import asking
@@ -69,7 +69,7 @@ def _pipeline(graph: FlowGraph, pipeline: Pipeline, *, look: bool, first: bool) 
     }
 
 
-def _vertex(vertex: Vertex, *, look: bool) -> dict[str, Any]:
+def _vertex(vertex: PlannedVertex, *, look: bool) -> dict[str, Any]:
     plain: dict[str, Any] = {
         "id": vertex.id,
         "parallelism": vertex.parallelism,
@@ -102,7 +102,7 @@ def _found_splits(node: SourceNode) -> tuple[Split, ...]:
 
 
 def _problem(error: Exception) -> dict[str, Any]:
-    if isinstance(error, SeaTunnelError | plugin_calls.Unforeseen):
+    if isinstance(error, SeaTunnelError | plugin_calls.PluginCallError):
         return {"problem": error.message, "remedy": error.remedy}
     return {"problem": worded(error), "remedy": ""}
 

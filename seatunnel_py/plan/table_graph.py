@@ -19,9 +19,17 @@ from seatunnel_py.api.options import JOB_FILE
 from seatunnel_py.api.options.step import RuleMatchMode, TransformOptions
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.text.java_regex import name_pattern
-from seatunnel_py.config.placeholders import Names, expand
+from seatunnel_py.config.placeholders import UpstreamNames, expand
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
-from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable, SinkNode, SourceNode, SqlNode, Stream, TransformNode
+from seatunnel_py.plan.graph_nodes import (
+    FlowGraph,
+    IsolatedTable,
+    SinkNode,
+    SourceNode,
+    SqlNode,
+    TableStream,
+    TransformNode,
+)
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.plugins.registry import BrokenPluginError, PluginKind
 from seatunnel_py.plan.sql.analysis import Analysis, CatalystFactory, SqlAnalyst, queried
@@ -52,7 +60,7 @@ class _Builder:
         self.problems: list[Problem] = []
         self.broken: BaseException | None = None  # the traceback that ``--debug`` shows
         self.away = 0  # problems that a retry may mend
-        self.streams: dict[str, list[Stream]] = {}
+        self.streams: dict[str, list[TableStream]] = {}
         self.lost: dict[str, list[IsolatedTable]] = {}  # by step: tables for which it emits nothing
 
     def build(self) -> FlowGraph:
@@ -74,7 +82,7 @@ class _Builder:
 
     # ------------------------------------------------------------ sources
 
-    def _source(self, step: Step) -> list[Stream]:
+    def _source(self, step: Step) -> list[TableStream]:
         try:
             source, tables, failures, left_out, capabilities = plugin_calls.source_of(step, self.job)
         except (SeaTunnelError, ValueError) as error:
@@ -90,7 +98,7 @@ class _Builder:
         for table in tables:
             node = SourceNode(_node_id(step, table.schema), step, source, table, capabilities)
             self.graph.put(node, ())
-            streams.append(Stream(node.id, table.schema))
+            streams.append(TableStream(node.id, table.schema))
         self.graph.left_out += [(step.id, one) for one in left_out]
         for failure in failures:
             self._isolate(step, failure.path, failure.message, failure.remedy)
@@ -100,9 +108,9 @@ class _Builder:
 
     # --------------------------------------------------------- transforms
 
-    def _transformed(self, step: Step, inputs: Sequence[Stream]) -> list[Stream]:
+    def _transformed(self, step: Step, inputs: Sequence[TableStream]) -> list[TableStream]:
         """The output streams of the step for all its input streams."""
-        found: list[Stream] = []
+        found: list[TableStream] = []
         refusals, accepted = [], 0
         for stream in inputs:
             matching = self._matching(step, stream.table)
@@ -114,7 +122,7 @@ class _Builder:
         self._settle(step, refusals, accepted)
         return found
 
-    def _transform(self, step: Step, stream: Stream, matching: Sequence[Any]) -> list[Stream]:
+    def _transform(self, step: Step, stream: TableStream, matching: Sequence[Any]) -> list[TableStream]:
         """The output streams of the step for one input stream: the stream itself, if the step does not match it."""
         streams = [stream]
         first_id = self._new_id(step, stream.table)
@@ -134,8 +142,8 @@ class _Builder:
                 capabilities = replace(capabilities, determinism=Determinism.INDETERMINATE)
             node = TransformNode(node_id, step, transform, current.table, capabilities, retries)
             self.graph.put(node, [("", current)])
-            kept = [Stream(node_id, output)] if output is not None else []
-            streams = [*kept, *(Stream(node_id, table) for table in side), *streams[1:]]
+            kept = [TableStream(node_id, output)] if output is not None else []
+            streams = [*kept, *(TableStream(node_id, table) for table in side), *streams[1:]]
             if output is None:
                 break
         return streams
@@ -165,7 +173,7 @@ class _Builder:
 
     # ------------------------------------------------------------ queries
 
-    def _query(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, Stream]]) -> list[Stream]:
+    def _query(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, TableStream]]) -> list[TableStream]:
         """A query over several inputs is one node; over one input it is one node per table of that input."""
         if step.options.retry_rejected:
             text, remedy = "a query rejects no rows that could come back to it", "remove the option"
@@ -181,8 +189,8 @@ class _Builder:
             if self._shares_fate(step, [stream for _, stream in inputs], "the query joins it with"):
                 return []
             return self._joined(step, factory, inputs)
-        passed: list[Stream] = []
-        made: list[Stream] = []
+        passed: list[TableStream] = []
+        made: list[TableStream] = []
         refusals = []
         for pair in inputs:
             matching = self._matching(step, pair[1].table)
@@ -199,7 +207,7 @@ class _Builder:
         self._refuse_halves(step, made)
         return [*passed, *made]
 
-    def _refuse_halves(self, step: Step, streams: list[Stream]) -> None:
+    def _refuse_halves(self, step: Step, streams: list[TableStream]) -> None:
         """Grouping or sorting each half of a table that comes in two streams would be wrong."""
         wide = [stream for stream in streams if not self._sql_node(stream).analysis.narrow]
         twice = [path for path, times in Counter(stream.table.path for stream in wide).items() if times > 1]
@@ -208,12 +216,12 @@ class _Builder:
             remedy = "query each of the two by itself, or give the tables different names"
             self.problems.append(step.node.problem(text, remedy=remedy, option="plugin_input"))
 
-    def _sql_node(self, stream: Stream) -> SqlNode:
+    def _sql_node(self, stream: TableStream) -> SqlNode:
         node = self.graph.nodes[stream.node]
         assert isinstance(node, SqlNode)
         return node
 
-    def _joined(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, Stream]]) -> list[Stream]:
+    def _joined(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, TableStream]]) -> list[TableStream]:
         try:
             return self._one_query(step, factory, step.options, inputs)
         except ValueError as error:
@@ -221,8 +229,8 @@ class _Builder:
             return []
 
     def _one_query(
-        self, step: Step, factory: CatalystFactory, options: Any, group: list[tuple[str, Stream]]
-    ) -> list[Stream]:
+        self, step: Step, factory: CatalystFactory, options: Any, group: list[tuple[str, TableStream]]
+    ) -> list[TableStream]:
         if self.analyst is None:
             self.problems.append(step.node.problem("this command cannot run SQL steps", remedy="use `seatunnel run`"))
             return []
@@ -236,9 +244,9 @@ class _Builder:
         inputs = tuple((name, stream.table) for name, stream in named.items())
         node = SqlNode(self._new_id(step, output), step, analysis, inputs, output)
         self.graph.put(node, named.items())
-        return [Stream(node.id, output)]
+        return [TableStream(node.id, output)]
 
-    def _query_output(self, step: Step, group: list[tuple[str, Stream]], analysis: Analysis) -> TableSchema:
+    def _query_output(self, step: Step, group: list[tuple[str, TableStream]], analysis: Analysis) -> TableSchema:
         """Over one table the table keeps its path and the keys whose columns survive, by name; a join is a new table.
 
         A name proves nothing: after ``upper(id) AS id`` or an exploded row keys may repeat. So the source no longer
@@ -254,8 +262,8 @@ class _Builder:
 
     # -------------------------------------------------------------- sinks
 
-    def _sink(self, step: Step, streams: list[Stream]) -> None:
-        tables: dict[TablePath, list[Stream]] = {}
+    def _sink(self, step: Step, streams: list[TableStream]) -> None:
+        tables: dict[TablePath, list[TableStream]] = {}
         for stream in streams:
             tables.setdefault(stream.table.path, []).append(stream)
         made, refusals = [], []
@@ -271,10 +279,10 @@ class _Builder:
             except _RefusedError as refusal:
                 refusals += [_RefusedError(stream.node, stream.table, refusal.error) for stream in group]
         self._settle(step, refusals, len(made))
-        spanning = [Stream(node.id, node.table) for node in made if node.capabilities.spans_tables]
+        spanning = [TableStream(node.id, node.table) for node in made if node.capabilities.spans_tables]
         self._shares_fate(step, spanning, "its sink decides over all tables together, and one is")
 
-    def _one_sink(self, step: Step, group: list[Stream], tables: int) -> SinkNode:
+    def _one_sink(self, step: Step, group: list[TableStream], tables: int) -> SinkNode:
         table = group[0].table
         try:
             options = expand(step.options, _names(table))
@@ -305,7 +313,7 @@ class _Builder:
             self.graph.refused.setdefault(refusal.node, cause)
             self.lost[step.id].append(cause)
 
-    def _shares_fate(self, step: Step, streams: Iterable[Stream], why: str) -> bool:
+    def _shares_fate(self, step: Step, streams: Iterable[TableStream], why: str) -> bool:
         """Whether this step fails because a table that it needs was lost upstream: then its other tables fail too."""
         lost = next(iter(self.lost[step.id]), None)
         for stream in streams if lost is not None else ():
@@ -364,13 +372,13 @@ def _node_id(step: Step, table: TableSchema) -> str:
     return f"{step.id}[{table.path}]"
 
 
-def _differ(group: list[Stream]) -> bool:
+def _differ(group: list[TableStream]) -> bool:
     shapes = {tuple((column.name, column.dtype) for column in stream.table.columns) for stream in group}
     return len(shapes) > 1
 
 
-def _names(table: TableSchema) -> Names:
-    return Names(
+def _names(table: TableSchema) -> UpstreamNames:
+    return UpstreamNames(
         database=table.path.database,
         schema=table.path.schema,
         table=table.path.table,

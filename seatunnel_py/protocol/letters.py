@@ -13,7 +13,7 @@ from typing import Any
 
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
-from seatunnel_py.protocol.model.stream_elements import Taken
+from seatunnel_py.protocol.model.stream_elements import TakenInput
 from seatunnel_py.protocol.participant import messages as task
 
 Letter = Callable[[float, Any], Any]
@@ -52,7 +52,7 @@ def to_coordinator(at: float, command: Any) -> report.CoordinatorEvent:
     return event
 
 
-def restored(at: float, command: order.Restart, journal: Sequence[Taken]) -> task.Restored:
+def restored(at: float, command: order.Restart, journal: Sequence[TakenInput]) -> task.Restored:
     """The letter that begins a life (LT2)."""
     return task.Restored(
         at, command.incarnation, command.epoch, command.checkpoint, command.snapshot, command.senders,

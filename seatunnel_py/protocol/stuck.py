@@ -42,7 +42,7 @@ def terminated(record: CheckpointRecord, topology: Topology) -> bool:
 # ---------------------------------------------------------------- who waits for whom
 
 
-class Doing(StrEnum):
+class SubtaskActivity(StrEnum):
     """What a subtask is at. The value is what people read; braces are filled in."""
 
     NOT_STARTED = "is not started"
@@ -56,7 +56,7 @@ class Doing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class SubtaskWait:
     """A subtask as it was seen last.
 
     ``unit``: the one in flight. ``channels``: for INPUT_EMPTY and REPLAYING the empty inputs that would set it going
@@ -66,7 +66,7 @@ class Waiting:
     """
 
     subtask: Subtask
-    doing: Doing
+    doing: SubtaskActivity
     since: float
     unit: int = 0
     channels: tuple[Channel, ...] = ()
@@ -75,20 +75,21 @@ class Waiting:
     missing: tuple[Channel, ...] = ()
 
 
-def explain(seen: Iterable[Waiting], at: float) -> tuple[str, ...]:
+def explain(seen: Iterable[SubtaskWait], at: float) -> tuple[str, ...]:
     """One sentence for each deadlock and one for each subtask, root causes first (Y5). ``at``: the time now."""
     views = {view.subtask: view for view in seen}
     awaited = {name: others for name, view in views.items() if (others := _awaited(view))}
     waiters = _turned_round(awaited)
     cycles = waiting_cycles(
-        awaited, stuck_processes(awaited, {name for name in awaited if views[name].doing is Doing.OUTPUT_FULL})
+        awaited,
+        stuck_processes(awaited, {name for name in awaited if views[name].doing is SubtaskActivity.OUTPUT_FULL}),
     )
     in_cycles = [name for cycle in cycles for name in cycle]
     dependants = {name: _outwards([name], waiters) for name in {*views, *waiters} - awaited.keys()}
 
     def urgency(name: Subtask) -> tuple[bool, int, float, Subtask]:
         view = views.get(name)
-        ended = view is not None and view.doing is Doing.ENDED
+        ended = view is not None and view.doing is SubtaskActivity.ENDED
         return ended, -len(dependants[name]), view.since if view else at, name
 
     roots = sorted(dependants, key=urgency)
@@ -100,13 +101,13 @@ def explain(seen: Iterable[Waiting], at: float) -> tuple[str, ...]:
     )
 
 
-def _awaited(view: Waiting) -> tuple[Subtask, ...]:
+def _awaited(view: SubtaskWait) -> tuple[Subtask, ...]:
     """Who could set it going. A source that has ended counts among them, since it goes on sending barriers: to wait for
     it is the end of a bounded pipeline, no deadlock."""
     match view.doing:
-        case Doing.OUTPUT_FULL:
+        case SubtaskActivity.OUTPUT_FULL:
             return tuple(channel.receiver for channel in view.channels)
-        case Doing.INPUT_EMPTY | Doing.REPLAYING:
+        case SubtaskActivity.INPUT_EMPTY | SubtaskActivity.REPLAYING:
             return tuple(channel.sender for channel in view.channels)
         case _:
             return ()
@@ -117,22 +118,22 @@ def _deadlock_sentence(cycle: Sequence[Subtask]) -> str:
     return f"deadlock: {', '.join(f'{one} waits for {other}' for one, other in pairs)}"
 
 
-def _root_sentence(name: Subtask, view: Waiting | None, dependants: Sequence[Subtask], at: float) -> str:
+def _root_sentence(name: Subtask, view: SubtaskWait | None, dependants: Sequence[Subtask], at: float) -> str:
     told = f"{name} {_doing(view, at)}" if view else f"{name} has not been seen"
     if not dependants:
         return told
     return f"{told}; {names(dependants)} {'waits' if len(dependants) == 1 else 'wait'} for it"
 
 
-def _waiter_sentence(view: Waiting, at: float) -> str:
-    if view.doing is Doing.OUTPUT_FULL:
+def _waiter_sentence(view: SubtaskWait, at: float) -> str:
+    if view.doing is SubtaskActivity.OUTPUT_FULL:
         reasons = " and ".join(f"{channel.receiver} to take from {channel}" for channel in view.channels)
     else:
         reasons = " or ".join(f"{channel.sender} to send on {channel}" for channel in view.channels)
     return f"{view.subtask} {_doing(view, at)}; it waits for {reasons}"
 
 
-def _doing(view: Waiting, at: float) -> str:
+def _doing(view: SubtaskWait, at: float) -> str:
     told = f"{view.doing.value.format(unit=view.unit)}, for {at - view.since:.0f} s"
     if view.blocked:
         told += f"; it does not read {names(view.blocked)} until"

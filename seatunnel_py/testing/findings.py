@@ -53,7 +53,7 @@ class Report:
         return "\n".join([*lines, *traces.values()])
 
 
-class Broken(Exception):
+class BrokenPropertyError(Exception):
     """A property does not hold; the text gives the reason."""
 
 
@@ -62,7 +62,7 @@ def tried(name: str, attempt: Callable[[], str | None]) -> Finding:
     measured value."""
     try:
         measured = attempt()
-    except Broken as broken:
+    except BrokenPropertyError as broken:
         return Finding(name, Verdict.BROKEN, str(broken))
     except KeyboardInterrupt:
         raise  # from the keyboard

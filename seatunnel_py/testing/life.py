@@ -22,7 +22,7 @@ from seatunnel_py.api.schema import Column, PrimaryKey, TablePath, TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Sink, WriteContext, Writer
 from seatunnel_py.api.types import parse_type
 from seatunnel_py.errors import worded
-from seatunnel_py.testing.findings import Broken
+from seatunnel_py.testing.findings import BrokenPropertyError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,7 +80,7 @@ def batches(table: TableSchema, unit: str) -> Iterator[Batch]:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class KitJob:
     """A job of this kit: one sink, one table, a journal in ``folder``."""
 
     sink: Sink
@@ -108,7 +108,7 @@ class Job:
         piece = writer.stage()
         STAGED.hit()
         if not isinstance(piece, Piece):
-            raise Broken(f"stage of {type(writer).__name__} returns {piece!r}, which is not a Piece")
+            raise BrokenPropertyError(f"stage of {type(writer).__name__} returns {piece!r}, which is not a Piece")
         return piece
 
     def give_up(self, unit: str, setup: Mapping[str, Any]) -> None:
@@ -124,7 +124,7 @@ class Job:
         try:
             writer.abort()
         except Exception as error:
-            raise Broken(f"abort of {type(writer).__name__} must not raise: {worded(error)}") from error
+            raise BrokenPropertyError(f"abort of {type(writer).__name__} must not raise: {worded(error)}") from error
 
     def commit(
         self, pieces: Sequence[Piece], setup: Mapping[str, Any], checkpoint: int, *, final: bool = False

@@ -14,9 +14,9 @@ from seatunnel_py.api.capabilities import Determinism, SourceCapabilities
 from seatunnel_py.api.factory import JobMode, SourceFactory, StepContext
 from seatunnel_py.api.source import PLAIN_READ, Reader, Source, SourceTable, Split, TableFailure, read_with
 from seatunnel_py.api.types import to_arrow
-from seatunnel_py.testing.findings import Broken
+from seatunnel_py.testing.findings import BrokenPropertyError
 from seatunnel_py.testing.given_options import resolved
-from seatunnel_py.work.rows.plugin_checks import Given, several
+from seatunnel_py.work.rows.plugin_checks import OutputChecker, expect_iterable
 from seatunnel_py.work.rows.positions import Positions, state_bytes
 
 Rows = list[tuple[Any, ...]]
@@ -58,13 +58,13 @@ def tables_of(source: Source) -> list[SourceTable]:
     found: list[SourceTable] = []
     for table in source.tables():
         if isinstance(table, TableFailure):
-            raise Broken(f"table {table.path} cannot be described: {table.message}")
+            raise BrokenPropertyError(f"table {table.path} cannot be described: {table.message}")
         if isinstance(table, SourceTable):
             found.append(table)
     return found
 
 
-class Reading:
+class SourceReading:
     def __init__(self, target: SourceTarget) -> None:
         self.target = target
         self.source, self.capabilities = target.source()
@@ -80,10 +80,12 @@ class Reading:
     def elements(self, split: Split, start: Position | None = None) -> Iterator[Element]:
         """Read with a new source and reader, as another worker would, from the state of a checkpoint."""
         reader, split, start = self.opened(split, start)
-        given = Given(f"read of {type(self.source).__name__}", ())
+        given = OutputChecker(f"read of {type(self.source).__name__}", ())
         positions = Positions(f"read of {type(self.source).__name__}", start)
         try:
-            for element in several(f"read of {type(reader).__name__}", read_with(reader, split, start, PLAIN_READ)):
+            for element in expect_iterable(
+                f"read of {type(reader).__name__}", read_with(reader, split, start, PLAIN_READ)
+            ):
                 given.element(element)
                 positions.passed(element)
                 self.largest_position = max(self.largest_position, positions.largest)
@@ -101,17 +103,17 @@ class Reading:
     def stable(self) -> None:
         ids = [split.id for split in self.splits]
         if len(set(ids)) < len(ids):
-            raise Broken("two splits have one id")
+            raise BrokenPropertyError("two splits have one id")
         other = self.target.source()[0]
         again = other.enumerator(tables_of(other), None)
         try:
             if sorted(split.id for split in again.discover()) != sorted(ids):
-                raise Broken("a second enumerator names its splits otherwise")
+                raise BrokenPropertyError("a second enumerator names its splits otherwise")
         finally:
             again.close()
         remembered("the snapshot of the enumerator", self.enumerator.snapshot())
         if self.capabilities.bounded and tuple(self.enumerator.discover()):
-            raise Broken("a bounded source finds more splits the second time")
+            raise BrokenPropertyError("a bounded source finds more splits the second time")
 
     def whole(self) -> None:
         found = Counter(row for split in self.splits for row in rows(self.read(split)))
@@ -123,7 +125,9 @@ class Reading:
         assert self.target.rows is not None
         wanted = Counter(tuple(map(repr, row)) for row in self.target.rows())
         if found != wanted:
-            raise Broken(f"{(wanted - found).total()} rows are lost, {(found - wanted).total()} are too many{by}")
+            raise BrokenPropertyError(
+                f"{(wanted - found).total()} rows are lost, {(found - wanted).total()} are too many{by}"
+            )
 
     def fits(self) -> None:
         for split in self.splits:
@@ -131,11 +135,11 @@ class Reading:
             wanted = [(column.name, to_arrow(column.dtype)) for column in table.schema.columns]
             for batch in self.read(split):
                 if batch.table != split.table:
-                    raise Broken(f"split {split.id}: rows of {batch.table} instead of {split.table}")
+                    raise BrokenPropertyError(f"split {split.id}: rows of {batch.table} instead of {split.table}")
                 found = [(field.name, field.type) for field in batch.data.schema]
                 if found != wanted:
-                    raise Broken(f"split {split.id}: {found} instead of {wanted}")
-                Given(f"read of {type(self.source).__name__}", [table.schema]).element(batch)
+                    raise BrokenPropertyError(f"split {split.id}: {found} instead of {wanted}")
+                OutputChecker(f"read of {type(self.source).__name__}", [table.schema]).element(batch)
 
     def twice(self) -> None:
         for split in self.splits:
@@ -169,13 +173,13 @@ class Reading:
         """Describe the size of a split's state. Raises Broken if it is larger than a job allows."""
         payload = max((state_bytes(split.payload) for split in self.splits), default=0)
         if payload > STATE_BYTES_MAX:
-            raise Broken(f"a payload of {payload:,} bytes; {STATE_BYTES_MAX:,} are allowed")
+            raise BrokenPropertyError(f"a payload of {payload:,} bytes; {STATE_BYTES_MAX:,} are allowed")
         return f"the largest position takes {self.largest_position:,} bytes, the largest payload {payload:,}"
 
     def _same(self, split: Split, first: Rows, second: Rows, when: str) -> None:
         ordered = self.capabilities.determinism is Determinism.DETERMINATE
         if (first != second) if ordered else (Counter(first) != Counter(second)):
-            raise Broken(f"split {split.id}: other rows {when} ({len(second)} instead of {len(first)})")
+            raise BrokenPropertyError(f"split {split.id}: other rows {when} ({len(second)} instead of {len(first)})")
 
 
 def remembered(what: str, plain: Any) -> Any:
@@ -183,9 +187,9 @@ def remembered(what: str, plain: Any) -> Any:
     try:
         again = json.loads(json.dumps(plain))
     except (TypeError, ValueError) as error:
-        raise Broken(f"no checkpoint can hold {what}: {error}") from error
+        raise BrokenPropertyError(f"no checkpoint can hold {what}: {error}") from error
     if again != _listed(plain):
-        raise Broken(f"{what} comes back from a checkpoint as {again!r} instead of {plain!r}")
+        raise BrokenPropertyError(f"{what} comes back from a checkpoint as {again!r} instead of {plain!r}")
     return again
 
 

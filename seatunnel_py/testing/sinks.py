@@ -16,9 +16,9 @@ from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities
 from seatunnel_py.api.factory import SinkFactory, StepContext
 from seatunnel_py.api.process import failpoints
 from seatunnel_py.api.sink import Setup, Sink, Visible
-from seatunnel_py.testing.findings import Broken, Finding, Report, Verdict, tried
+from seatunnel_py.testing.findings import BrokenPropertyError, Finding, Report, Verdict, tried
 from seatunnel_py.testing.given_options import resolved
-from seatunnel_py.testing.life import CHECKPOINTS, Job, all_rows, rows_of, table_of
+from seatunnel_py.testing.life import CHECKPOINTS, KitJob, all_rows, rows_of, table_of
 
 HOSTILE_NAMES = ("id", 'quo"te', "two words", "semi;colon--")
 Rows = Sequence[tuple[Any, ...]]
@@ -100,7 +100,7 @@ class _Try:
         folder.mkdir()
         self.target = target
         self.sink, _ = target.sink(names)
-        self.job = Job(self.sink, table_of(key=target.key, names=names), folder)
+        self.job = KitJob(self.sink, table_of(key=target.key, names=names), folder)
 
     def set_up(self) -> Setup:
         setup = self.sink.plan_setup()
@@ -115,18 +115,18 @@ class _Try:
             more = Counter({row: times for row, times in more.items() if row not in expected})
         if lost or more:
             shown = next(iter(lost or more))
-            raise Broken(f"{lost.total()} rows are lost, {more.total()} are too many, such as {shown!r}")
+            raise BrokenPropertyError(f"{lost.total()} rows are lost, {more.total()} are too many, such as {shown!r}")
 
     def nothing_left(self) -> None:
         if left := list(self.target.left_behind()):
-            raise Broken(f"left behind: {', '.join(map(str, left))}")
+            raise BrokenPropertyError(f"left behind: {', '.join(map(str, left))}")
 
 
 def _arrives(trial: _Try) -> None:
     setup = trial.set_up()
     pieces = [trial.job.write(unit, setup.data) for unit in CHECKPOINTS[0]]
     if [piece.rows for piece in pieces] != [len(rows_of(unit)) for unit in CHECKPOINTS[0]]:
-        raise Broken(f"{[piece.rows for piece in pieces]} rows were confirmed")
+        raise BrokenPropertyError(f"{[piece.rows for piece in pieces]} rows were confirmed")
     trial.job.commit(pieces, setup.data, 1, final=True)
     trial.holds([row for unit in CHECKPOINTS[0] for row in rows_of(unit)])
     trial.nothing_left()
@@ -162,7 +162,7 @@ def _given_up(trial: _Try) -> None:
     broken = replace(trial.job, table=replace(table, columns=table.columns[:-1]))
     try:
         broken.write("a@", setup.data)  # a batch that does not fit the table
-    except Broken:
+    except BrokenPropertyError:
         raise
     except Exception:  # noqa: BLE001 - that it is refused is right; how is the plugin's
         pass
@@ -233,7 +233,7 @@ def _points(target: SinkTarget, folder: Path, once: bool) -> tuple[list[str], Fi
 
 def _killed(trial: _Try, point: str, once: bool) -> None:
     if not trial.job.killed_at(point):
-        raise Broken("the failpoint was not passed")
+        raise BrokenPropertyError("the failpoint was not passed")
     replace(trial.job, incarnation=2).run()
     trial.holds(all_rows(), once=once)
     trial.nothing_left()

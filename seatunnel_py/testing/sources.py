@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.testing.findings import Finding, Report, Verdict, tried
-from seatunnel_py.testing.reading import Reading, SourceTarget
+from seatunnel_py.testing.reading import SourceReading, SourceTarget
 from seatunnel_py.testing.streams import Streaming
 
 __all__ = ["SourceTarget", "check_source"]
@@ -15,13 +15,13 @@ __all__ = ["SourceTarget", "check_source"]
 MADE = "it is made, can be sent to a worker, and finds its splits"
 
 
-def _begun(target: SourceTarget) -> Reading:
-    return Reading(target) if target.source()[1].bounded else Streaming(target)
+def _begun(target: SourceTarget) -> SourceReading:
+    return SourceReading(target) if target.source()[1].bounded else Streaming(target)
 
 
 def check_source(target: SourceTarget) -> Report:
     """Test everything that a source promises."""
-    begun: list[Reading] = []
+    begun: list[SourceReading] = []
     made = tried(MADE, lambda: begun.append(_begun(target)))
     if made.verdict is Verdict.BROKEN:
         return Report(target.factory.name, "nothing yet", (made,))

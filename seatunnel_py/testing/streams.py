@@ -17,16 +17,16 @@ from typing import Any
 
 from seatunnel_py.api.batch import Batch, Element, Position
 from seatunnel_py.api.source import Enumerator, ReadContext, Reader, Source, Split, read_with
-from seatunnel_py.testing.findings import Broken
-from seatunnel_py.testing.reading import Reading, SourceTarget, remembered, rows
-from seatunnel_py.work.rows.plugin_checks import Given, several
+from seatunnel_py.testing.findings import BrokenPropertyError
+from seatunnel_py.testing.reading import SourceReading, SourceTarget, remembered, rows
+from seatunnel_py.work.rows.plugin_checks import OutputChecker, expect_iterable
 from seatunnel_py.work.rows.positions import Positions
 
 PATIENCE_SECONDS = 5.0
 ENDED = object()
 
 
-class Streaming(Reading):
+class Streaming(SourceReading):
     """Reads an unbounded source. ``ended``: splits whose readers have ended for good. A split is read as a whole only
     once, because each read waits until it is quiet."""
 
@@ -53,9 +53,9 @@ class Streaming(Reading):
     def elements(self, split: Split, start: Position | None = None, until: Position | None = None) -> Iterator[Element]:
         """Yield elements until the split is quiet, or the reader has ended."""
         if self._restless:
-            raise Broken(self._restless)
+            raise BrokenPropertyError(self._restless)
         reader, split, start = self.opened(split, start)
-        given = Given(f"read of {type(self.source).__name__}", ())
+        given = OutputChecker(f"read of {type(self.source).__name__}", ())
         positions = Positions(f"read of {type(self.source).__name__}", start)
         began = with_row = time.monotonic()
         rows_read = 0
@@ -83,7 +83,7 @@ class Streaming(Reading):
                 f"split {split.id} gave {rows_read:,} rows in {seconds:.1f} s without a pause of {target.quiet:g} s: "
                 "hold the target still, or raise limit_seconds and rows_max"
             )
-            raise Broken(self._restless)
+            raise BrokenPropertyError(self._restless)
 
     def says_so(self) -> None:
         """Check that a reader without rows yields its position (``_heard``), and that one which ends for now reads
@@ -98,7 +98,7 @@ class Streaming(Reading):
             for batch in self.read(split):
                 end = batch.end
                 if end is not None and not any(one.end == end for one in self._up_to(split, end)):
-                    raise Broken(f"split {split.id}: with until = {end.value} no element ends there")
+                    raise BrokenPropertyError(f"split {split.id}: with until = {end.value} no element ends there")
 
     def _up_to(self, split: Split, end: Position) -> Iterator[Any]:
         for element in self.elements(split, until=end):
@@ -150,7 +150,9 @@ def _heard(reader: Reader, split: Split, start: Position | None, context: ReadCo
 
     def read() -> None:
         try:
-            for element in several(f"read of {type(reader).__name__}", read_with(reader, split, start, context)):
+            for element in expect_iterable(
+                f"read of {type(reader).__name__}", read_with(reader, split, start, context)
+            ):
                 say(element)
                 if enough.is_set():
                     break
@@ -167,7 +169,7 @@ def _heard(reader: Reader, split: Split, start: Position | None, context: ReadCo
                 found = heard.get(timeout=PATIENCE_SECONDS)
             except Empty:
                 text = f"split {split.id}: its reader gives nothing for {PATIENCE_SECONDS:g} s, not even a Heartbeat"
-                raise Broken(f"{text}: no unit of it ends, and no checkpoint") from None
+                raise BrokenPropertyError(f"{text}: no unit of it ends, and no checkpoint") from None
             if isinstance(found, BaseException):
                 raise found
             yield found

@@ -1,8 +1,8 @@
 """Tests a transform's promises.
 
 The rows of the target go in with the engine's additions: row kinds, positions, and in the metadata a number for each
-row, by which the kit recognises it after the step. A row may be refused (``Rejected``, ``BadRows``), but never because
-of the others in its batch: the engine cuts different batches at each attempt.
+row, by which the kit recognises it after the step. A row may be refused (``Rejected``, ``BadRowsError``), but never
+because of the others in its batch: the engine cuts different batches at each attempt.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from seatunnel_py.api.capabilities import Cardinality, Determinism, TransformCap
 from seatunnel_py.api.factory import StepContext, TransformFactory
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.transform import Transform
-from seatunnel_py.errors import BadRows
-from seatunnel_py.testing.findings import Broken, Finding, Report, Verdict, tried
+from seatunnel_py.errors import BadRowsError
+from seatunnel_py.testing.findings import BrokenPropertyError, Finding, Report, Verdict, tried
 from seatunnel_py.testing.given_options import resolved
-from seatunnel_py.work.rows.plugin_checks import Given, several
+from seatunnel_py.work.rows.plugin_checks import OutputChecker, expect_iterable
 
 NUMBER = "ConformanceRow"
 KINDS = (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
@@ -128,18 +128,18 @@ class _Applying:
         transform = self.target.transform()[0]
         output = transform.output()
         known = {one.path: one for one in (output, *transform.side_outputs()) if one is not None}
-        given = Given(f"apply of {type(transform).__name__}", known.values())
+        given = OutputChecker(f"apply of {type(transform).__name__}", known.values())
         seen = _Seen()
         try:
-            for item in several(f"apply of {type(transform).__name__}", transform.apply(batch)):
+            for item in expect_iterable(f"apply of {type(transform).__name__}", transform.apply(batch)):
                 given.element(item, (Batch, Rejected))
                 if isinstance(item, Rejected):
                     seen.rejected += item.data.num_rows
                 elif item.table not in known:
-                    raise Broken(f"rows of {item.table}, which neither output nor side_outputs announces")
+                    raise BrokenPropertyError(f"rows of {item.table}, which neither output nor side_outputs announces")
                 else:
                     seen.rows += self._rows(item)
-        except BadRows:
+        except BadRowsError:
             return _Seen(rejected=batch.rows, whole=batch.rows > 1)
         finally:
             transform.close()
@@ -147,7 +147,9 @@ class _Applying:
 
     def _rows(self, batch: Batch) -> list[_Out]:
         if (batch.start, batch.end) != (BEGIN, END):
-            raise Broken(f"the batch comes out with the positions {batch.start}, {batch.end} instead of its own")
+            raise BrokenPropertyError(
+                f"the batch comes out with the positions {batch.start}, {batch.end} instead of its own"
+            )
         numbers: list[int | None] = [None] * batch.rows
         if NUMBER in batch.metadata:
             numbers = batch.metadata[NUMBER].to_pylist()
@@ -162,10 +164,10 @@ class _Applying:
             return seen
         good = [place for place in self.all if not self.apply(self.target.batch([place])).rejected]
         if len(good) == len(self.all):
-            raise Broken("it refuses a batch of which it refuses no row that comes alone")
+            raise BrokenPropertyError("it refuses a batch of which it refuses no row that comes alone")
         seen = self.apply(self.target.batch(good))
         if seen.whole:
-            raise Broken("it refuses a batch of rows that it takes one by one")
+            raise BrokenPropertyError("it refuses a batch of rows that it takes one by one")
         seen.rejected += len(self.all) - len(good)
         return seen
 
@@ -175,13 +177,15 @@ class _Applying:
     def empty(self) -> None:
         seen = self.apply(self.target.batch([]))
         if seen.rows or seen.rejected:
-            raise Broken(f"{len(seen.rows) + seen.rejected} rows come out of none")
+            raise BrokenPropertyError(f"{len(seen.rows) + seen.rejected} rows come out of none")
 
     def balances(self) -> None:
         seen, given = self.whole(), len(self.all)
         out = len(seen.rows) + seen.rejected
         if out > given or (out < given and self.capabilities.cardinality is Cardinality.ONE_TO_ONE):
-            raise Broken(f"{given} rows went in, {len(seen.rows)} came out and {seen.rejected} were refused")
+            raise BrokenPropertyError(
+                f"{given} rows went in, {len(seen.rows)} came out and {seen.rejected} were refused"
+            )
 
     def wanted(self) -> None:
         assert self.target.wanted is not None
@@ -190,15 +194,15 @@ class _Applying:
         if found != wanted:
             lost, more = list((wanted - found).elements()), list((found - wanted).elements())
             first = f"; the first: {' | '.join((lost or more)[0])}"
-            raise Broken(f"{len(lost)} of them are missing, {len(more)} others are there{first}")
+            raise BrokenPropertyError(f"{len(lost)} of them are missing, {len(more)} others are there{first}")
 
     def together(self) -> None:
         for one in self.whole().rows:
             if one.number is None:
-                raise Broken("metadata of the batch are lost")
+                raise BrokenPropertyError("metadata of the batch are lost")
             if not self.target.new_kinds and one.kind is not self.target.kind(one.number):
                 wanted = self.target.kind(one.number).short
-                raise Broken(f"row {one.number} went in as {wanted} and comes out as {one.kind.short}")
+                raise BrokenPropertyError(f"row {one.number} went in as {wanted} and comes out as {one.kind.short}")
 
     def twice(self) -> None:
         self._same(self.whole().rows, self.whole().rows, "when the batch comes again")
@@ -211,7 +215,9 @@ class _Applying:
         ordered = self.capabilities.determinism is Determinism.DETERMINATE and not self._several
         if (first != second) if ordered else (Counter(first) != Counter(second)):
             odd = next((one for one in second if one not in first), None) or next(iter(second or first))
-            raise Broken(f"{len(second)} rows {when} instead of {len(first)}, or other ones: {' | '.join(odd.values)}")
+            raise BrokenPropertyError(
+                f"{len(second)} rows {when} instead of {len(first)}, or other ones: {' | '.join(odd.values)}"
+            )
 
     @property
     def _several(self) -> bool:
@@ -226,14 +232,18 @@ class _Applying:
         names = key.columns if renamed is None or len(renamed.columns) != len(key.columns) else renamed.columns
         gone = [name for name in names if name not in output.names]
         if gone:
-            raise Broken(f"key columns are gone: {', '.join(gone)}")
+            raise BrokenPropertyError(f"key columns are gone: {', '.join(gone)}")
         places = [output.names.index(name) for name in names]
         before = [self.target.table.names.index(name) for name in key.columns]
         found = [one for one in self.whole().rows if one.table == output.path]
         for one in found:
             wanted = None if one.number is None else self.target.rows[one.number]
             if wanted is not None and [one.values[at] for at in places] != [repr(wanted[at]) for at in before]:
-                raise Broken(f"row {one.number} has another key: {', '.join(one.values[at] for at in places)}")
+                raise BrokenPropertyError(
+                    f"row {one.number} has another key: {', '.join(one.values[at] for at in places)}"
+                )
         again = [number for number, times in Counter(one.number for one in found).items() if times > 1]
         if again:
-            raise Broken(f"row {again[0]} comes out {Counter(one.number for one in found)[again[0]]} times")
+            raise BrokenPropertyError(
+                f"row {again[0]} comes out {Counter(one.number for one in found)[again[0]]} times"
+            )

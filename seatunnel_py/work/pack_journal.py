@@ -22,7 +22,7 @@ _HEAD = "{:08x} {:08x} "
 _HEAD_LENGTH = 18
 
 
-class JournalWriter:
+class PackJournalWriter:
     """Appends to one journal. Each entry is one ``write``: a kill leaves at most one torn line.
 
     The journal must not exist yet (FileExistsError): an existing one means a second worker with the same pack.
@@ -49,14 +49,14 @@ class JournalWriter:
 
 
 @dataclass(frozen=True, slots=True)
-class Journal:
+class PackJournal:
     """Content of a journal: the started units, in order, and the results of those that ended."""
 
     started: tuple[UnitId, ...] = ()
     results: tuple[UnitResult, ...] = ()
 
 
-def read_journal(path: Path) -> Journal:
+def read_journal(path: Path) -> PackJournal:
     """Read all complete entries; a missing journal is empty."""
     started: list[UnitId] = []
     results: list[UnitResult] = []
@@ -65,7 +65,7 @@ def read_journal(path: Path) -> Journal:
             started.append(UnitId(**entry["started"]))
         else:
             results.append(result_from_plain(entry["result"]))
-    return Journal(tuple(started), tuple(results))
+    return PackJournal(tuple(started), tuple(results))
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ OPEN_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenReader:
     """A reader and the elements that it yields."""
 
     reader: Reader
@@ -31,14 +31,14 @@ class Opened:
         quietly(self.reader.close)
 
 
-class Residence:
+class ReaderCache:
     """The open readers of one subtask, in one process. ``_stood``: by split the position at which a reader stopped, and
     the reader."""
 
     def __init__(self) -> None:
-        self._stood: OrderedDict[str, tuple[Position, Opened]] = OrderedDict()
+        self._stood: OrderedDict[str, tuple[Position, OpenReader]] = OrderedDict()
 
-    def take(self, unit: Unit) -> Opened | None:
+    def take(self, unit: Unit) -> OpenReader | None:
         """Take the reader that stands at the unit's start."""
         assert unit.split is not None, "a source's unit has a split"
         position, opened = self._stood.pop(unit.split.id, (None, None))
@@ -47,7 +47,7 @@ class Residence:
             return None
         return opened
 
-    def keep(self, unit: Unit, position: Position, opened: Opened) -> None:
+    def keep(self, unit: Unit, position: Position, opened: OpenReader) -> None:
         """Keep the reader of a unit that succeeded and stopped here."""
         assert unit.split is not None, "a source's unit has a split"
         self._stood[unit.split.id] = position, opened

@@ -19,22 +19,22 @@ from seatunnel_py.api.batch import Batch
 from seatunnel_py.api.schema import TablePath
 
 
-class Contents:
+class RowDigest:
     """Digest of one unit's rows for one channel."""
 
     def __init__(self) -> None:
-        self._of: dict[TablePath, _Rows] = {}
+        self._of: dict[TablePath, _RowHasher] = {}
 
     def add(self, batch: Batch) -> None:
         """Add the next rows of a table."""
-        self._of.setdefault(batch.table, _Rows()).add(batch)
+        self._of.setdefault(batch.table, _RowHasher()).add(batch)
 
     def crc(self, table: TablePath) -> int:
         """Digest of all rows of a table so far, in their order."""
         return self._of[table].crc
 
 
-class _Rows:
+class _RowHasher:
     def __init__(self) -> None:
         self._rows = 0
         self._seen: dict[str, int] = {}

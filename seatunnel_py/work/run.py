@@ -13,21 +13,21 @@ from __future__ import annotations
 import time
 import traceback
 
-from seatunnel_py.api.native import NativeRefused
-from seatunnel_py.errors import BadRows, FatalError, GenerationLost, RetriableError, SeaTunnelError
+from seatunnel_py.api.native import NativeRefusedError
+from seatunnel_py.errors import BadRowsError, FatalError, GenerationLostError, RetriableError, SeaTunnelError
 from seatunnel_py.work import failpoints
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.failing_code import SHOWS_TRACE, described
-from seatunnel_py.work.reader_cache import Residence
+from seatunnel_py.work.reader_cache import ReaderCache
 from seatunnel_py.work.rows.flow import Flow
-from seatunnel_py.work.rows.native_copy import Passage, passage_of
+from seatunnel_py.work.rows.native_copy import NativeCopy, passage_of
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitResult
 
 TRACE_CHARACTERS_MAX = 20_000  # a traceback travels in results and journals
 HOW_TO_ALLOW = "or let the job quarantine such rows: env.error.max-rows"
 
 
-def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> UnitResult:
+def run_unit(unit: Unit, chain: Chain, residence: ReaderCache | None = None) -> UnitResult:
     """Run one unit to its end or its budget. With a ``residence`` it may reuse the reader of the previous unit, and
     keep it for the next.
 
@@ -35,7 +35,7 @@ def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> Un
     driver's committer deletes them.
     """
     began = time.perf_counter()
-    run = _Run(unit, chain, residence)
+    run = _UnitRun(unit, chain, residence)
     try:
         failpoints.BEGAN.hit()
         run.run()
@@ -61,45 +61,45 @@ def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> Un
     )
 
 
-class _Run:
+class _UnitRun:
     """The paths that the rows of a unit can take, tried in order. ``flow`` is the current one."""
 
-    def __init__(self, unit: Unit, chain: Chain, residence: Residence | None) -> None:
+    def __init__(self, unit: Unit, chain: Chain, residence: ReaderCache | None) -> None:
         self.unit = unit
         self.chain = chain
         self.residence = residence
-        self.flow: Flow | Passage = Flow(unit, chain)
+        self.flow: Flow | NativeCopy = Flow(unit, chain)
 
     def run(self) -> None:
         if self.chain.retry is not None:
-            from seatunnel_py.work.rows.retry_loop import Retrying
+            from seatunnel_py.work.rows.retry_loop import RetryLoop
 
-            self.flow = Retrying(self.unit, self.chain, self.chain.retry)
+            self.flow = RetryLoop(self.unit, self.chain, self.chain.retry)
             self.flow.run()
             return
         if self.chain.errors is None:
-            self._quickly()
+            self._fast_path()
             return
         from seatunnel_py.work.bad_rows.isolate import VALUE_ERRORS, decided
 
         if decided(self.unit, self.chain, self.chain.errors):
-            self._carefully()
+            self._isolating()
             return
         try:
-            self._quickly()
+            self._fast_path()
         except VALUE_ERRORS:
             if self.flow.pieces:
                 raise  # a sink holds all of these rows already
             self.flow.abort()
-            self._carefully()
+            self._isolating()
 
-    def _quickly(self) -> None:
+    def _fast_path(self) -> None:
         again = self.residence is None
         while again and (passage := passage_of(self.unit, self.chain)) is not None:
             self.flow = passage
             try:
                 passage.run()
-            except NativeRefused as refused:
+            except NativeRefusedError as refused:
                 passage.abort()
                 again = refused.again
             else:
@@ -107,11 +107,11 @@ class _Run:
         self.flow = Flow(self.unit, self.chain, self.residence)
         self.flow.run()
 
-    def _carefully(self) -> None:
-        from seatunnel_py.work.bad_rows.isolate import Careful
+    def _isolating(self) -> None:
+        from seatunnel_py.work.bad_rows.isolate import BadRowIsolation
 
         assert self.chain.errors is not None
-        careful = Careful(self.unit, self.chain, self.chain.errors)
+        careful = BadRowIsolation(self.unit, self.chain, self.chain.errors)
         try:
             careful.run()
         finally:
@@ -122,7 +122,7 @@ def _failure(error: BaseException, step: str, chain: Chain) -> UnitFailure:
     match error:
         case RetriableError():
             kind = FailureKind.RETRIABLE
-        case FatalError() | GenerationLost():
+        case FatalError() | GenerationLostError():
             kind = FailureKind.FATAL
         case _:
             kind = FailureKind.UNEXPECTED
@@ -130,7 +130,7 @@ def _failure(error: BaseException, step: str, chain: Chain) -> UnitFailure:
         message, remedy = error.message, error.remedy
     else:
         message, remedy = described(error, chain.plugins.get(step, "")), SHOWS_TRACE
-    if isinstance(error, BadRows) and chain.errors is None:
+    if isinstance(error, BadRowsError) and chain.errors is None:
         remedy = f"{remedy}, {HOW_TO_ALLOW}" if remedy else HOW_TO_ALLOW.removeprefix("or ")
     return UnitFailure(
         kind=kind,

@@ -32,7 +32,7 @@ from seatunnel_py.errors import RetriableError
 from seatunnel_py.work.unit import Slice
 
 if TYPE_CHECKING:
-    from seatunnel_py.work.row_digest import Contents
+    from seatunnel_py.work.row_digest import RowDigest
 
 RESERVED = "__seatunnel."
 _KIND = f"{RESERVED}kind"
@@ -65,7 +65,7 @@ class SegmentWriter:
     ``contents`` computes the digests of a slice's tables, which only channels need."""
 
     def __init__(
-        self, location: str, name: str, setting: str = "exchange.location", contents: Contents | None = None
+        self, location: str, name: str, setting: str = "exchange.location", contents: RowDigest | None = None
     ) -> None:
         self._location = location
         self._contents = contents

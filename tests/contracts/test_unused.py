@@ -23,6 +23,10 @@ KEPT = {
     "transaction_id": "public api: change data capture fills it",
     "recipe": "public api: the crash sweep groups failpoints by it",
     "why_not_determinate": "tests of the query analysis read the reason",
+    "BadRows": "public api: the name of the release before",
+    "GenerationLost": "public api: the name of the release before",
+    "NativeRefused": "public api: the name of the release before",
+    "NoWayOn": "public api: the name of the release before",
     "debug": "an option that the command line reads before Typer does",
     "safe_prefix": "sqlglot calls it by name",
 }

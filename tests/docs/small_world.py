@@ -15,7 +15,7 @@ from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.letters import restored, to_coordinator, to_participant
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, Envelope, Plain, StagedPiece, Taken
+from seatunnel_py.protocol.model.stream_elements import Barrier, BatchHandle, Envelope, Plain, StagedPiece, TakenInput
 from seatunnel_py.protocol.model.topology import SinkKind, Topology
 from seatunnel_py.protocol.participant import messages as task
 from seatunnel_py.protocol.participant.participant import Participant
@@ -44,7 +44,7 @@ class SmallWorld:
     def __post_init__(self) -> None:
         self.coordinator = Coordinator(self.topology, self.settings, Backoff(first=0.02))
         self.participants = {name: Participant(name, self.topology, -1.0) for name in self.topology.subtasks()}
-        self.journals: dict[Subtask, list[Taken]] = {name: [] for name in self.participants}
+        self.journals: dict[Subtask, list[TakenInput]] = {name: [] for name in self.participants}
         self.ledger: dict[str, int] = {}
         self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._count = 0
@@ -166,7 +166,7 @@ class SmallWorld:
         self, participant: Participant, event: task.ParticipantEvent, received: Mapping[Any, int], stale: int
     ) -> None:
         """What became of an envelope."""
-        if not isinstance(event, task.Arrived) or not isinstance(item := event.envelope.item, Batch):
+        if not isinstance(event, task.Arrived) or not isinstance(item := event.envelope.item, BatchHandle):
             return
         channel = event.envelope.channel
         if participant.stale > stale or participant.received[channel] == received[channel]:
@@ -187,9 +187,9 @@ class SmallWorld:
         match command:
             case task.RunUnit():
                 self._run(subtask, command)
-            case task.LogTaken():
+            case task.LogUnit():
                 self.journals[subtask].append(command.entry)
-                about = (task.TakenLogged, command.epoch, command.entry.number)
+                about = (task.UnitLogged, command.epoch, command.entry.number)
                 self.later(JOURNAL, self.tell_if_alive, subtask, command.epoch, *about)
             case task.Emit():
                 self.later(CHANNEL, self._arrive, command.envelope)
@@ -215,8 +215,8 @@ class SmallWorld:
 
     def _arrive(self, envelope: Envelope) -> None:
         channel, item = envelope.channel, envelope.item
-        what = "batch" if isinstance(item, Batch) else type(item).__name__.lower()
-        number = item.number if isinstance(item, Batch) else item.checkpoint
+        what = "batch" if isinstance(item, BatchHandle) else type(item).__name__.lower()
+        number = item.number if isinstance(item, BatchHandle) else item.checkpoint
         self.message(channel.sender, channel.receiver, f"{what} {number}")
         self.tell(channel.receiver, task.Arrived(self.now, envelope))
 
@@ -267,5 +267,5 @@ def other(channel: Any, subtask: Subtask) -> str:
     return named(channel.sender if channel.receiver == subtask else channel.receiver)
 
 
-def numbers(journal: tuple[Taken, ...]) -> str:
+def numbers(journal: tuple[TakenInput, ...]) -> str:
     return ", ".join(str(entry.number) for entry in journal)

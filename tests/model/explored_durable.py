@@ -13,8 +13,8 @@ from enum import Enum, auto
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.coordinator.commands import Restart
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
-from seatunnel_py.protocol.model.stream_elements import Taken
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord
+from seatunnel_py.protocol.model.stream_elements import TakenInput
 from seatunnel_py.protocol.participant.unit_log import retaken
 from tests.model.explored_checks import expect
 from tests.protocol.reference.ledger import LedgerRow, Verdict, claim_ledger, ledger_decision, may_write
@@ -59,9 +59,9 @@ class Journal:
     """What units took that no record contains, by subtask and number (I39)."""
 
     def __init__(self) -> None:
-        self.entries: dict[Subtask, dict[int, Taken]] = {}
+        self.entries: dict[Subtask, dict[int, TakenInput]] = {}
 
-    def begin(self, restart: Restart) -> tuple[Taken, ...]:
+    def begin(self, restart: Restart) -> tuple[TakenInput, ...]:
         """A new life: what it takes again; the rest is void."""
         taken = restart.snapshot.taken if restart.snapshot else 0
         mine = self.entries.get(restart.subtask, {})
@@ -73,7 +73,7 @@ class Journal:
         """Another graph is restored: each life drops what it finds, and none is taken again (RS8)."""
         self.entries.clear()
 
-    def append(self, subtask: Subtask, entry: Taken) -> None:
+    def append(self, subtask: Subtask, entry: TakenInput) -> None:
         mine = self.entries.get(subtask, {})
         expect(entry.number not in mine, "I39", f"the journal of {subtask} holds unit {entry.number} already")
         self._keep(subtask, {**mine, entry.number: entry})
@@ -84,7 +84,7 @@ class Journal:
             mine = self.entries.get(subtask, {})
             self._keep(subtask, {number: one for number, one in mine.items() if number > snapshot.taken})
 
-    def _keep(self, subtask: Subtask, entries: dict[int, Taken]) -> None:
+    def _keep(self, subtask: Subtask, entries: dict[int, TakenInput]) -> None:
         self.entries.pop(subtask, None)
         if entries:
             self.entries[subtask] = entries
@@ -116,7 +116,7 @@ class Target:
         kept = {piece.name for commit in named if commit.scope == self.scope for piece in commit.pieces}
         self.staged = {name: rows for name, rows in self.staged.items() if name in kept}
 
-    def commit(self, incarnation: int, commit: Commit, newest: int) -> Answer:
+    def commit(self, incarnation: int, commit: CommitRecord, newest: int) -> Answer:
         """One transaction: fence, ledger, rows."""
         names = [piece.name for piece in commit.pieces]
         verdict = ledger_decision(

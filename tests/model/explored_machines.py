@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seatunnel_py.protocol.commit.claims import Claim, RestoreRefused, claim_from, next_incarnation
+from seatunnel_py.protocol.commit.claims import Claim, RestoreRefusal, claim_from, next_incarnation
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
@@ -15,10 +15,10 @@ from seatunnel_py.protocol.letters import TO_PARTICIPANT, to_coordinator, to_par
 from seatunnel_py.protocol.letters import restored as restored_by
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.lifecycle import Life
+from seatunnel_py.protocol.model.lifecycle import ExecutionState
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch, Taken
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, TakenInput
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.participant import messages as task
 from seatunnel_py.protocol.participant.participant import Participant
@@ -142,11 +142,15 @@ class Machines(Interned):
                 applied = machine.inputs.applied[command.channel]
                 expect(command.batch.number == applied + 1, "I23", f"batch {command.batch.number} after {applied}")
             return "unit", None, self.number(command)
-        if kind is task.LogTaken:
+        if kind is task.LogUnit:
             return "log", None, None
         if kind is task.Emit:
             envelope = command.envelope
-            expect(logged or type(envelope.item) is not Batch, "I39", f"{machine.subtask} shows what no journal holds")
+            expect(
+                logged or type(envelope.item) is not BatchHandle,
+                "I39",
+                f"{machine.subtask} shows what no journal holds",
+            )
             value = self.number(command)
             self.addressee[value] = (self.at[envelope.channel.receiver], envelope.receiver_epoch)
             self.arrival[value] = self.number(task.Arrived(AT, envelope))
@@ -187,15 +191,15 @@ class Machines(Interned):
             known = self._done[key] = (self.number(done), tuple(changed))
         return known
 
-    def entry(self, machine: int, done: int) -> Taken | None:
+    def entry(self, machine: int, done: int) -> TakenInput | None:
         """The journal entry that this unit needs, if any."""
         unit = self.values[machine].units.under_way
         return None if unit is None or unit.replayed else unit.entry(self.values[done])
 
-    def log(self, journal: int, subtask: Subtask, epoch: int, entry: Taken) -> tuple[int, int]:
+    def log(self, journal: int, subtask: Subtask, epoch: int, entry: TakenInput) -> tuple[int, int]:
         books = clone(self.values[journal])
         books.append(subtask, entry)
-        return self.number(books), self.number(task.TakenLogged(AT, epoch, entry.number))
+        return self.number(books), self.number(task.UnitLogged(AT, epoch, entry.number))
 
     # ---------------------------------------------------------------- durable things
 
@@ -249,7 +253,7 @@ class Machines(Interned):
             return self.number(own), self.number(books), targets, answer, done
         at = self.targets_at.index(what.scope)
         target, newest = clone(self.values[targets[at]]), self.values[store].record
-        commit = Commit(what.scope, what.checkpoint, what.pieces)
+        commit = CommitRecord(what.scope, what.checkpoint, what.pieces)
         answer = target.commit(incarnation, commit, newest.checkpoint)
         expect(answer is not Answer.LOST, "I31", f"{what.scope} finds no pieces of {what.checkpoint}")
         check_visible(self.instance, target, newest)
@@ -278,7 +282,7 @@ def restored(
     if record is None:
         return graph, None, True
     after = adapted(record, instance.graphs[graph])
-    if isinstance(after, RestoreRefused):
+    if isinstance(after, RestoreRefusal):
         expect("fail" in instance.faults or instance.alignment is not None, "I45", after.why)
         return 0, record, True
     check_moved(record, after)
@@ -294,4 +298,4 @@ def _handle(machine: Any, event: Any) -> tuple[Any, ...]:
         raise Violated("raised", f"{type(machine).__name__} on {event}: {error!r}") from error
 
 
-__all__ = ["Life", "Machines"]
+__all__ = ["ExecutionState", "Machines"]

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.commands import Restart, SendAborted, SendCompleted, SendTrigger
-from seatunnel_py.protocol.model.lifecycle import Life, PipelineState
-from seatunnel_py.protocol.model.stream_elements import Barrier, Batch
+from seatunnel_py.protocol.model.lifecycle import ExecutionState, PipelineState
+from seatunnel_py.protocol.model.stream_elements import Barrier, BatchHandle
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.participant.participant import Participant
 from tests.model.explored_instances import Instance
@@ -56,7 +56,7 @@ def alone(world: World, state: State) -> list[Step]:
             step = next(world.mail(state, message))
             return [step, *world.astray(state._replace(faults=state.faults - 1), message)] if state.faults else [step]
     if not any(state.channels) and all(
-        state.nodes[at].dead or world.machines.values[state.machines[at]].life is Life.READY
+        state.nodes[at].dead or world.machines.values[state.machines[at]].life is ExecutionState.READY
         for at in world.roles[state.graph].present
     ):
         for message in state.mail:
@@ -100,7 +100,9 @@ def calm(world: World, state: State) -> list[Step]:
     if world.instance.alignment is not None or (left and "fail" in kinds):
         return []
     machines, values = world.machines, world.machines.values
-    if any(values[state.machines[at]].life is not Life.RUNNING or state.nodes[at].dead for at in graph.present):
+    if any(
+        values[state.machines[at]].life is not ExecutionState.RUNNING or state.nodes[at].dead for at in graph.present
+    ):
         return []
     said = {type(values[value]) for _, value in state.mail}
     if not said.isdisjoint((report.SubtaskFailed, Restart)):
@@ -114,7 +116,7 @@ def calm(world: World, state: State) -> list[Step]:
         if node.unit >= 0 and lasting and (passes or not _holds_barrier(values[state.machines[at]])):
             return [(f"ends {at}:{node.unit}", world.end_unit(state, at, node))]
         item = type(values[waiting[0]].envelope.item) if waiting else None
-        if item is Batch or (item is Barrier and passes):
+        if item is BatchHandle or (item is Barrier and passes):
             channels = (*state.channels[:channel], waiting[1:], *state.channels[channel + 1 :])
             after = world.feed(state._replace(channels=channels), at, machines.arrival[waiting[0]])
             return [(f"arrives {channel}:{waiting[0]}", after)]

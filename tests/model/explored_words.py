@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.protocol.model.stream_elements import BatchHandle
 from tests.model.explored_values import Interned
 
 NUMBER = re.compile(r"(?:(-?\d+):)?(\d+)$")
@@ -25,7 +25,7 @@ def describe(value: Any) -> str:
     if hasattr(value, "envelope"):
         envelope = value.envelope
         item = envelope.item
-        what = f"batch {item.number} {item.payload}" if isinstance(item, Batch) else str(item)
+        what = f"batch {item.number} {item.payload}" if isinstance(item, BatchHandle) else str(item)
         return f"{envelope.channel} ({envelope.sender_epoch}->{envelope.receiver_epoch}) {what}"
     if hasattr(value, "record"):
         return f"{type(value).__name__} {value.record.kind} {value.record.checkpoint}"

@@ -22,7 +22,7 @@ from typing import Any
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.checkpoints import EXPIRE, TRIGGER
 from seatunnel_py.protocol.coordinator.commands import Restart, SendCompleted, SendTrigger
-from seatunnel_py.protocol.model.lifecycle import Life, PipelineState
+from seatunnel_py.protocol.model.lifecycle import ExecutionState, PipelineState
 from seatunnel_py.protocol.model.reasons import Reason
 from tests.model.explored_checks import Violated, check_end, check_stopped, expect
 from tests.model.explored_durable import Answer, Journal, Store, Target
@@ -375,7 +375,7 @@ class World:
             check_end(self.instance, [self.machines.values[one] for one in state.targets])
         elif state.coordinator >= 0:
             for number, node in zip(state.machines, state.nodes, strict=True):
-                if not node.dead and (machine := self.machines.values[number]).life is Life.FAILED:
+                if not node.dead and (machine := self.machines.values[number]).life is ExecutionState.FAILED:
                     raise Violated("I22", f"{machine.subtask} gave up: {machine._failure}")
 
 

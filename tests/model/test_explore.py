@@ -7,9 +7,9 @@ import pytest
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.failover import restore
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.protocol.model.stream_elements import BatchHandle
 from seatunnel_py.protocol.participant.alignment import Alignment
-from seatunnel_py.protocol.participant.sequence_tracker import DataIds, Verdict
+from seatunnel_py.protocol.participant.sequence_tracker import SequenceTracker, SequenceVerdict
 from seatunnel_py.protocol.participant.subtask_state import SubtaskState
 from tests.model import explored_durable, explored_machines
 from tests.model.explore import explore, main
@@ -94,9 +94,9 @@ def test_a_copy_of_a_machine_is_another_one_with_the_same_form() -> None:
 # ---------------------------------------------------------------- planted mistakes
 
 
-def take_twice(self: DataIds, batch: Batch) -> Verdict:
+def take_twice(self: SequenceTracker, batch: BatchHandle) -> SequenceVerdict:
     self._remember(batch)
-    return Verdict.ACCEPT
+    return SequenceVerdict.ACCEPT
 
 
 def forget_pieces(self: SubtaskState, checkpoint: int) -> None:
@@ -119,7 +119,7 @@ def test_channel_state_that_is_forgotten_is_found(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_batch_that_is_applied_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DataIds, "receive", take_twice)
+    monkeypatch.setattr(SequenceTracker, "receive", take_twice)
     found(Instance("no-dedup", "", ("AK", "AL"), faults=("fail",), budget=1), {"I2", "I8", "I23"})
 
 

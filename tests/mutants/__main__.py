@@ -21,7 +21,7 @@ HEAD = "| mutant | rules | killed by | seed | after runs |\n|---|---|---|---|---
 
 
 def row(mutant: Mutant, verdict: Verdict) -> str:
-    """Of the table, for people."""
+    """ChangedPart the table, for people."""
     killer = verdict.by if verdict.killed else f"NOT KILLED {verdict.by}".strip()
     where = f"{verdict.seed} {verdict.mode}" if verdict.seed >= 0 else "-"
     return f"| {mutant.name} | {mutant.rules} | {killer} | {where} | {verdict.runs} |"

@@ -9,8 +9,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "other rows under a known number pass",
         "participant/sequence_tracker.py",
-        "== content else Verdict.CHANGED",
-        "== content else Verdict.DROP",
+        "== content else SequenceVerdict.CHANGED",
+        "== content else SequenceVerdict.DROP",
         "D3, I22",
     ),
     Mutant(
@@ -69,8 +69,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "channel state counts as not received",
         "participant/inputs.py",
-        "DataIds(self.applied[channel], held[channel])",
-        "DataIds(self.applied[channel])",
+        "SequenceTracker(self.applied[channel], held[channel])",
+        "SequenceTracker(self.applied[channel])",
         "N1, I25",
     ),
     Mutant(
@@ -130,8 +130,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "numbers are counted over all outputs together",
         "participant/outputs.py",
-        "        batch = Batch(self.sent[channel], rows",
-        "        batch = Batch(sum(self.sent.values()), rows",
+        "        batch = BatchHandle(self.sent[channel], rows",
+        "        batch = BatchHandle(sum(self.sent.values()), rows",
         "C2, U1, I23",
     ),
     Mutant(

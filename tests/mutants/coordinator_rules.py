@@ -52,7 +52,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a unit is tried for ever though a restart may help",
         "failover/decisions.py",
-        "    if first is Level.ATTEMPT and endless:\n        return Decision(Action.RETRY_UNIT, restarts)\n",
+        "    if first is Level.ATTEMPT and endless:\n        return FailoverDecision(FailoverAction.RETRY_UNIT, restarts)\n",
         "",
         "FO9",
         FAILING,

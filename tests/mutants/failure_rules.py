@@ -22,7 +22,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "pieces that cannot be dropped fail nothing",
         "failover/decisions.py",
-        "        if replay is Replay.RESTART_DESCENDANTS and vertex.id in undroppable:\n            replay = Replay.FAIL_PIPELINE\n",
+        "        if replay is Repeatability.RESTART_DESCENDANTS and vertex.id in undroppable:\n            replay = Repeatability.FAIL_PIPELINE\n",
         "",
         "FO2",
         FAILOVER,
@@ -30,8 +30,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a plain sink is taken for one that writes freely",
         "failover/decisions.py",
-        "(SinkKind.AT_LEAST_ONCE, Determinism.DETERMINATE): Replay.REPORT_DUPLICATES",
-        "(SinkKind.AT_LEAST_ONCE, Determinism.DETERMINATE): Replay.FREELY",
+        "(SinkKind.AT_LEAST_ONCE, VertexDeterminism.DETERMINATE): Repeatability.REPORT_DUPLICATES",
+        "(SinkKind.AT_LEAST_ONCE, VertexDeterminism.DETERMINATE): Repeatability.FREELY",
         "FO3",
         FAILOVER,
     ),
@@ -78,7 +78,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a table is isolated whatever the policy says",
         "failover/decisions.py",
-        "isolable and limits.policy is FailurePolicy.CONTINUE_OTHER_TABLES:",
+        "isolable and limits.policy is FailoverPolicy.CONTINUE_OTHER_TABLES:",
         "isolable:",
         "FO7",
         FAILOVER,
@@ -95,7 +95,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a reason is judged by none",
         "coordinator/failure_policy.py",
-        "    Reason.NOTHING_NEW: Policy(NO, NO, YES),\n",
+        "    Reason.NOTHING_NEW: ReasonPolicy(NO, NO, YES),\n",
         "",
         "FP1",
         POLICY,
@@ -103,8 +103,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "checkpoints that were given up for a restart count as failed",
         "coordinator/failure_policy.py",
-        "Reason.RESTARTING: Policy(NO, NO, YES)",
-        "Reason.RESTARTING: Policy(YES, NO, YES)",
+        "Reason.RESTARTING: ReasonPolicy(NO, NO, YES)",
+        "Reason.RESTARTING: ReasonPolicy(YES, NO, YES)",
         "FP2, I15",
         POLICY,
     ),

@@ -38,8 +38,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "commands change their order on the way",
         "commit/record_batcher.py",
-        "                said.append(Addressed(pipeline, command))\n",
-        "                said.insert(0, Addressed(pipeline, command))\n",
+        "                said.append(AddressedCommand(pipeline, command))\n",
+        "                said.insert(0, AddressedCommand(pipeline, command))\n",
         "HU2",
         HUB,
     ),
@@ -71,7 +71,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "what a savepoint refers to is deleted",
         "commit/retention.py",
-        "        if record.checkpoint in referred:\n            return Keep.REFERRED\n",
+        "        if record.checkpoint in referred:\n            return RetentionReason.REFERRED\n",
         "",
         "RT2, I18",
         RETENTION,
@@ -87,7 +87,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "one record is enough",
         "commit/retention.py",
-        "        return Keep.RECENT if record.checkpoint in recent else None\n",
+        "        return RetentionReason.RECENT if record.checkpoint in recent else None\n",
         "        return None\n",
         "RT5, I18",
         RETENTION,

@@ -37,8 +37,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "nobody is told that its life is over",
         "coordinator/isolating.py",
-        "for one in shared.topology.subtasks(names))",
-        "for one in shared.topology.subtasks(names) if one.vertex not in gone)",
+        "for one in shared.topology.subtasks(names)\n            )",
+        "for one in shared.topology.subtasks(names)\n                if one.vertex not in gone\n            )",
         "LE2",
         ISOLATING,
     ),

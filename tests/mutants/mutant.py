@@ -40,7 +40,7 @@ class Mutant:
 
     @property
     def path(self) -> Path:
-        """Where the file stands."""
+        """JobLocation the file stands."""
         return ROOT / self.package.replace(".", "/") / self.file
 
     @property

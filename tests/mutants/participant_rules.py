@@ -16,8 +16,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "units begin before the start",
         "participant/participant.py",
-        "while self.life is Life.RUNNING:",
-        "while self.life in (Life.RUNNING, Life.READY):",
+        "while self.life is ExecutionState.RUNNING:",
+        "while self.life in (ExecutionState.RUNNING, ExecutionState.READY):",
         "S1, O5.4",
     ),
     Mutant(
@@ -63,7 +63,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a life that failed takes what arrives",
         "participant/participant.py",
-        "            or self.life is Life.FAILED\n",
+        "            or self.life is ExecutionState.FAILED\n",
         "",
         "S1",
         "tests/protocol/test_participant.py",
@@ -71,8 +71,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a start of another epoch starts",
         "participant/participant.py",
-        "if event.epoch != self.epoch or self.life is not Life.READY:",
-        "if self.life is not Life.READY:",
+        "if event.epoch != self.epoch or self.life is not ExecutionState.READY:",
+        "if self.life is not ExecutionState.READY:",
         "S2, I37",
         "tests/protocol/test_subtask_state.py",
     ),
@@ -101,7 +101,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a restore that came twice is answered once",
         "participant/participant.py",
-        "            if self.life is Life.READY and event.epoch == self.epoch:\n",
+        "            if self.life is ExecutionState.READY and event.epoch == self.epoch:\n",
         "            if False:\n",
         "S3",
         "tests/protocol/test_participant.py",
@@ -117,8 +117,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "outputs are shown while the entry is logged",
         "participant/participant.py",
-        "            self.say(LogTaken(self.subtask, self.epoch, unit.entry(event)))\n",
-        "            self.say(LogTaken(self.subtask, self.epoch, unit.entry(event)))\n            for channel, payload, rows, digest in event.outputs:\n                self.emit(self.outputs.send(channel, payload, rows, digest))\n",
+        "            self.say(LogUnit(self.subtask, self.epoch, unit.entry(event)))\n",
+        "            self.say(LogUnit(self.subtask, self.epoch, unit.entry(event)))\n            for channel, payload, rows, digest in event.outputs:\n                self.emit(self.outputs.send(channel, payload, rows, digest))\n",
         "S4, I39",
     ),
     Mutant(
@@ -192,7 +192,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "whoever replays waits for any input",
         "participant/subtask_state.py",
-        "        if (entry := self.units.replay) is not None and entry.channel is not None:\n            return Doing.REPLAYING, entry.number, (entry.channel,)\n",
+        "        if (entry := self.units.replay) is not None and entry.channel is not None:\n            return SubtaskActivity.REPLAYING, entry.number, (entry.channel,)\n",
         "",
         "Q4",
         "tests/protocol/test_participant.py",

@@ -191,7 +191,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the checksum is not looked at",
         "encoding/record_format.py",
-        "    if head != _head(found, body):\n        raise RecordRefused(Damage.CHECKSUM)\n",
+        "    if head != _head(found, body):\n        raise RecordRefusedError(Damage.CHECKSUM)\n",
         "",
         "RF1, F24",
         RECORD,

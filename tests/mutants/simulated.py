@@ -9,8 +9,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "no dedup by id",
         "participant/sequence_tracker.py",
-        "return Verdict.DROP if self._known",
-        "return Verdict.ACCEPT if self._known",
+        "return SequenceVerdict.DROP if self._known",
+        "return SequenceVerdict.ACCEPT if self._known",
         "D2, I2",
     ),
     Mutant(
@@ -186,7 +186,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "records with unconfirmed commits are deleted",
         "commit/retention.py",
-        "        if record.checkpoint in unconfirmed:\n            return Keep.UNCONFIRMED\n",
+        "        if record.checkpoint in unconfirmed:\n            return RetentionReason.UNCONFIRMED\n",
         "",
         "RT3, I18",
     ),

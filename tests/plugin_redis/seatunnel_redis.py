@@ -137,7 +137,7 @@ def _text(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise api.BadRows(f"{value[:50]!r} in Redis is not UTF-8 text", "leave its key out of `keys`") from None
+        raise api.BadRowsError(f"{value[:50]!r} in Redis is not UTF-8 text", "leave its key out of `keys`") from None
 
 
 def _spliced(name: str, key: bytes, value: bytes) -> bytes:
@@ -229,7 +229,9 @@ class RedisSink(Connection, api.SimpleSink):
                 f"table {self.table.path} has no column {name!r}", f"columns: {', '.join(self.table.names)}"
             )
         if rows.column(name).null_count:
-            raise api.BadRows(f"column {name!r}, which is a key or a value in Redis, is null", "filter such rows out")
+            raise api.BadRowsError(
+                f"column {name!r}, which is a key or a value in Redis, is null", "filter such rows out"
+            )
         codec = MessageCodec(self.table.with_columns((column,)), MessageFormat.TEXT)
         found: list[str] = codec.encode(rows.select([name])).to_pylist()
         return found

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-from seatunnel_py.protocol.commit.claims import Claim, RestoreRefused, claim_from, newest, next_incarnation
+from seatunnel_py.protocol.commit.claims import Claim, RestoreRefusal, claim_from, newest, next_incarnation
 from seatunnel_py.protocol.commit.commit_queue import CommitQueue
 from seatunnel_py.protocol.encoding.record_format import decode, encode
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import SinkKind, Topology, Vertex
 from tests.protocol.reference.commit_life import Recorded
@@ -74,7 +74,7 @@ class Driver:
     position: int = 0
     queue: CommitQueue = field(default_factory=CommitQueue)
     staged: dict[Subtask, tuple[StagedPiece, ...]] = field(default_factory=dict)
-    done: list[Commit] = field(default_factory=list)
+    done: list[CommitRecord] = field(default_factory=list)
 
     def life(self) -> Iterator[str]:
         """From taking over to the end of the rows; what is yielded are the names of crash points."""
@@ -102,7 +102,7 @@ class Driver:
         claim = claim_from(self.incarnation, world.claims, records)
         record = newest(world.claims, records)
         assert isinstance(claim, Claim)
-        assert not isinstance(record, RestoreRefused)
+        assert not isinstance(record, RestoreRefusal)
         yield "read"
         self._may_write()
         world.claims.append(claim)
@@ -189,7 +189,7 @@ class Driver:
                 self.done.append(commit)
             self.queue, due = self.queue.issue()
 
-    def _apply(self, commit: Commit) -> Iterator[str]:
+    def _apply(self, commit: CommitRecord) -> Iterator[str]:
         """One transaction of the target."""
         world, before = self.world, self.world.ledger
         verdict = ledger_decision(

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.stream_elements import (
-    Batch,
+    BatchHandle,
     Envelope,
     Item,
     Operation,
     Plain,
     StagedPiece,
     SubtaskSnapshot,
-    Taken,
+    TakenInput,
 )
 from seatunnel_py.protocol.model.topology import Edge, Topology, Vertex
 from seatunnel_py.protocol.participant import messages as msg
@@ -62,7 +62,7 @@ class Desk:
         epoch: int = 1,
         checkpoint: int = 0,
         snapshot: SubtaskSnapshot | None = None,
-        journal: Sequence[Taken] = (),
+        journal: Sequence[TakenInput] = (),
         peers: Mapping[Channel, int] | None = None,
     ) -> list[msg.ParticipantCommand]:
         known = dict.fromkeys(self.channels, 1) | dict(peers or {})
@@ -96,7 +96,7 @@ class Desk:
         )
 
     def logged(self) -> list[msg.ParticipantCommand]:
-        return self.put(msg.TakenLogged(0.0, self.participant.epoch, self.participant.running_unit or 0))
+        return self.put(msg.UnitLogged(0.0, self.participant.epoch, self.participant.running_unit or 0))
 
     def unit(self, *outputs: tuple[Channel, str], state: Plain = None, pieces: Sequence[str] = ()) -> list[object]:
         """The unit under way is done, and its entry logged."""
@@ -115,8 +115,8 @@ class Desk:
         return self.put(msg.CheckpointCompleted(0.0, 1, checkpoint))
 
 
-def batch(number: int, digest: int | None = None) -> Batch:
-    return Batch(number, 1, number if digest is None else digest)
+def batch(number: int, digest: int | None = None) -> BatchHandle:
+    return BatchHandle(number, 1, number if digest is None else digest)
 
 
 def items(said: Sequence[object]) -> list[tuple[Channel, Item]]:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from seatunnel_py.protocol.failover.regions import restart_set, restored_position
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.stream_elements import (
-    Batch,
+    BatchHandle,
     Envelope,
     Operation,
     Plain,
     StagedPiece,
     SubtaskSnapshot,
-    Taken,
+    TakenInput,
 )
 from seatunnel_py.protocol.model.topology import SinkKind, Spread, Topology
 from seatunnel_py.protocol.participant import messages as msg
@@ -52,8 +52,8 @@ class FakeLink:
         self.participants = {name: Participant(name, topology, timeout) for name in topology.subtasks()}
         self.wires: dict[Channel, deque[Envelope]] = {channel: deque() for channel in topology.channels}
         self.units: dict[Subtask, msg.RunUnit] = {}
-        self.logging: dict[Subtask, Taken] = {}
-        self.journals: dict[Subtask, list[Taken]] = {name: [] for name in self.participants}
+        self.logging: dict[Subtask, TakenInput] = {}
+        self.journals: dict[Subtask, list[TakenInput]] = {name: [] for name in self.participants}
         self.epochs = dict.fromkeys(self.participants, 0)
         self.held: set[Channel | Subtask] = set()
         """Channels that deliver nothing and subtasks whose units do not end, for a while."""
@@ -154,12 +154,12 @@ class FakeLink:
         self.said.append(command)
         if isinstance(command, msg.Emit):
             self.wires[command.envelope.channel].append(command.envelope)
-            if isinstance(item := command.envelope.item, Batch):
+            if isinstance(item := command.envelope.item, BatchHandle):
                 content = (item.rows, item.digest)
                 assert self.emitted.setdefault((command.envelope.channel, item.number), content) == content  # I22
         elif isinstance(command, msg.RunUnit):
             self.units[name] = command
-        elif isinstance(command, msg.LogTaken):
+        elif isinstance(command, msg.LogUnit):
             self.logging[name] = command.entry
         elif isinstance(command, msg.Acknowledge):
             parts = self.acknowledged.setdefault(command.checkpoint, {})
@@ -179,7 +179,7 @@ class FakeLink:
             self.tell(what.receiver, msg.Arrived(0.0, self.wires[what].popleft()))
         elif (entry := self.logging.pop(what, None)) is not None:
             self.journals[what] = [old for old in self.journals[what] if old.number < entry.number] + [entry]
-            self.tell(what, msg.TakenLogged(0.0, self.epochs[what], entry.number))
+            self.tell(what, msg.UnitLogged(0.0, self.epochs[what], entry.number))
         else:
             self.tell(what, self._run(what, self.units.pop(what)))
 

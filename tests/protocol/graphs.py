@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
-from seatunnel_py.protocol.model.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex, VertexDeterminism
 
 CHAIN = "src>map map>out"
 SIBLINGS = "src>a src>b"
@@ -37,13 +37,13 @@ def graph(
         names |= dict.fromkeys(ends)
         if len(ends) == 2:
             edges.append(Edge(ends[0], ends[1], spread, retained="=" in word))
-    determinism = dict.fromkeys(indeterminate.split(), Determinism.INDETERMINATE)
-    determinism |= dict.fromkeys(unordered.split(), Determinism.UNORDERED)
+    determinism = dict.fromkeys(indeterminate.split(), VertexDeterminism.INDETERMINATE)
+    determinism |= dict.fromkeys(unordered.split(), VertexDeterminism.UNORDERED)
     vertices = tuple(
         Vertex(
             name,
             (parallelism or {}).get(name, 1),
-            determinism.get(name, Determinism.DETERMINATE),
+            determinism.get(name, VertexDeterminism.DETERMINATE),
             (sinks or {}).get(name, SinkKind.NONE),
             replayable=name not in once.split(),
         )
@@ -66,7 +66,7 @@ def topologies(draw: st.DrawFn) -> Topology:
     """Any graph of up to six vertices: loops, several pipelines, retained and cut edges."""
     ids = "abcdef"[: draw(st.integers(1, 6))]
     vertices = tuple(
-        Vertex(name, 1, draw(st.sampled_from(Determinism)), replayable=draw(st.booleans())) for name in ids
+        Vertex(name, 1, draw(st.sampled_from(VertexDeterminism)), replayable=draw(st.booleans())) for name in ids
     )
     # ``a`` has no input, so that there is a source.
     pairs = [(one, two) for one in ids for two in ids[1:]]

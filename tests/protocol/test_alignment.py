@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, Item, Operation
+from seatunnel_py.protocol.model.stream_elements import Barrier, BatchHandle, Item, Operation
 from seatunnel_py.protocol.participant.alignment import TRANSITIONS, Alignment, LocalCheckpoints, Phase, Signal
 
 HERE = Subtask("here")
@@ -23,8 +23,8 @@ def aligning(*reached: Channel, checkpoint: int = 1) -> Alignment:
     return alignment
 
 
-def batches(*numbers: int) -> tuple[Batch, ...]:
-    return tuple(Batch(number) for number in numbers)
+def batches(*numbers: int) -> tuple[BatchHandle, ...]:
+    return tuple(BatchHandle(number) for number in numbers)
 
 
 # ---------------------------------------------------------------- the table
@@ -111,17 +111,17 @@ def test_a_back_edge_is_recorded_until_its_barrier_comes_round() -> None:
     """O3.2, I47: what is queued at the snapshot, and what arrives until the barrier."""
     alignment = aligning(LEFT, RIGHT)
     alignment.cut({**EMPTY, BACK: batches(1)}, unaligned=False)
-    alignment.record(BACK, Batch(2))
+    alignment.record(BACK, BatchHandle(2))
     alignment.snapshot_taken()
-    alignment.record(BACK, Batch(3))
-    alignment.record(LEFT, Batch(9))
+    alignment.record(BACK, BatchHandle(3))
+    alignment.record(LEFT, BatchHandle(9))
 
     assert not alignment.complete
     assert alignment.missing == (BACK,)
     assert alignment.blocked == frozenset()
 
     alignment.arrived(BACK)
-    alignment.record(BACK, Batch(4))
+    alignment.record(BACK, BatchHandle(4))
 
     assert alignment.complete
     assert alignment.recorded == {BACK: batches(1, 2, 3)}
@@ -150,10 +150,10 @@ def test_an_unaligned_barrier_cuts_at_once() -> None:
     alignment = aligning()
     alignment.cut({LEFT: batches(3, 4), RIGHT: batches(8), BACK: ()}, unaligned=True, arrived=LEFT)
     alignment.snapshot_taken()
-    alignment.record(LEFT, Batch(5))
-    alignment.record(RIGHT, Batch(9))
+    alignment.record(LEFT, BatchHandle(5))
+    alignment.record(RIGHT, BatchHandle(9))
     alignment.arrived(RIGHT)
-    alignment.record(RIGHT, Batch(10))
+    alignment.record(RIGHT, BatchHandle(10))
 
     assert alignment.unaligned
     assert alignment.missing == (BACK,)
@@ -168,7 +168,7 @@ def test_a_late_alignment_becomes_an_unaligned_cut() -> None:
     """The switch after a time-out: reached inputs have no channel state, a queued barrier ends the state of its
     input, and an older barrier in the queue means nothing."""
     alignment = aligning(LEFT, checkpoint=2)
-    right = (Batch(5), Barrier(1), Batch(6), Barrier(2), Batch(7))
+    right = (BatchHandle(5), Barrier(1), BatchHandle(6), Barrier(2), BatchHandle(7))
     alignment.cut({LEFT: batches(4), RIGHT: right, BACK: batches(9)}, unaligned=True)
     alignment.snapshot_taken()
 

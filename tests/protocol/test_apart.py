@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.failover.isolated_recovery import (
     begin_apart,
     cannot_be_finished,
@@ -16,8 +16,8 @@ from seatunnel_py.protocol.failover.isolated_recovery import (
     stands_at,
 )
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import SinkKind, Topology
 from tests.protocol.graphs import graph, names
 
@@ -30,7 +30,7 @@ def fork(**more: str) -> Topology:
     return graph("src>a src>b", sinks=SINKS, **more)  # type: ignore[arg-type]
 
 
-def stood(*, has: int = 4, waiting: tuple[Batch, ...] = ()) -> CheckpointRecord:
+def stood(*, has: int = 4, waiting: tuple[BatchHandle, ...] = ()) -> CheckpointRecord:
     """Checkpoint 3, in which everybody took part."""
     snapshots = {
         SRC: SubtaskSnapshot("at 4", sent={TO_A: 4, TO_B: 4}, taken=9),
@@ -47,7 +47,7 @@ def ended(kind: RecordKind = RecordKind.FINAL) -> CheckpointRecord:
         A: SubtaskSnapshot("a7", applied={TO_A: 7}),
         B: SubtaskSnapshot("b4", applied={TO_B: 4}, since=3),
     }
-    commits = (Commit("b", 3, (StagedPiece("b"),)), Commit("a", 9, (StagedPiece("a9"),)))
+    commits = (CommitRecord("b", 3, (StagedPiece("b"),)), CommitRecord("a", 9, (StagedPiece("a9"),)))
     return CheckpointRecord(
         9, 2, kind, 8, fork(detached="b"), {"src": 2, "a": 1, "b": 5}, snapshots, commits, ledgers={"a": 8, "b": 2}
     )
@@ -105,7 +105,7 @@ def test_all_begin_where_they_stood() -> None:
     }
     assert (found.checkpoint, found.incarnation, found.kind) == (9, 2, RecordKind.PERIODIC)
     assert found.epochs == {"src": 2, "b": 5}
-    assert found.uncommitted == (Commit("b", 3, (StagedPiece("b"),)),)
+    assert found.uncommitted == (CommitRecord("b", 3, (StagedPiece("b"),)),)
     assert found.ledgers == {"b": 2}
     assert set(found.topology.by_id) == {"src", "b"} and not found.topology.detached
     assert found.topology.version == ended().topology.version + 1
@@ -113,7 +113,7 @@ def test_all_begin_where_they_stood() -> None:
 
 def test_what_waited_at_the_cut_is_had() -> None:
     """AP3, I25."""
-    waiting = (Batch(3, "x"), Batch(4, "y"))
+    waiting = (BatchHandle(3, "x"), BatchHandle(4, "y"))
     found = begin_apart(ended(), stood(has=2, waiting=waiting), "b")
     assert isinstance(found, CheckpointRecord)
     assert found.snapshots[B].channel_state == {Channel(0, SRC, B): waiting}
@@ -123,7 +123,7 @@ def test_what_waited_at_the_cut_is_had() -> None:
 def test_one_that_is_not_level_with_its_sender_is_refused(has: int) -> None:
     """AP3."""
     found = begin_apart(ended(), stood(has=has), "b")
-    assert isinstance(found, RestoreRefused) and f"{has} batches were received of 4 at checkpoint 3" in found.why
+    assert isinstance(found, RestoreRefusal) and f"{has} batches were received of 4 at checkpoint 3" in found.why
 
 
 def test_a_channel_on_which_nothing_was_ever_sent_is_level() -> None:
@@ -134,7 +134,7 @@ def test_a_channel_on_which_nothing_was_ever_sent_is_level() -> None:
 def test_a_record_that_does_not_know_everybody_is_refused() -> None:
     without = {at: one for at, one in stood().snapshots.items() if at != SRC}
     found = begin_apart(ended(), replace(stood(), snapshots=without), "b")
-    assert isinstance(found, RestoreRefused) and "no record says where src" in found.why
+    assert isinstance(found, RestoreRefusal) and "no record says where src" in found.why
 
 
 def test_what_cannot_be_read_again_is_not_finished() -> None:

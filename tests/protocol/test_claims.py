@@ -10,7 +10,7 @@ from seatunnel_py.protocol.commit.claims import (
     ID_RESERVE,
     Claim,
     DamagedRecord,
-    RestoreRefused,
+    RestoreRefusal,
     Stored,
     claim_from,
     contradiction,
@@ -86,7 +86,7 @@ def damaged(at: int) -> list[Stored]:
 
 def test_i17_f24_a_newest_record_that_cannot_be_read_stops_the_restore() -> None:
     """An older, readable one is not taken instead."""
-    assert newest(CLAIMS, damaged(3001)) == RestoreRefused("the newest checkpoint, 3001, cannot be read: torn")
+    assert newest(CLAIMS, damaged(3001)) == RestoreRefusal("the newest checkpoint, 3001, cannot be read: torn")
 
 
 def test_a_damaged_record_further_back_is_no_hindrance() -> None:
@@ -114,7 +114,7 @@ def test_i17_f23_what_is_missing_stops_the_restore(
     claims: tuple[Claim, ...], records: tuple[Stored, ...], at_least: int, why: str
 ) -> None:
     """Never a silent step back to what is there."""
-    assert newest(claims, records, at_least) == RestoreRefused(why)
+    assert newest(claims, records, at_least) == RestoreRefusal(why)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_i17_f23_what_is_missing_stops_the_restore(
 def test_p4_f1_claims_that_contradict_each_other_restore_nothing(claims: tuple[Claim, ...], why: str) -> None:
     """P4-F1: one wrong claim made a driver go on from an older record, or from none."""
     assert why in contradiction(claims)
-    assert newest(claims, RECORDS) == claim_from(9, claims, RECORDS) == RestoreRefused(contradiction(claims))
+    assert newest(claims, RECORDS) == claim_from(9, claims, RECORDS) == RestoreRefusal(contradiction(claims))
 
 
 def test_claims_of_drivers_that_followed_each_other_agree() -> None:
@@ -153,7 +153,7 @@ def test_i38_a_claim_names_what_it_continues_from() -> None:
     """And the ids that it may use; a refusal stays one."""
     assert claim_from(1, (), ()) == Claim(1)
     assert claim_from(5, CLAIMS, RECORDS) == Claim(5, 3001, 4, 3001 + ID_RESERVE)
-    assert claim_from(5, CLAIMS, (), at_least=7) == RestoreRefused(
+    assert claim_from(5, CLAIMS, (), at_least=7) == RestoreRefusal(
         "checkpoint 1002 was completed, but the store does not show it"
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from seatunnel_py.protocol.commit.commit_queue import FINAL, CommitQueue, FailedCommit, new_commits
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import SinkKind, Topology, Vertex
 from tests.protocol.reference.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Stage, Step
@@ -64,7 +64,7 @@ def test_i27_a_completed_checkpoint_is_issued_once() -> None:
     """What is under way is not issued again."""
     queue, due = completed(CommitQueue(), 1, {K: ("a",)}).issue()
 
-    assert due == (Commit("K", 1, pieces("a")),)
+    assert due == (CommitRecord("K", 1, pieces("a")),)
     assert queue.issue()[1] == ()
 
 
@@ -74,9 +74,9 @@ def test_i30_the_next_commit_of_a_scope_follows_the_confirmation() -> None:
     queue, other = completed(queue, 2, {K: ("a", "b"), L: ("x",)}).issue()
     queue, second = queue.confirmed("K", 1).issue()
 
-    assert first == (Commit("K", 1, pieces("a")),)
-    assert other == (Commit("L", 2, pieces("x")),)
-    assert second == (Commit("K", 2, pieces("b")),)
+    assert first == (CommitRecord("K", 1, pieces("a")),)
+    assert other == (CommitRecord("L", 2, pieces("x")),)
+    assert second == (CommitRecord("K", 2, pieces("b")),)
     assert queue.ledgers == {"K": 1}
 
 
@@ -104,7 +104,7 @@ def test_f4_a_failed_commit_is_issued_again_after_its_pause_and_stays_the_oldest
 
     assert answer is FailedCommit.RETRY
     assert due == ()
-    assert again == (Commit("K", 1, pieces("a")),)
+    assert again == (CommitRecord("K", 1, pieces("a")),)
     assert queue.failed("K", 1, Reason.COMMIT_FAILED)[1] is FailedCommit.RETRY
 
 
@@ -112,7 +112,7 @@ def test_f33_a_confirmation_after_a_failure_ends_the_pause() -> None:
     """The outcome was unknown, the ledger knows it: the next one is due at once."""
     queue = two_waiting().failed("K", 1, Reason.COMMIT_FAILED)[0].confirmed("K", 1)
 
-    assert queue.issue()[1] == (Commit("K", 2, pieces("b")),)
+    assert queue.issue()[1] == (CommitRecord("K", 2, pieces("b")),)
 
 
 @pytest.mark.parametrize(("scope", "checkpoint"), [("K", 2), ("M", 1)])
@@ -137,7 +137,7 @@ def test_i31_lost_is_final_for_its_scope() -> None:
     queue, due = completed(queue, 3, {K: ("a", "b", "c"), L: ("y",)}).issue()
 
     assert answer is FailedCommit.END
-    assert due == (Commit("L", 3, pieces("y")),)
+    assert due == (CommitRecord("L", 3, pieces("y")),)
     assert queue.lag == 3
 
 
@@ -169,7 +169,7 @@ def test_i28_after_a_restore_everything_uncommitted_is_issued_again_oldest_first
     """The newest record alone is enough to go on (P2)."""
     queue, due = CommitQueue.restored(record(two_waiting(), 3, {K: ("b", "c")})).issue()
 
-    assert due == (Commit("K", 1, pieces("a")), Commit("L", 2, pieces("x")))
+    assert due == (CommitRecord("K", 1, pieces("a")), CommitRecord("L", 2, pieces("x")))
     assert queue.lag == 3
 
 
@@ -178,7 +178,7 @@ def test_i14_what_an_aborted_checkpoint_had_staged_is_committed_with_the_next() 
     queue = completed(CommitQueue(), 1, {K: ("a",)})
     record(queue, 2, {K: ("a", "b")})
 
-    assert completed(queue, 3, {K: ("a", "b", "c")}).waiting[-1] == Commit("K", 3, pieces("b", "c"))
+    assert completed(queue, 3, {K: ("a", "b", "c")}).waiting[-1] == CommitRecord("K", 3, pieces("b", "c"))
 
 
 def test_i14_what_a_completed_record_contains_is_subtracted_by_name() -> None:
@@ -194,8 +194,8 @@ def test_i14_a_sink_that_has_not_heard_of_older_completions_is_subtracted_as_wel
     queue = completed(queue, 2, {K: ("a", "b")})
 
     assert completed(queue, 3, {K: ("a", "b", "c")}).waiting == (
-        Commit("K", 2, pieces("b")),
-        Commit("K", 3, pieces("c")),
+        CommitRecord("K", 2, pieces("b")),
+        CommitRecord("K", 3, pieces("c")),
     )
 
 
@@ -203,7 +203,9 @@ def test_i14_after_a_restore_what_its_record_contains_is_subtracted() -> None:
     """Sinks are restored with it: they carry it until they hear of the next completion."""
     queue = CommitQueue.restored(record(two_waiting(), 3, {K: ("b", "c")}))
 
-    assert record(queue, 4, {K: ("b", "c", "d")}).uncommitted[len(queue.waiting) :] == (Commit("K", 4, pieces("d")),)
+    assert record(queue, 4, {K: ("b", "c", "d")}).uncommitted[len(queue.waiting) :] == (
+        CommitRecord("K", 4, pieces("d")),
+    )
 
 
 def test_i14_a_record_made_before_the_earlier_one_was_stored_is_a_mistake_of_ours() -> None:
@@ -211,7 +213,7 @@ def test_i14_a_record_made_before_the_earlier_one_was_stored_is_a_mistake_of_our
     queue = CommitQueue()
     first, second = record(queue, 1, {K: ("a",)}), record(queue, 2, {K: ("a", "b")})
 
-    with pytest.raises(OurMistake, match=r"checkpoint 2 would commit \['a'\] a second time"):
+    with pytest.raises(LocalProtocolError, match=r"checkpoint 2 would commit \['a'\] a second time"):
         queue.completed(first).completed(second)
 
 
@@ -223,15 +225,18 @@ def test_one_commit_for_each_sink_over_all_its_subtasks() -> None:
         L: SubtaskSnapshot(pieces=pieces("old")),
     }
 
-    assert new_commits(4, snapshots, frozenset({"old"}), SINKS) == (Commit("K", 4, pieces("k0", "k00", "k1")),)
+    assert new_commits(4, snapshots, frozenset({"old"}), SINKS) == (CommitRecord("K", 4, pieces("k0", "k00", "k1")),)
 
 
 def test_the_last_record_of_a_bounded_job_finishes_every_scope() -> None:
     """CM5: also one that has nothing new: an empty table has to arrive as well."""
     queue, snapshots = CommitQueue(), {K: SubtaskSnapshot(pieces=pieces("k"))}
 
-    assert queue.uncommitted(4, snapshots, SINKS) == (Commit("K", 4, pieces("k")),)
-    assert queue.uncommitted(4, snapshots, SINKS, final=True) == (Commit("K", 4, pieces("k")), Commit("L", 4, ()))
+    assert queue.uncommitted(4, snapshots, SINKS) == (CommitRecord("K", 4, pieces("k")),)
+    assert queue.uncommitted(4, snapshots, SINKS, final=True) == (
+        CommitRecord("K", 4, pieces("k")),
+        CommitRecord("L", 4, ()),
+    )
 
 
 def test_vertices_that_share_a_scope_become_visible_together() -> None:
@@ -239,12 +244,12 @@ def test_vertices_that_share_a_scope_become_visible_together() -> None:
     shared = Topology((Vertex("K", scope="t"), Vertex("L", scope="t")))
     snapshots = {L: SubtaskSnapshot(pieces=pieces("l")), K: SubtaskSnapshot(pieces=pieces("k"))}
 
-    assert new_commits(4, snapshots, frozenset(), shared) == (Commit("t", 4, pieces("k", "l")),)
+    assert new_commits(4, snapshots, frozenset(), shared) == (CommitRecord("t", 4, pieces("k", "l")),)
 
 
 # ---------------------------------------------------------------- the ledger
 
-COMMIT = Commit("K", 5, pieces("a"))
+COMMIT = CommitRecord("K", 5, pieces("a"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.stream_elements import Batch, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Topology, Vertex
 from tests.protocol.reference.consistent_cut import Event, in_transit, misaligned, uncovered, violations
 
@@ -98,7 +98,7 @@ CHANNEL = Channel(0, ONE, OTHER)
 
 
 def record(sent: int, applied: int, *queued: int) -> dict[Subtask, SubtaskSnapshot]:
-    state = {CHANNEL: tuple(Batch(number) for number in queued)}
+    state = {CHANNEL: tuple(BatchHandle(number) for number in queued)}
     return {
         ONE: SubtaskSnapshot(sent={CHANNEL: sent}),
         OTHER: SubtaskSnapshot(applied={CHANNEL: applied}, channel_state=state),
@@ -155,7 +155,7 @@ def test_an_aligned_cut_holds_batches_on_back_edges_only() -> None:
     to, round_ = loop.channels
     work = Subtask("work")
 
-    assert misaligned(loop, {work: SubtaskSnapshot(channel_state={to: (), round_: (Batch(1),)})}) == ()
-    assert misaligned(loop, {work: SubtaskSnapshot(channel_state={to: (Batch(1), Batch(2))})}) == (
+    assert misaligned(loop, {work: SubtaskSnapshot(channel_state={to: (), round_: (BatchHandle(1),)})}) == ()
+    assert misaligned(loop, {work: SubtaskSnapshot(channel_state={to: (BatchHandle(1), BatchHandle(2))})}) == (
         "read[0]->work[0]: 2 in the channel state of an aligned cut",
     )

@@ -13,9 +13,9 @@ from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import PipelineState
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import (
-    Batch,
+    BatchHandle,
     JournalUse,
     Operation,
     OperationKind,
@@ -122,8 +122,8 @@ def test_the_next_commit_of_a_scope_waits_for_the_one_before() -> None:
 
     assert [commit.checkpoint for commit in talk.all(cc.CommitPieces)] == [first.checkpoint]
     assert second.uncommitted == (
-        Commit("sink", first.checkpoint, (StagedPiece("a"),)),
-        Commit("sink", second.checkpoint, (StagedPiece("b"),)),
+        CommitRecord("sink", first.checkpoint, (StagedPiece("a"),)),
+        CommitRecord("sink", second.checkpoint, (StagedPiece("b"),)),
     )
     talk.confirm(first.checkpoint)
     assert talk.last(cc.CommitPieces).pieces == (StagedPiece("b"),)
@@ -549,7 +549,7 @@ def test_a_final_checkpoint_with_something_left_in_a_loop_is_not_final() -> None
     channel = PAIR.channels[0]
     first = talk.last(cc.SendTrigger).checkpoint
 
-    talk.ack(first, ended=True, channel_state={channel: (Batch(1),)}).persisted()
+    talk.ack(first, ended=True, channel_state={channel: (BatchHandle(1),)}).persisted()
 
     assert talk.last(cc.Persist).record.kind is RecordKind.PERIODIC
     second = talk.last(cc.SendTrigger).checkpoint

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.commit.commit_queue import CommitQueue
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
 from seatunnel_py.protocol.model.topology import Topology
 from tests.protocol.commit_world import LINEAGE, SINK, Driver, World
@@ -114,8 +114,8 @@ def test_every_point_is_passed() -> None:
 def test_the_deciders_do_what_the_table_says(key: tuple[Recorded, bool, bool]) -> None:
     """The table is what queue, ledger decision and orphan rule do, put together, for a checkpoint 2 after a 1."""
     recorded, holds, there = key
-    piece, later = StagedPiece("2-1-K[0]"), Commit(SINK, 3, (StagedPiece("3-1-K[0]"),))
-    commit = Commit(SINK, 2, (piece,))
+    piece, later = StagedPiece("2-1-K[0]"), CommitRecord(SINK, 3, (StagedPiece("3-1-K[0]"),))
+    commit = CommitRecord(SINK, 2, (piece,))
     carried = {Recorded.NOWHERE: (), Recorded.CARRIED: (commit,), Recorded.CONFIRMED: (later,)}[recorded]
     number = {Recorded.NOWHERE: 1, Recorded.CARRIED: 2, Recorded.CONFIRMED: 3}[recorded]
     record = CheckpointRecord(number, 1, RecordKind.PERIODIC, 0, Topology(()), {}, {}, carried)
@@ -125,7 +125,7 @@ def test_the_deciders_do_what_the_table_says(key: tuple[Recorded, bool, bool]) -
 
 
 def _done_about(
-    record: CheckpointRecord, ledger: LedgerRow, commit: Commit, recorded: Recorded, there: bool
+    record: CheckpointRecord, ledger: LedgerRow, commit: CommitRecord, recorded: Recorded, there: bool
 ) -> Recovery:
     if isinstance(claim_ledger(ledger, LINEAGE, 2, record.checkpoint), Verdict):
         return Recovery.ALARM

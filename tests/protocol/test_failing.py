@@ -13,7 +13,7 @@ from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import PipelineState
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.topology import Determinism, Topology, Vertex
+from seatunnel_py.protocol.model.topology import Topology, Vertex, VertexDeterminism
 from tests.protocol.talk import FORK, PAIR, SETTINGS, SINK, SOURCE, Talk
 
 ONCE = Backoff(retries=1, first=1.0, longest=5.0)
@@ -24,7 +24,7 @@ RESTARTABLE = [Reason.UNIT_FAILED, Reason.SNAPSHOT_FAILED, Reason.RESTORE_FAILED
 def other_rows(graph: Topology = PAIR) -> Topology:
     """Its source gives other rows when it runs again."""
     first, *rest = graph.vertices
-    return replace(graph, vertices=(replace(first, determinism=Determinism.INDETERMINATE), *rest))
+    return replace(graph, vertices=(replace(first, determinism=VertexDeterminism.INDETERMINATE), *rest))
 
 
 def exhausted(talk: Talk, subtask: Subtask = SOURCE, *, retriable: bool = True, epoch: int = 0) -> list[object]:
@@ -92,13 +92,13 @@ def test_what_would_be_shown_twice_is_not_restarted(reason: Reason) -> None:
 def test_who_would_show_rows_twice_is_left_out_where_others_remain(reason: Reason) -> None:
     """FO2, FO7."""
     talk = Talk(other_rows(FORK), limits=FailureLimits(undroppable=frozenset({"left"}))).start().forget()
-    left = replace(talk.coordinator.shared.topology.vertex("left"), determinism=Determinism.INDETERMINATE)
+    left = replace(talk.coordinator.shared.topology.vertex("left"), determinism=VertexDeterminism.INDETERMINATE)
     shared = talk.coordinator.shared
     shared.topology = replace(shared.topology, vertices=(*shared.topology.vertices[:1], left, *FORK.vertices[2:]))
 
     talk.fail(LEFT, reason)
 
-    assert [one.subtask for one in talk.all(cc.EndLife)] == [LEFT]
+    assert [one.subtask for one in talk.all(cc.EndExecution)] == [LEFT]
     assert not talk.all(cc.PipelineEnded)
 
 

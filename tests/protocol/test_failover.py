@@ -10,12 +10,12 @@ from seatunnel_py.protocol.coordinator.failure_policy import POLICIES
 from seatunnel_py.protocol.failover.decisions import (
     FIRST_LEVEL,
     REPLAYS,
-    Action,
     Consequence,
-    Decision,
-    FailurePolicy,
+    FailoverAction,
+    FailoverDecision,
+    FailoverPolicy,
     Level,
-    Replay,
+    Repeatability,
     RetryLimits,
     consequences,
     decide,
@@ -26,37 +26,37 @@ from seatunnel_py.protocol.failover.decisions import (
 )
 from seatunnel_py.protocol.failover.regions import plan_restart, restart_set
 from seatunnel_py.protocol.model.backoff import Backoff, Retries
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.stream_elements import JournalUse
-from seatunnel_py.protocol.model.topology import Determinism, SinkKind, Topology
+from seatunnel_py.protocol.model.topology import SinkKind, Topology, VertexDeterminism
 from tests.protocol.graphs import CHAIN, JOIN, LOOP, SIBLINGS, graph, names, topologies
 
-SAME, REORDERED, OTHER = Determinism.DETERMINATE, Determinism.UNORDERED, Determinism.INDETERMINATE
+SAME, REORDERED, OTHER = VertexDeterminism.DETERMINATE, VertexDeterminism.UNORDERED, VertexDeterminism.INDETERMINATE
 
 # ---------------------------------------------------------------- sinks
 
 
 def test_every_kind_of_sink_below_every_upstream_has_a_row() -> None:
     """FO1."""
-    assert set(REPLAYS) == {(sink, upstream) for sink in SinkKind for upstream in Determinism}
+    assert set(REPLAYS) == {(sink, upstream) for sink in SinkKind for upstream in VertexDeterminism}
 
 
 @pytest.mark.parametrize(
     ("sink", "upstream", "replay"),
     [
         # the failover design: neither idempotent nor two-phase
-        (SinkKind.AT_LEAST_ONCE, SAME, Replay.REPORT_DUPLICATES),
-        (SinkKind.AT_LEAST_ONCE, OTHER, Replay.REPORT_DUPLICATES),
+        (SinkKind.AT_LEAST_ONCE, SAME, Repeatability.REPORT_DUPLICATES),
+        (SinkKind.AT_LEAST_ONCE, OTHER, Repeatability.REPORT_DUPLICATES),
         # idempotent
-        (SinkKind.IDEMPOTENT, SAME, Replay.FREELY),
-        (SinkKind.IDEMPOTENT, OTHER, Replay.FREELY),
+        (SinkKind.IDEMPOTENT, SAME, Repeatability.FREELY),
+        (SinkKind.IDEMPOTENT, OTHER, Repeatability.FREELY),
         # two-phase with a determinate, and with an indeterminate source
-        (SinkKind.TWO_PHASE, SAME, Replay.SKIP_BY_ID),
-        (SinkKind.TWO_PHASE, OTHER, Replay.RESTART_DESCENDANTS),
+        (SinkKind.TWO_PHASE, SAME, Repeatability.SKIP_BY_ID),
+        (SinkKind.TWO_PHASE, OTHER, Repeatability.RESTART_DESCENDANTS),
     ],
 )
-def test_the_capability_rules(sink: SinkKind, upstream: Determinism, replay: Replay) -> None:
+def test_the_capability_rules(sink: SinkKind, upstream: VertexDeterminism, replay: Repeatability) -> None:
     """O5.2, FO1, FO2: per sink of the region."""
     source = {SAME: "", OTHER: "src"}[upstream]
     topology = graph(SIBLINGS, sinks={"a": sink, "b": SinkKind.TWO_PHASE}, indeterminate=source)
@@ -79,9 +79,18 @@ def test_pieces_that_cannot_be_dropped_fail_the_pipeline_only_below_an_indetermi
     shaky, steady = (graph(SIBLINGS, sinks=kinds, indeterminate=which) for which in ("src", ""))
     region = restart_set(shaky, ["b"])
 
-    assert [one.replay for one in consequences(shaky, region)] == [Replay.RESTART_DESCENDANTS, Replay.FREELY]
-    assert [one.replay for one in consequences(shaky, region, ["a", "b"])] == [Replay.FAIL_PIPELINE, Replay.FREELY]
-    assert [one.replay for one in consequences(steady, ["src", "a", "b"], ["a"])] == [Replay.SKIP_BY_ID, Replay.FREELY]
+    assert [one.replay for one in consequences(shaky, region)] == [
+        Repeatability.RESTART_DESCENDANTS,
+        Repeatability.FREELY,
+    ]
+    assert [one.replay for one in consequences(shaky, region, ["a", "b"])] == [
+        Repeatability.FAIL_PIPELINE,
+        Repeatability.FREELY,
+    ]
+    assert [one.replay for one in consequences(steady, ["src", "a", "b"], ["a"])] == [
+        Repeatability.SKIP_BY_ID,
+        Repeatability.FREELY,
+    ]
 
 
 def test_only_sinks_of_the_region_are_spoken_of() -> None:
@@ -125,7 +134,7 @@ def test_duplicates_are_named_per_sink() -> None:
     ],
 )
 def test_the_upstream_is_what_restarts_above(
-    text: str, indeterminate: str, unordered: str, once: str, region: str, name: str, expected: Determinism
+    text: str, indeterminate: str, unordered: str, once: str, region: str, name: str, expected: VertexDeterminism
 ) -> None:
     """FO1."""
     topology = graph(text, indeterminate=indeterminate, unordered=unordered, once=once)
@@ -162,7 +171,7 @@ def test_wherever_descendants_have_to_restart_they_are_in_the_region(topology: T
     for name in plan.vertices:
         replay = REPLAYS[SinkKind.TWO_PHASE, upstream_determinism(topology, plan.vertices, name)]
         if name in free:
-            assert replay is Replay.RESTART_DESCENDANTS
+            assert replay is Repeatability.RESTART_DESCENDANTS
             assert all(
                 edge.receiver in free or edge.receiver in topology.detached
                 for edge in topology.edges
@@ -199,7 +208,7 @@ def test_an_isolated_sender_is_not_suspected() -> None:
 # ---------------------------------------------------------------- levels
 
 LIMITS = RetryLimits(3, Backoff(retries=2, first=1.0, factor=2.0, longest=10.0, reset_after=100.0))
-FAIL_FAST = RetryLimits(LIMITS.attempts, LIMITS.restarts, FailurePolicy.FAIL_FAST)
+FAIL_FAST = RetryLimits(LIMITS.attempts, LIMITS.restarts, FailoverPolicy.FAIL_FAST)
 USED_UP = Retries(2, 3.0)
 
 
@@ -217,7 +226,7 @@ def test_every_reason_has_a_row_and_agrees_with_its_policy() -> None:
 
 @pytest.mark.parametrize("reason", sorted(set(Reason) - set(failures())))
 def test_what_is_no_failure_is_not_answered(reason: Reason) -> None:
-    with pytest.raises(OurMistake, match="nothing failed"):
+    with pytest.raises(LocalProtocolError, match="nothing failed"):
         decide(reason, LIMITS, at=0.0, attempts=1, restarts=Retries(), isolable=True)
 
 
@@ -225,27 +234,27 @@ def test_what_is_no_failure_is_not_answered(reason: Reason) -> None:
     ("reason", "attempts", "restarts", "isolable", "limits", "action", "delay"),
     [
         # attempt: same epoch, the third one is the last
-        (Reason.UNIT_FAILED, 1, Retries(), True, LIMITS, Action.RETRY_UNIT, 0.0),
-        (Reason.UNIT_FAILED, 2, USED_UP, True, LIMITS, Action.RETRY_UNIT, 0.0),
-        (Reason.UNIT_FAILED, 3, Retries(), True, LIMITS, Action.RESTART_REGION, 1.0),
+        (Reason.UNIT_FAILED, 1, Retries(), True, LIMITS, FailoverAction.RETRY_UNIT, 0.0),
+        (Reason.UNIT_FAILED, 2, USED_UP, True, LIMITS, FailoverAction.RETRY_UNIT, 0.0),
+        (Reason.UNIT_FAILED, 3, Retries(), True, LIMITS, FailoverAction.RESTART_REGION, 1.0),
         # vertex: after a pause that grows
-        (Reason.UNIT_FAILED, 3, Retries(1, 1.0), True, LIMITS, Action.RESTART_REGION, 2.0),
-        (Reason.SNAPSHOT_FAILED, 1, Retries(), True, LIMITS, Action.RESTART_REGION, 1.0),
-        (Reason.RESTORE_FAILED, 1, Retries(1, 1.0), True, LIMITS, Action.RESTART_REGION, 2.0),
-        (Reason.CONTENT_CHANGED, 1, Retries(), True, LIMITS, Action.RESTART_REGION, 1.0),
+        (Reason.UNIT_FAILED, 3, Retries(1, 1.0), True, LIMITS, FailoverAction.RESTART_REGION, 2.0),
+        (Reason.SNAPSHOT_FAILED, 1, Retries(), True, LIMITS, FailoverAction.RESTART_REGION, 1.0),
+        (Reason.RESTORE_FAILED, 1, Retries(1, 1.0), True, LIMITS, FailoverAction.RESTART_REGION, 2.0),
+        (Reason.CONTENT_CHANGED, 1, Retries(), True, LIMITS, FailoverAction.RESTART_REGION, 1.0),
         # table: everything used up, the policy wants it, and something would remain
-        (Reason.UNIT_FAILED, 3, USED_UP, True, LIMITS, Action.ISOLATE_TABLE, 0.0),
-        (Reason.RESTORE_FAILED, 1, USED_UP, True, LIMITS, Action.ISOLATE_TABLE, 0.0),
-        (Reason.COMMIT_FAILED, 1, Retries(), True, LIMITS, Action.ISOLATE_TABLE, 0.0),
-        (Reason.POSITIONS_VOID, 1, Retries(), True, LIMITS, Action.ISOLATE_TABLE, 0.0),
+        (Reason.UNIT_FAILED, 3, USED_UP, True, LIMITS, FailoverAction.ISOLATE_TABLE, 0.0),
+        (Reason.RESTORE_FAILED, 1, USED_UP, True, LIMITS, FailoverAction.ISOLATE_TABLE, 0.0),
+        (Reason.COMMIT_FAILED, 1, Retries(), True, LIMITS, FailoverAction.ISOLATE_TABLE, 0.0),
+        (Reason.POSITIONS_VOID, 1, Retries(), True, LIMITS, FailoverAction.ISOLATE_TABLE, 0.0),
         # pipeline
-        (Reason.UNIT_FAILED, 3, USED_UP, False, LIMITS, Action.FAIL_PIPELINE, 0.0),
-        (Reason.UNIT_FAILED, 3, USED_UP, True, FAIL_FAST, Action.FAIL_PIPELINE, 0.0),
-        (Reason.COMMIT_FAILED, 1, Retries(), False, LIMITS, Action.FAIL_PIPELINE, 0.0),
-        (Reason.COMMIT_FAILED, 1, Retries(), True, FAIL_FAST, Action.FAIL_PIPELINE, 0.0),
+        (Reason.UNIT_FAILED, 3, USED_UP, False, LIMITS, FailoverAction.FAIL_PIPELINE, 0.0),
+        (Reason.UNIT_FAILED, 3, USED_UP, True, FAIL_FAST, FailoverAction.FAIL_PIPELINE, 0.0),
+        (Reason.COMMIT_FAILED, 1, Retries(), False, LIMITS, FailoverAction.FAIL_PIPELINE, 0.0),
+        (Reason.COMMIT_FAILED, 1, Retries(), True, FAIL_FAST, FailoverAction.FAIL_PIPELINE, 0.0),
         # FAIL_FAST is about tables: attempts and restarts are made nevertheless
-        (Reason.UNIT_FAILED, 1, Retries(), True, FAIL_FAST, Action.RETRY_UNIT, 0.0),
-        (Reason.UNIT_FAILED, 3, Retries(), True, FAIL_FAST, Action.RESTART_REGION, 1.0),
+        (Reason.UNIT_FAILED, 1, Retries(), True, FAIL_FAST, FailoverAction.RETRY_UNIT, 0.0),
+        (Reason.UNIT_FAILED, 3, Retries(), True, FAIL_FAST, FailoverAction.RESTART_REGION, 1.0),
     ],
 )
 def test_the_smallest_level_that_can_answers(
@@ -254,14 +263,14 @@ def test_the_smallest_level_that_can_answers(
     restarts: Retries,
     isolable: bool,
     limits: RetryLimits,
-    action: Action,
+    action: FailoverAction,
     delay: float,
 ) -> None:
     """FO5, FO7, I26, F3: attempt, vertex, table, pipeline."""
     decision = decide(reason, limits, at=3.0, attempts=attempts, restarts=restarts, isolable=isolable)
 
     assert (decision.action, decision.delay) == (action, delay)
-    assert (decision.restarts.used > restarts.used) is (action is Action.RESTART_REGION)
+    assert (decision.restarts.used > restarts.used) is (action is FailoverAction.RESTART_REGION)
 
 
 @pytest.mark.parametrize(
@@ -277,20 +286,20 @@ def test_the_smallest_level_that_can_answers(
 )
 def test_what_no_try_can_mend_is_never_tried_again(reason: Reason) -> None:
     """FO6, I23, I31, I34."""
-    assert decide(reason, LIMITS, at=0.0, attempts=1, restarts=Retries(), isolable=True) == Decision(
-        Action.FAIL_PIPELINE, Retries()
+    assert decide(reason, LIMITS, at=0.0, attempts=1, restarts=Retries(), isolable=True) == FailoverDecision(
+        FailoverAction.FAIL_PIPELINE, Retries()
     )
 
 
 def test_a_stable_period_gives_the_vertex_its_restarts_back() -> None:
     """FO5: job.retry.reset-after."""
     late = decide(Reason.SNAPSHOT_FAILED, LIMITS, at=103.0, attempts=1, restarts=USED_UP, isolable=True)
-    assert late == Decision(Action.RESTART_REGION, Retries(1, 104.0), 1.0)
+    assert late == FailoverDecision(FailoverAction.RESTART_REGION, Retries(1, 104.0), 1.0)
 
 
 def test_jitter_is_handed_on() -> None:
     decision = decide(Reason.SNAPSHOT_FAILED, LIMITS, at=0.0, attempts=1, restarts=Retries(), isolable=True, jitter=0.5)
-    assert decision == Decision(Action.RESTART_REGION, Retries(1, 0.5), 0.5)
+    assert decision == FailoverDecision(FailoverAction.RESTART_REGION, Retries(1, 0.5), 0.5)
 
 
 @given(
@@ -305,8 +314,8 @@ def test_whatever_fails_in_whatever_order_it_ends(script: list[tuple[Reason, int
         if at - state.due >= LIMITS.restarts.reset_after:
             restarted = 0
         state = decision.restarts
-        restarted += decision.action is Action.RESTART_REGION
+        restarted += decision.action is FailoverAction.RESTART_REGION
 
         assert restarted <= LIMITS.restarts.retries
-        assert decision.action is not Action.RETRY_UNIT or attempts < LIMITS.attempts
-        assert decision.action is not Action.ISOLATE_TABLE or isolable
+        assert decision.action is not FailoverAction.RETRY_UNIT or attempts < LIMITS.attempts
+        assert decision.action is not FailoverAction.ISOLATE_TABLE or isolable

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.coordinator.failure_policy import POLICIES, FailedInARow, Verdict, explain
+from seatunnel_py.protocol.coordinator.failure_policy import POLICIES, FailedInARow, FailureVerdict, explain
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import RecordKind
 
@@ -64,7 +64,7 @@ def test_i15_so_many_in_a_row_are_borne_and_one_more_is_not(tolerable: int, fail
         failed = failed.aborted(RecordKind.PERIODIC, Reason.EXPIRED)
         verdicts.append(failed.verdict(tolerable))
 
-    assert verdicts == [Verdict.GO_ON] * tolerable + [Verdict.FAIL]
+    assert verdicts == [FailureVerdict.GO_ON] * tolerable + [FailureVerdict.FAIL]
 
 
 def test_i15_a_success_resets_the_counter() -> None:
@@ -99,4 +99,4 @@ def test_i15_the_verdict_is_that_of_the_longest_run_at_the_end(ends: list[Reason
     run = sum(end in COUNTED for end in since)
 
     assert failed.count == run
-    assert failed.verdict(tolerable) is (Verdict.FAIL if run > tolerable else Verdict.GO_ON)
+    assert failed.verdict(tolerable) is (FailureVerdict.FAIL if run > tolerable else FailureVerdict.GO_ON)

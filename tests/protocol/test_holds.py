@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from seatunnel_py.protocol.model.stream_elements import Barrier, Batch
+from seatunnel_py.protocol.model.stream_elements import Barrier, BatchHandle
 from tests.protocol.desk import DOWN, LEFT, RIGHT, Desk
 
 
-def rows(number: int, payload: str) -> Batch:
-    return Batch(number, 1, number, payload)
+def rows(number: int, payload: str) -> BatchHandle:
+    return BatchHandle(number, 1, number, payload)
 
 
 def held(desk: Desk) -> set[object]:

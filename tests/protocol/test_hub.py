@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from seatunnel_py.protocol.commit.record_batcher import Addressed, Hub, HubCommand, PersistTogether
+from seatunnel_py.protocol.commit.record_batcher import AddressedCommand, CoordinatorGroup, HubCommand, PersistTogether
 from seatunnel_py.protocol.coordinator import commands as cc
 from seatunnel_py.protocol.coordinator import events as ev
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from tests.protocol.talk import PAIR, SETTINGS
 
 
-def hub_of(*names: str) -> Hub:
-    return Hub({name: Coordinator(PAIR, SETTINGS) for name in names})
+def hub_of(*names: str) -> CoordinatorGroup:
+    return CoordinatorGroup({name: Coordinator(PAIR, SETTINGS) for name in names})
 
 
 def writes(said: tuple[HubCommand, ...]) -> list[PersistTogether]:
@@ -34,8 +34,8 @@ def test_everything_else_passes_with_its_address() -> None:
 
     said = hub.stored(0.0, write.number, ok=True)
 
-    assert {command.pipeline for command in said if isinstance(command, Addressed)} == {"a"}
-    assert [type(command.command) for command in said if isinstance(command, Addressed)] == [cc.Restart] * 2
+    assert {command.pipeline for command in said if isinstance(command, AddressedCommand)} == {"a"}
+    assert [type(command.command) for command in said if isinstance(command, AddressedCommand)] == [cc.Restart] * 2
 
 
 def test_everything_else_passes_in_its_order() -> None:
@@ -46,7 +46,7 @@ def test_everything_else_passes_in_its_order() -> None:
 
     said = alone.handle(ev.Persisted(0.0, write.records["a"].checkpoint))
 
-    assert hub.stored(0.0, write.number, ok=True) == tuple(Addressed("a", command) for command in said)
+    assert hub.stored(0.0, write.number, ok=True) == tuple(AddressedCommand("a", command) for command in said)
     assert said[0] != said[-1]
 
 
@@ -67,7 +67,7 @@ def test_a_write_that_fails_concerns_those_in_it() -> None:
 
     said = hub.stored(0.0, first.number, ok=False, fenced=True)
 
-    assert [command.command for command in said if isinstance(command, Addressed)][-1] == cc.PipelineEnded(
+    assert [command.command for command in said if isinstance(command, AddressedCommand)][-1] == cc.PipelineEnded(
         ev.Reason.FENCED
     )
     assert [set(write.records) for write in writes(said)] == [{"b"}]
@@ -75,7 +75,7 @@ def test_a_write_that_fails_concerns_those_in_it() -> None:
 
 def test_who_holds_records_says_when_they_are_written() -> None:
     """HU1 all the same: one write at a time, with everything that waits."""
-    hub = Hub({name: Coordinator(PAIR, SETTINGS) for name in "abc"}, holds=True)
+    hub = CoordinatorGroup({name: Coordinator(PAIR, SETTINGS) for name in "abc"}, holds=True)
     assert not hub.handle("a", ev.Activated(0.0, 1)) and not hub.handle("b", ev.Activated(0.0, 1))
     assert hub.waiting.keys() == {"a", "b"} and not hub.writing
 

@@ -11,7 +11,7 @@ from seatunnel_py.protocol.commit.claims import ID_RESERVE
 from seatunnel_py.protocol.coordinator import commands as cc
 from seatunnel_py.protocol.coordinator import events as ev
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
-from seatunnel_py.protocol.failover.decisions import FailurePolicy
+from seatunnel_py.protocol.failover.decisions import FailoverPolicy
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import PipelineState
@@ -74,15 +74,15 @@ def test_a_stable_period_gives_the_attempts_back() -> None:
 @pytest.mark.parametrize(
     ("policy", "failed", "reason"),
     [
-        (FailurePolicy.FAIL_FAST, LEFT, Reason.UNIT_FAILED),
+        (FailoverPolicy.FAIL_FAST, LEFT, Reason.UNIT_FAILED),
         # nothing would remain
-        (FailurePolicy.CONTINUE_OTHER_TABLES, SOURCE, Reason.UNIT_FAILED),
+        (FailoverPolicy.CONTINUE_OTHER_TABLES, SOURCE, Reason.UNIT_FAILED),
         # no table's affair
-        (FailurePolicy.CONTINUE_OTHER_TABLES, LEFT, Reason.GAP),
+        (FailoverPolicy.CONTINUE_OTHER_TABLES, LEFT, Reason.GAP),
     ],
 )
 def test_where_a_table_cannot_be_left_out_the_pipeline_fails(
-    policy: FailurePolicy, failed: Subtask, reason: Reason
+    policy: FailoverPolicy, failed: Subtask, reason: Reason
 ) -> None:
     """FO6, FO7, IS3."""
     told = talk(policy=policy).fail(failed, reason)
@@ -109,7 +109,7 @@ def test_all_who_leave_are_named_by_the_barrier_and_their_lives_are_over() -> No
     told = talk(TAIL).forget().fail(LEFT)
     number = told.last(cc.SendTrigger).checkpoint
     assert triggered(told) == [("source", Operation(OperationKind.ISOLATE, ("behind", "left")))]
-    assert told.all(cc.EndLife) == [cc.EndLife(BEHIND, 1, 2), cc.EndLife(LEFT, 1, 2)]
+    assert told.all(cc.EndExecution) == [cc.EndExecution(BEHIND, 1, 2), cc.EndExecution(LEFT, 1, 2)]
 
     stale = told.coordinator.shared.stale
     for epoch, subtask in ((1, BEHIND), (1, LEFT)):
@@ -138,7 +138,7 @@ def test_who_becomes_visible_together_leaves_together() -> None:
 def test_a_healthy_table_leaves_in_the_same_way() -> None:
     """LE2: it is cut with its trigger, so that what it staged since the last checkpoint is not committed."""
     told = ask(talk().forget(), "left")
-    assert told.said[0] == cc.EndLife(LEFT, 1, 2)
+    assert told.said[0] == cc.EndExecution(LEFT, 1, 2)
     told.ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT, pieces=["p"]).persisted()
 
     assert [(one.scope, one.pieces) for one in told.all(cc.CommitPieces)] == [("right", (StagedPiece("p"),))]
@@ -354,7 +354,7 @@ def test_where_a_checkpoint_would_show_rows_early_the_last_one_shows_who_left() 
     told = Talk(FORK, at_end, backoff=NEVER).start().forget().fail(LEFT)
 
     assert triggered(told) == []
-    assert told.all(cc.EndLife) == [cc.EndLife(LEFT, 1, 2)]
+    assert told.all(cc.EndExecution) == [cc.EndExecution(LEFT, 1, 2)]
 
     told.end(SOURCE)
     number = told.last(cc.SendTrigger).checkpoint
@@ -410,7 +410,7 @@ def test_a_last_commit_that_is_refused_keeps_nobody_from_success() -> None:
     told.ack(number, ended=True, pieces=["p"]).persisted().forget()
 
     refuse(told, number)
-    assert told.all(cc.EndLife) == [cc.EndLife(LEFT, 1, 2)] and not told.all(cc.PipelineEnded)
+    assert told.all(cc.EndExecution) == [cc.EndExecution(LEFT, 1, 2)] and not told.all(cc.PipelineEnded)
     told.confirm(number, "right")
 
     assert told.last(cc.PipelineEnded) == cc.PipelineEnded(None)
@@ -421,7 +421,7 @@ def test_a_commit_of_one_that_is_out_already_harms_nobody() -> None:
     told, first = committing()
     told.fail(LEFT).forget()
     refuse(told, first)
-    assert not told.all(cc.PipelineEnded) and not told.all(cc.EndLife)
+    assert not told.all(cc.PipelineEnded) and not told.all(cc.EndExecution)
 
     lost, first = committing()
     refuse(lost.fail(LEFT), first, reason=Reason.LOST)
@@ -431,16 +431,16 @@ def test_a_commit_of_one_that_is_out_already_harms_nobody() -> None:
 @pytest.mark.parametrize(
     ("scope", "reason", "topology", "policy"),
     [
-        ("left", Reason.COMMIT_REFUSED, SINKS, FailurePolicy.FAIL_FAST),
-        ("left", Reason.LOST, SINKS, FailurePolicy.CONTINUE_OTHER_TABLES),
+        ("left", Reason.COMMIT_REFUSED, SINKS, FailoverPolicy.FAIL_FAST),
+        ("left", Reason.LOST, SINKS, FailoverPolicy.CONTINUE_OTHER_TABLES),
         ("left", Reason.COMMIT_REFUSED, replace(SINKS, vertices=SINKS.vertices[:2], edges=SINKS.edges[:1]), None),
     ],
 )
 def test_otherwise_a_commit_that_never_will_succeed_fails_the_pipeline(
-    scope: str, reason: Reason, topology: Topology, policy: FailurePolicy | None
+    scope: str, reason: Reason, topology: Topology, policy: FailoverPolicy | None
 ) -> None:
     """CN2, FO6, FO7, IS3."""
-    told = talk(topology, policy=policy or FailurePolicy.CONTINUE_OTHER_TABLES)
+    told = talk(topology, policy=policy or FailoverPolicy.CONTINUE_OTHER_TABLES)
     refuse(told, told.checkpoint(pieces=["p"]).checkpoint, scope, reason)
     assert told.last(cc.PipelineEnded) == cc.PipelineEnded(reason)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from seatunnel_py.protocol.coordinator.isolation import (
     Detachment,
-    Parked,
+    ParkedBatches,
     behind,
     detachment,
     isolable,
@@ -23,11 +23,11 @@ from seatunnel_py.protocol.coordinator.isolation import (
     without,
 )
 from seatunnel_py.protocol.failover.regions import restart_set, restored_position
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.lifecycle import advance
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.protocol.model.stream_elements import Batch, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex
 from tests.protocol.graphs import CHAIN, DIAMOND, LOOP, SIBLINGS, descendants, graph, names, record, topologies
 from tests.protocol.reference.table_lifecycle import TABLE, TableEvent, TableState
@@ -37,9 +37,9 @@ SRC, A, B = Subtask("src"), Subtask("a"), Subtask("b")
 
 def isolate(topology: Topology, vertex: str, record: CheckpointRecord | None) -> tuple[Topology, Detachment]:
     """The topology without the table of ``vertex``, and where that table stands. ``record`` is the newest one, or the
-    one of the barrier that asked for it. Raises OurMistake where it is not isolable."""
+    one of the barrier that asked for it. Raises LocalProtocolError where it is not isolable."""
     if not isolable(topology, vertex):
-        raise OurMistake(f"{vertex} cannot be isolated: it is already, or nothing would remain")
+        raise LocalProtocolError(f"{vertex} cannot be isolated: it is already, or nothing would remain")
     gone = leaving(topology, vertex)
     return without(topology, gone), detachment(topology, gone, record)
 
@@ -119,7 +119,7 @@ def test_a_table_is_isolated_only_while_something_remains(
 
     assert isolable(topology, vertex) is possible
     if not possible:
-        with pytest.raises(OurMistake, match="cannot be isolated"):
+        with pytest.raises(LocalProtocolError, match="cannot be isolated"):
             isolate(topology, vertex, None)
 
 
@@ -153,7 +153,7 @@ def test_an_isolation_is_a_version_of_the_topology_and_a_place_in_the_record() -
     at_4 = record(
         4,
         src=SubtaskSnapshot({"offset": 40}, sent={to_a: 9, to_b: 9}),
-        a=SubtaskSnapshot(applied={to_a: 7}, sent={to_out: 7}, channel_state={to_a: (Batch(8), Batch(9))}),
+        a=SubtaskSnapshot(applied={to_a: 7}, sent={to_out: 7}, channel_state={to_a: (BatchHandle(8), BatchHandle(9))}),
         out=SubtaskSnapshot(applied={to_out: 7}),
         b=SubtaskSnapshot(applied={to_b: 9}),
     )
@@ -227,19 +227,19 @@ def test_nobody_rejoins_before_whoever_feeds_him() -> None:
     assert second.vertices == names("t b")
     assert missing_to_rejoin(two, ["a"]) == names("t")
     assert missing_to_rejoin(two, ["t", "b"]) == names("")
-    with pytest.raises(OurMistake, match=r"\['a'\] cannot rejoin without \['t'\]"):
+    with pytest.raises(LocalProtocolError, match=r"\['a'\] cannot rejoin without \['t'\]"):
         rejoin(two, ["a"])
     assert rejoin(two, ["t", "b"]).detached == names("a")
     assert rejoin(two, ["t", "b", "a"]).detached == names("")
 
 
 def test_who_did_not_leave_cannot_come_back() -> None:
-    with pytest.raises(OurMistake, match="nobody isolated"):
+    with pytest.raises(LocalProtocolError, match="nobody isolated"):
         rejoin(graph(SIBLINGS, detached="a"), ["a", "b"])
 
 
 TO_A, TO_B = graph(SIBLINGS).channels
-WORN = SubtaskSnapshot("old", {TO_A: 3}, {}, {TO_A: (Batch(4),)}, (StagedPiece("p"),), since=1, taken=3)
+WORN = SubtaskSnapshot("old", {TO_A: 3}, {}, {TO_A: (BatchHandle(4),)}, (StagedPiece("p"),), since=1, taken=3)
 AT_2 = record(2, src=SubtaskSnapshot(20, sent={TO_A: 4, TO_B: 4}), a=WORN)
 AT_5 = record(5, src=SubtaskSnapshot(50, sent={TO_A: 6, TO_B: 9}))
 GONE = isolate(graph(SIBLINGS), "a", AT_2)[1]
@@ -273,9 +273,9 @@ def test_a_sender_that_never_sent_leaves_nothing_to_have() -> None:
 # ---------------------------------------------------------------- parking
 
 
-def park(parked: Parked, *numbers: int, size: int = 10) -> Parked:
+def park(parked: ParkedBatches, *numbers: int, size: int = 10) -> ParkedBatches:
     for number in numbers:
-        parked = parked.add(TO_A, Batch(number), size)
+        parked = parked.add(TO_A, BatchHandle(number), size)
     return parked
 
 
@@ -299,7 +299,7 @@ def park(parked: Parked, *numbers: int, size: int = 10) -> Parked:
 )
 def test_parked_batches_have_no_gaps_and_a_bound(limit: int, numbers: list[int], kept: list[int], lost: bool) -> None:
     """IS7, I50."""
-    parked = park(Parked(limit, GONE.positions), *numbers)
+    parked = park(ParkedBatches(limit, GONE.positions), *numbers)
 
     assert [batch.number for batch in parked.batches.get(TO_A, ())] == kept
     assert (parked.lost, parked.size) == (lost, 10 * len(kept))
@@ -308,18 +308,20 @@ def test_parked_batches_have_no_gaps_and_a_bound(limit: int, numbers: list[int],
 def test_the_bound_is_over_all_channels() -> None:
     """IS7: it is the table's."""
     other = Channel(5, B, A)
-    parked = Parked(25, {TO_A: 0, other: 0}).add(TO_A, Batch(1), 15)
+    parked = ParkedBatches(25, {TO_A: 0, other: 0}).add(TO_A, BatchHandle(1), 15)
 
-    assert parked.add(other, Batch(1), 10).size == 25
-    assert parked.add(other, Batch(1), 11).lost
+    assert parked.add(other, BatchHandle(1), 10).size == 25
+    assert parked.add(other, BatchHandle(1), 11).lost
 
 
 def test_what_was_parked_is_channel_state_at_the_joining_barrier() -> None:
     """IS8, I25: behind what waited already, before anything new; the old pieces are not named a second time."""
-    joined = joined_by_parked(GONE, AT_5, park(Parked(100, GONE.positions), 5, 6))
+    joined = joined_by_parked(GONE, AT_5, park(ParkedBatches(100, GONE.positions), 5, 6))
 
     assert joined == {
-        A: SubtaskSnapshot("old", {TO_A: 3}, {}, {TO_A: (Batch(4), Batch(5), Batch(6))}, (), since=5, taken=3)
+        A: SubtaskSnapshot(
+            "old", {TO_A: 3}, {}, {TO_A: (BatchHandle(4), BatchHandle(5), BatchHandle(6))}, (), since=5, taken=3
+        )
     }
     assert restored_position(joined[A], TO_A) == 6
 
@@ -327,18 +329,18 @@ def test_what_was_parked_is_channel_state_at_the_joining_barrier() -> None:
 def test_a_table_without_a_snapshot_begins_with_what_was_parked() -> None:
     """IS5: isolated before the first checkpoint."""
     _, detachment = isolate(graph(SIBLINGS), "a", None)
-    parked = Parked(100, detachment.positions)
+    parked = ParkedBatches(100, detachment.positions)
     for number in range(1, 7):
-        parked = parked.add(TO_A, Batch(number), 1)
+        parked = parked.add(TO_A, BatchHandle(number), 1)
     joined = joined_by_parked(detachment, AT_5, parked)
 
-    assert joined == {A: SubtaskSnapshot(channel_state={TO_A: tuple(Batch(number) for number in range(1, 7))})}
+    assert joined == {A: SubtaskSnapshot(channel_state={TO_A: tuple(BatchHandle(number) for number in range(1, 7))})}
 
 
 @pytest.mark.parametrize("numbers", [[5], [5, 6, 7], [6], [5, 6, 8], []])
 def test_what_does_not_end_at_the_barrier_does_not_join(numbers: list[int]) -> None:
     """IS8: sent until then were 6."""
-    assert joined_by_parked(GONE, AT_5, park(Parked(100, GONE.positions), *numbers)) is None
+    assert joined_by_parked(GONE, AT_5, park(ParkedBatches(100, GONE.positions), *numbers)) is None
 
 
 # ---------------------------------------------------------------- states
@@ -393,7 +395,7 @@ def test_the_life_of_a_table(events: str, state: TableState) -> None:
     ],
 )
 def test_what_cannot_happen_to_a_table(state: TableState, event: TableEvent) -> None:
-    with pytest.raises(OurMistake, match="cannot happen"):
+    with pytest.raises(LocalProtocolError, match="cannot happen"):
         advance(TABLE, state, event)
 
 

@@ -12,7 +12,7 @@ from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.letters import TO_COORDINATOR, TO_PARTICIPANT
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.stream_elements import JournalUse, Taken
+from seatunnel_py.protocol.model.stream_elements import JournalUse, TakenInput
 from seatunnel_py.protocol.participant import messages as task
 
 SUBTASK = Subtask("x", 1)
@@ -49,7 +49,7 @@ def test_a_coordinator_hears_what_a_participant_says(kind: type) -> None:
 def test_a_restart_comes_with_the_journal() -> None:
     """LT2."""
     command = order.Restart(SUBTASK, 2, 3, 4, None, {}, {}, JournalUse.WHOLE)
-    journal = [Taken(5, None, 6)]
+    journal = [TakenInput(5, None, 6)]
 
     event = letters.restored(1.0, command, journal)
 

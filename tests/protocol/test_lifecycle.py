@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.protocol.model.errors import OurMistake, PeerMistake, ProtocolError
+from seatunnel_py.protocol.model.errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 from seatunnel_py.protocol.model.lifecycle import (
     CHECKPOINT,
     LIFE,
     PIPELINE,
     CheckpointEvent,
     CheckpointState,
-    Life,
-    LifeEvent,
+    ExecutionEvent,
+    ExecutionState,
     PipelineEvent,
     PipelineState,
     Table,
@@ -31,7 +31,7 @@ ANY = Table[Any, Any]
 TABLES: dict[str, tuple[ANY, type[StrEnum], type[StrEnum], set[str]]] = {
     "job": (JOB, JobState, JobEvent, {"finished", "partly-finished", "stopped", "failed", "cancelled"}),
     "pipeline": (PIPELINE, PipelineState, PipelineEvent, {"finished", "stopped", "failed", "cancelled"}),
-    "life": (LIFE, Life, LifeEvent, set()),
+    "life": (LIFE, ExecutionState, ExecutionEvent, set()),
     "checkpoint": (CHECKPOINT, CheckpointState, CheckpointEvent, {"completed", "aborted"}),
 }
 each = pytest.mark.parametrize(("table", "states", "events", "ends"), TABLES.values(), ids=TABLES)
@@ -87,7 +87,9 @@ def test_what_a_table_does_not_hold_is_our_mistake(
             if event in table[state]:
                 assert advance(table, state, event) is table[state][event]
             else:
-                with pytest.raises(OurMistake, match=f"{states.__name__}: {event} cannot happen when {state}; "):
+                with pytest.raises(
+                    LocalProtocolError, match=f"{states.__name__}: {event} cannot happen when {state}; "
+                ):
                     advance(table, state, event)
 
 
@@ -122,9 +124,9 @@ def test_a_picture_as_people_get_it() -> None:
 
 def test_a_forbidden_event_is_told_with_what_is_allowed() -> None:
     """Whoever reads the report sees the row."""
-    with pytest.raises(OurMistake, match="what can is store, abort$"):
+    with pytest.raises(LocalProtocolError, match="what can is store, abort$"):
         advance(CHECKPOINT, CheckpointState.COMPLETE, CheckpointEvent.STORED)
-    with pytest.raises(OurMistake, match="nothing: it is an end$"):
+    with pytest.raises(LocalProtocolError, match="nothing: it is an end$"):
         advance(CHECKPOINT, CheckpointState.ABORTED, CheckpointEvent.STORED)
 
 
@@ -201,9 +203,9 @@ def test_a_stop_that_did_not_come_about_leads_back_only_through_a_restart() -> N
 
 def test_o5_4_a_life_begins_by_restoring_and_runs_only_when_told_to_start() -> None:
     """Whatever became of the life before; and one that failed does nothing more."""
-    assert {row[LifeEvent.RESTORE] for row in LIFE.values()} == {Life.READY}
-    assert [state for state, row in LIFE.items() if LifeEvent.START in row] == [Life.READY]
-    assert set(LIFE[Life.FAILED]) == {LifeEvent.RESTORE}
+    assert {row[ExecutionEvent.RESTORE] for row in LIFE.values()} == {ExecutionState.READY}
+    assert [state for state, row in LIFE.items() if ExecutionEvent.START in row] == [ExecutionState.READY]
+    assert set(LIFE[ExecutionState.FAILED]) == {ExecutionEvent.RESTORE}
 
 
 # ---------------------------------------------------------------- the job and its pipelines
@@ -273,7 +275,7 @@ def test_a_protocol_error_is_somebody_s_mistake() -> None:
         ProtocolError("it broke")
 
 
-@pytest.mark.parametrize("kind", [OurMistake, PeerMistake])
+@pytest.mark.parametrize("kind", [LocalProtocolError, RemoteProtocolError])
 def test_both_mistakes_are_ours_to_catch_and_travel(kind: type[ProtocolError]) -> None:
     """One except block for all; picklable as they are."""
     error = pickle.loads(pickle.dumps(kind("what", "do this")))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from seatunnel_py.protocol.commit.claims import Claim, DamagedRecord, Stored, claim_from, newest, next_checkpoint
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
 from tests.protocol.reference.orphans import FoundPiece, named_by, orphans
@@ -23,7 +23,7 @@ def record(
     checkpoint: int,
     *names: str,
     incarnation: int = 1,
-    waiting: tuple[Commit, ...] = (),
+    waiting: tuple[CommitRecord, ...] = (),
     kind: RecordKind = RecordKind.PERIODIC,
 ) -> CheckpointRecord:
     snapshots = {K: SubtaskSnapshot(pieces=tuple(StagedPiece(name) for name in names))}
@@ -68,7 +68,7 @@ def test_i33_only_pieces_of_an_older_life_and_of_some_age_are_orphans(piece: Fou
     "keeper",
     [
         record(5, "p"),
-        record(5, waiting=(Commit("K", 4, (StagedPiece("p"),)),)),
+        record(5, waiting=(CommitRecord("K", 4, (StagedPiece("p"),)),)),
         record(3, "p", kind=RecordKind.SAVEPOINT),
         record(2000, "p", incarnation=2),
     ],
@@ -103,7 +103,7 @@ def test_i34_only_the_driver_with_the_highest_claim_drops(claims: tuple[Claim, .
 
 def test_a_record_names_what_it_staged_and_what_it_carries() -> None:
     """Both."""
-    assert named_by(record(5, "a", waiting=(Commit("K", 4, (StagedPiece("b"),)),))) == {"a", "b"}
+    assert named_by(record(5, "a", waiting=(CommitRecord("K", 4, (StagedPiece("b"),)),))) == {"a", "b"}
 
 
 @dataclass

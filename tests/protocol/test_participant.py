@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.protocol.model.lifecycle import Life
+from seatunnel_py.protocol.model.lifecycle import ExecutionState
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, Envelope, StagedPiece, SubtaskSnapshot, Taken
+from seatunnel_py.protocol.model.stream_elements import (
+    Barrier,
+    BatchHandle,
+    Envelope,
+    StagedPiece,
+    SubtaskSnapshot,
+    TakenInput,
+)
 from seatunnel_py.protocol.participant import messages as msg
-from seatunnel_py.protocol.stuck import Doing
+from seatunnel_py.protocol.stuck import SubtaskActivity
 from tests.protocol.desk import (
     BACK,
     DOWN,
@@ -85,11 +92,11 @@ STALE: list[msg.ParticipantEvent] = [
     msg.UnitDone(0.0, 2, 6, None),
     msg.UnitFailed(0.0, 1, 7),
     msg.UnitFailed(0.0, 2, 6),
-    msg.TakenLogged(0.0, 1, 7),
+    msg.UnitLogged(0.0, 1, 7),
     msg.AlignmentTimedOut(0.0, 1, 5),
     msg.AlignmentTimedOut(0.0, 2, 4),
-    msg.Arrived(0.0, Envelope(LEFT, 1, 1, Batch(4))),
-    msg.Arrived(0.0, Envelope(LEFT, 1, 2, Batch(4))),
+    msg.Arrived(0.0, Envelope(LEFT, 1, 1, BatchHandle(4))),
+    msg.Arrived(0.0, Envelope(LEFT, 1, 2, BatchHandle(4))),
 ]
 
 
@@ -101,9 +108,9 @@ def test_the_journal_of_an_earlier_life_confirms_nothing_in_this_one() -> None:
     desk.start()
     desk.done((LEFT, "new"))
 
-    assert desk.put(msg.TakenLogged(0.0, 1, 1)) == []
+    assert desk.put(msg.UnitLogged(0.0, 1, 1)) == []
     assert desk.participant.stale == 1
-    assert words(desk.logged()) == ["Batch", "RunUnit"]
+    assert words(desk.logged()) == ["BatchHandle", "RunUnit"]
 
 
 @pytest.mark.parametrize("event", STALE, ids=lambda event: type(event).__name__)
@@ -172,13 +179,13 @@ def test_a_restore_tells_the_lives_of_the_others() -> None:
 @pytest.mark.parametrize(
     ("second", "reason"), [(batch(3), Reason.GAP), (batch(1, digest=99), Reason.CONTENT_CHANGED)], ids=["gap", "other"]
 )
-def test_a_missing_or_a_changed_batch_ends_the_life(second: Batch, reason: Reason) -> None:
+def test_a_missing_or_a_changed_batch_ends_the_life(second: BatchHandle, reason: Reason) -> None:
     """I22, I23: never dropped silently."""
     desk = Desk()
     desk.arrive(LEFT, batch(1))
 
     assert desk.arrive(LEFT, second) == [msg.ReportFailed(HERE, 1, 1, reason)]
-    assert desk.participant.life is Life.FAILED
+    assert desk.participant.life is ExecutionState.FAILED
 
 
 def test_the_same_batch_again_is_dropped_by_its_id() -> None:
@@ -199,13 +206,13 @@ def test_outputs_are_shown_when_the_journal_has_the_entry() -> None:
     desk = Desk()
     desk.arrive(LEFT, batch(1), batch(2))
 
-    assert desk.done((DOWN, "a"), (DOWN, "b")) == [msg.LogTaken(HERE, 1, Taken(1, LEFT, 1))]
+    assert desk.done((DOWN, "a"), (DOWN, "b")) == [msg.LogUnit(HERE, 1, TakenInput(1, LEFT, 1))]
     assert desk.participant.applied[LEFT] == 0
 
     said = desk.logged()
 
-    assert words(said) == ["Batch", "Batch", "RunUnit"]
-    assert [item.number for _, item in items(said) if isinstance(item, Batch)] == [1, 2]
+    assert words(said) == ["BatchHandle", "BatchHandle", "RunUnit"]
+    assert [item.number for _, item in items(said) if isinstance(item, BatchHandle)] == [1, 2]
     assert desk.participant.applied[LEFT] == 1
 
 
@@ -222,36 +229,39 @@ def test_a_restarted_subtask_takes_again_what_it_took() -> None:
     """W3, I39: in the order of its journal, whatever arrives first, with the old numbers and without logging."""
     desk = Desk(restored=False)
     snapshot = SubtaskSnapshot(state="s", applied={LEFT: 4}, sent={DOWN: 9}, taken=6)
-    desk.restore(2, 3, snapshot, [Taken(7, RIGHT, 1), Taken(8, LEFT, 5)])
+    desk.restore(2, 3, snapshot, [TakenInput(7, RIGHT, 1), TakenInput(8, LEFT, 5)])
     desk.start()
 
     assert desk.arrive(LEFT, batch(5), batch(6)) == []
-    assert (desk.participant.waiting_on.doing, desk.participant.waiting_on.channels) == (Doing.REPLAYING, (RIGHT,))
+    assert (desk.participant.waiting_on.doing, desk.participant.waiting_on.channels) == (
+        SubtaskActivity.REPLAYING,
+        (RIGHT,),
+    )
     assert desk.arrive(RIGHT, batch(1)) == [msg.RunUnit(HERE, 2, 7, "s", RIGHT, batch(1))]
 
     said = desk.done((DOWN, "again"), state="t")
 
-    assert items(said) == [(DOWN, Batch(10, 1, 512, "again"))]
+    assert items(said) == [(DOWN, BatchHandle(10, 1, 512, "again"))]
     assert taken(said) == [(LEFT, 5)]
     assert taken(desk.done()) == [(LEFT, 6)]
-    assert words(desk.done()) == ["LogTaken"]
+    assert words(desk.done()) == ["LogUnit"]
 
 
 def test_a_restarted_source_reads_the_same_ranges() -> None:
     """W3: the range is fixed by the journal, and free again behind it."""
     desk = Desk(SOURCE, restored=False)
-    desk.restore(journal=[Taken(1, range=[0, 5]), Taken(2, range=[5, 7])])
+    desk.restore(journal=[TakenInput(1, range=[0, 5]), TakenInput(2, range=[5, 7])])
 
     assert desk.start() == [msg.RunUnit(SOURCE, 1, 1, None, range=[0, 5])]
     assert desk.done((LEFT, "x"), range=[0, 5])[-1] == msg.RunUnit(SOURCE, 1, 2, None, range=[5, 7])
     assert desk.done(range=[5, 7]) == [msg.RunUnit(SOURCE, 1, 3, None)]
-    assert desk.done(range=[7, 9]) == [msg.LogTaken(SOURCE, 1, Taken(3, range=[7, 9]))]
+    assert desk.done(range=[7, 9]) == [msg.LogUnit(SOURCE, 1, TakenInput(3, range=[7, 9]))]
 
 
 def test_a_journal_that_does_not_fit_is_not_replayed() -> None:
     """W4: a hole would make other rows out of the same numbers."""
     desk = Desk(restored=False)
-    said = desk.restore(snapshot=SubtaskSnapshot(taken=1), journal=[Taken(2, LEFT, 1), Taken(4, LEFT, 2)])
+    said = desk.restore(snapshot=SubtaskSnapshot(taken=1), journal=[TakenInput(2, LEFT, 1), TakenInput(4, LEFT, 2)])
 
     assert said == [msg.ReportFailed(HERE, 1, 1, Reason.RESTORE_FAILED)]
     assert desk.start() == []
@@ -272,10 +282,10 @@ def test_a_source_that_ends_says_so_once_a_life_and_goes_on_answering() -> None:
     desk = Desk(SOURCE)
     desk.done((LEFT, "last"), ended=True)
 
-    assert words(desk.logged()) == ["Batch", "ReportEnded"]
+    assert words(desk.logged()) == ["BatchHandle", "ReportEnded"]
     snapshot = acknowledged(desk.trigger(1))
     assert snapshot.ended
-    assert desk.participant.waiting_on.doing is Doing.ENDED
+    assert desk.participant.waiting_on.doing is SubtaskActivity.ENDED
 
     desk.restore(2, 1, snapshot)
 
@@ -296,7 +306,7 @@ def test_a_restarted_receiver_gets_again_what_it_lacks() -> None:
     said = desk.put(again)
 
     assert [(one.envelope.receiver_epoch, one.envelope.item) for one in said if isinstance(one, msg.Emit)] == [
-        (2, Batch(number, 1, sum(map(ord, f"row {number}")), f"row {number}")) for number in (2, 3)
+        (2, BatchHandle(number, 1, sum(map(ord, f"row {number}")), f"row {number}")) for number in (2, 3)
     ]
     assert desk.put(again) == []
     assert desk.put(msg.PeerRestarted(0.0, 1, {DOWN: 3}, {})) == []
@@ -317,7 +327,7 @@ def test_only_a_retained_channel_keeps_and_only_until_a_checkpoint_completes() -
 
     assert desk.participant.remembered == 1 + 1
     assert items(desk.put(msg.PeerRestarted(0.0, 1, {DOWN: 2, LOOP: 2}, {DOWN: 0, LOOP: 0}))) == [
-        (DOWN, Batch(2, 1, 98, "b"))
+        (DOWN, BatchHandle(2, 1, 98, "b"))
     ]
 
 
@@ -380,13 +390,13 @@ def test_whoever_waits_can_say_for_what() -> None:
     found.append(desk.participant.waiting_on)
 
     assert [(one.doing, one.unit, one.channels) for one in found] == [
-        (Doing.NOT_STARTED, 0, ()),
-        (Doing.INPUT_EMPTY, 0, (LEFT, RIGHT, BACK)),
-        (Doing.RUNNING, 1, ()),
-        (Doing.JOURNAL, 1, ()),
-        (Doing.INPUT_EMPTY, 0, (RIGHT, BACK)),
-        (Doing.INPUT_EMPTY, 0, (LEFT, RIGHT, BACK)),
-        (Doing.NOT_STARTED, 0, ()),
+        (SubtaskActivity.NOT_STARTED, 0, ()),
+        (SubtaskActivity.INPUT_EMPTY, 0, (LEFT, RIGHT, BACK)),
+        (SubtaskActivity.RUNNING, 1, ()),
+        (SubtaskActivity.JOURNAL, 1, ()),
+        (SubtaskActivity.INPUT_EMPTY, 0, (RIGHT, BACK)),
+        (SubtaskActivity.INPUT_EMPTY, 0, (LEFT, RIGHT, BACK)),
+        (SubtaskActivity.NOT_STARTED, 0, ()),
     ]
     assert [(one.checkpoint, one.blocked, one.missing) for one in found[4:6]] == [
         (1, (LEFT,), (RIGHT,)),

@@ -9,7 +9,14 @@ import pytest
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, CancelMarker, Operation, OperationKind, Plain
+from seatunnel_py.protocol.model.stream_elements import (
+    Barrier,
+    BatchHandle,
+    CancelMarker,
+    Operation,
+    OperationKind,
+    Plain,
+)
 from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex
 from seatunnel_py.protocol.participant import messages as msg
 from tests.protocol.fake_link import FakeLink, Result, counting, snapshots_by_name
@@ -104,7 +111,7 @@ def test_records_on_the_back_edge_belong_to_the_cut() -> None:
 
     assert link.is_complete(1)
     parts = link.acknowledged[1]
-    assert parts[TRY].channel_state == {AGAIN: tuple(item for item in back if isinstance(item, Batch))}
+    assert parts[TRY].channel_state == {AGAIN: tuple(item for item in back if isinstance(item, BatchHandle))}
     assert not uncovered(RETRY.channels, parts)
     assert not misaligned(RETRY, parts)
 

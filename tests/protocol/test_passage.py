@@ -11,11 +11,11 @@ from seatunnel_py.protocol.model.stream_elements import (
     Operation,
     OperationKind,
     SubtaskSnapshot,
-    Taken,
+    TakenInput,
 )
 from seatunnel_py.protocol.model.topology import Edge, Topology, Vertex
 from seatunnel_py.protocol.participant import messages as msg
-from seatunnel_py.protocol.stuck import Doing
+from seatunnel_py.protocol.stuck import SubtaskActivity
 from tests.protocol.desk import (
     BACK,
     DOWN,
@@ -44,11 +44,11 @@ def test_a_trigger_is_looked_at_between_units() -> None:
     desk = Desk(SOURCE)
 
     assert desk.trigger(1) == []
-    assert words(desk.done((LEFT, "a"), state=1)) == ["LogTaken"]
+    assert words(desk.done((LEFT, "a"), state=1)) == ["LogUnit"]
 
     said = desk.logged()
 
-    assert words(said) == ["Batch", "Barrier", "Acknowledge", "RunUnit"]
+    assert words(said) == ["BatchHandle", "Barrier", "Acknowledge", "RunUnit"]
     assert acknowledged(said) == SubtaskSnapshot(state=1, sent={LEFT: 1}, taken=1)
 
 
@@ -70,7 +70,7 @@ def test_a_newer_trigger_waits_behind_one_that_is_due() -> None:
 
     assert desk.trigger(2) == []
     said = desk.unit()
-    assert words(said) == ["LogTaken", "Barrier", "Acknowledge", "Barrier", "Acknowledge", "RunUnit"]
+    assert words(said) == ["LogUnit", "Barrier", "Acknowledge", "Barrier", "Acknowledge", "RunUnit"]
     assert items(said) == [(LEFT, Barrier(1)), (LEFT, Barrier(2))]
 
 
@@ -97,7 +97,7 @@ def test_a_trigger_that_waits_is_forgotten_with_its_checkpoint_and_with_its_life
     desk.trigger(5)
     desk.restore(epoch=2, checkpoint=3, peers={LEFT: 1})
     assert words(desk.start()) == ["RunUnit"]
-    assert words(desk.unit()) == ["LogTaken", "RunUnit"]
+    assert words(desk.unit()) == ["LogUnit", "RunUnit"]
 
 
 def test_an_initiator_with_inputs_gives_up_what_it_still_records_for_a_newer_trigger() -> None:
@@ -158,7 +158,7 @@ def test_the_snapshot_waits_for_the_unit_under_way() -> None:
     desk.arrive(LEFT, batch(1), Barrier(1))
 
     assert desk.arrive(RIGHT, Barrier(1)) == []
-    assert words(desk.unit()) == ["LogTaken", "Barrier", "Acknowledge"]
+    assert words(desk.unit()) == ["LogUnit", "Barrier", "Acknowledge"]
 
 
 def test_barriers_that_wait_behind_one_another_pass_in_one_go() -> None:
@@ -177,7 +177,7 @@ def test_a_back_edge_belongs_to_the_cut() -> None:
     desk.arrive(RIGHT, Barrier(1))
     said = desk.unit((LOOP, "x"))
 
-    assert words(said) == ["LogTaken", "Batch", "Barrier", "Barrier", "RunUnit"]
+    assert words(said) == ["LogUnit", "BatchHandle", "Barrier", "Barrier", "RunUnit"]
     desk.arrive(BACK, batch(3))
     desk.unit()
     snapshot = acknowledged(desk.arrive(BACK, Barrier(1)))
@@ -250,10 +250,13 @@ def test_a_completed_newer_checkpoint_ends_an_older_one_here() -> None:
 def test_a_replay_does_not_wait_behind_a_barrier() -> None:
     """G4: the journal wants what stands behind the barrier, and the barrier would wait for the journal."""
     desk = Desk(restored=False)
-    desk.restore(journal=[Taken(1, LEFT, 1), Taken(2, RIGHT, 1)])
+    desk.restore(journal=[TakenInput(1, LEFT, 1), TakenInput(2, RIGHT, 1)])
     desk.start()
     desk.arrive(RIGHT, batch(1))
-    assert (desk.participant.waiting_on.doing, desk.participant.waiting_on.channels) == (Doing.REPLAYING, (LEFT,))
+    assert (desk.participant.waiting_on.doing, desk.participant.waiting_on.channels) == (
+        SubtaskActivity.REPLAYING,
+        (LEFT,),
+    )
     said = desk.arrive(LEFT, Barrier(1), batch(1))
 
     assert items(said) == [(DOWN, CancelMarker(1))]
@@ -274,7 +277,7 @@ def test_an_unaligned_barrier_overtakes_what_is_queued() -> None:
 
     said = desk.unit((DOWN, "a"), state="L1")
 
-    assert words(said) == ["LogTaken", "Batch", "Barrier", "RunUnit"]
+    assert words(said) == ["LogUnit", "BatchHandle", "Barrier", "RunUnit"]
     assert items(said)[-1] == (DOWN, Barrier(1, unaligned=True))
     desk.arrive(RIGHT, batch(2))
     snapshot = acknowledged(desk.arrive(RIGHT, Barrier(1)))
@@ -369,7 +372,7 @@ def test_behind_a_stop_nothing_is_read() -> None:
     desk = Desk(SOURCE)
     desk.trigger(1, STOP)
 
-    assert words(desk.unit((LEFT, "a"))) == ["LogTaken", "Batch", "Barrier", "Acknowledge"]
+    assert words(desk.unit((LEFT, "a"))) == ["LogUnit", "BatchHandle", "Barrier", "Acknowledge"]
     assert words(desk.trigger(2)) == ["Barrier", "Acknowledge"]
     assert desk.abort(2) == []
     assert words(desk.abort(1)) == ["RunUnit"]
@@ -393,7 +396,7 @@ def test_other_operations_are_passed_on(kind: OperationKind) -> None:
     desk.trigger(1, Operation(kind, "here"))
 
     assert items(desk.unit()) == [(LEFT, Barrier(1, Operation(kind, "here")))]
-    assert words(desk.unit((LEFT, "a"))) == ["LogTaken", "Batch", "RunUnit"]
+    assert words(desk.unit((LEFT, "a"))) == ["LogUnit", "BatchHandle", "RunUnit"]
     assert desk.participant.speed is None
 
 

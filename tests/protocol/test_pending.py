@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from seatunnel_py.protocol.coordinator.events import Acknowledged, Declined
-from seatunnel_py.protocol.coordinator.pending import Outcome, PendingCheckpoint
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.coordinator.pending import AnswerOutcome, PendingCheckpoint
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import CheckpointState
 from seatunnel_py.protocol.model.reasons import Reason
@@ -91,7 +91,7 @@ def test_by_default_it_is_a_periodic_aligned_snapshot() -> None:
 
 def test_waiting_for_nobody_is_a_mistake() -> None:
     """It would be pending for ever: nothing is left to acknowledge it."""
-    with pytest.raises(OurMistake, match="waits for nobody"):
+    with pytest.raises(LocalProtocolError, match="waits for nobody"):
         PendingCheckpoint(N, J, (), EPOCHS, started_at=0, expires_at=1)
 
 
@@ -101,28 +101,28 @@ def test_epochs_that_change_later_do_not_change_what_it_expects() -> None:
     pending = PendingCheckpoint(N, J, EVERYBODY, epochs, started_at=100, expires_at=160)
     epochs["a"] = 3
 
-    assert pending.acknowledge(ack(epoch=3)) is Outcome.UNKNOWN
+    assert pending.acknowledge(ack(epoch=3)) is AnswerOutcome.UNKNOWN
 
 
 OUTCOMES = {
-    "the one that is waited for": (ack(), Outcome.SUCCESS),
-    "nobody who is waited for": (ack(STRANGER), Outcome.UNKNOWN),
-    "a vertex that nobody knows": (ack(Subtask("c")), Outcome.UNKNOWN),
-    "an isolated vertex": (ack(Subtask("isolated")), Outcome.UNKNOWN),
-    "an older life (I37, F15)": (ack(epoch=1), Outcome.DISCARDED),
-    "a life that is not known yet": (ack(epoch=3), Outcome.UNKNOWN),
-    "an older driver's": (ack(incarnation=J - 1, epoch=9), Outcome.DISCARDED),
-    "a newer driver's": (ack(incarnation=J + 1, epoch=1), Outcome.UNKNOWN),
+    "the one that is waited for": (ack(), AnswerOutcome.SUCCESS),
+    "nobody who is waited for": (ack(STRANGER), AnswerOutcome.UNKNOWN),
+    "a vertex that nobody knows": (ack(Subtask("c")), AnswerOutcome.UNKNOWN),
+    "an isolated vertex": (ack(Subtask("isolated")), AnswerOutcome.UNKNOWN),
+    "an older life (I37, F15)": (ack(epoch=1), AnswerOutcome.DISCARDED),
+    "a life that is not known yet": (ack(epoch=3), AnswerOutcome.UNKNOWN),
+    "an older driver's": (ack(incarnation=J - 1, epoch=9), AnswerOutcome.DISCARDED),
+    "a newer driver's": (ack(incarnation=J + 1, epoch=1), AnswerOutcome.UNKNOWN),
 }
 
 
 @pytest.mark.parametrize(("answer", "outcome"), OUTCOMES.values(), ids=OUTCOMES)
-def test_o4_9_the_outcome_of_an_acknowledgement(answer: Acknowledged, outcome: Outcome) -> None:
+def test_o4_9_the_outcome_of_an_acknowledgement(answer: Acknowledged, outcome: AnswerOutcome) -> None:
     """A closed list of answers, and only SUCCESS changes anything."""
     pending = made()
 
     assert pending.acknowledge(answer) is outcome
-    assert pending.missing == ((A1, B0) if outcome is Outcome.SUCCESS else EVERYBODY)
+    assert pending.missing == ((A1, B0) if outcome is AnswerOutcome.SUCCESS else EVERYBODY)
 
 
 def test_o4_9_f14_a_duplicate_changes_nothing() -> None:
@@ -130,7 +130,7 @@ def test_o4_9_f14_a_duplicate_changes_nothing() -> None:
     pending = made()
     pending.acknowledge(ack(state=1))
 
-    assert pending.acknowledge(ack(state=2)) is Outcome.DUPLICATE
+    assert pending.acknowledge(ack(state=2)) is AnswerOutcome.DUPLICATE
     assert pending.snapshots == {A0: SubtaskSnapshot(state=1)}
     assert pending.missing == (A1, B0)
 
@@ -163,14 +163,14 @@ def test_i9_what_is_not_complete_cannot_be_stored() -> None:
     pending = made()
     pending.acknowledge(ack(A0))
 
-    with pytest.raises(OurMistake, match="store cannot happen when pending"):
+    with pytest.raises(LocalProtocolError, match="store cannot happen when pending"):
         pending.store()
 
 
 def test_i10_without_the_store_s_word_it_has_not_completed() -> None:
     """Neither when everybody has acknowledged, nor twice."""
     for pending in (made(), complete(), completed(), aborted()):
-        with pytest.raises(OurMistake, match="stored cannot happen"):
+        with pytest.raises(LocalProtocolError, match="stored cannot happen"):
             pending.stored()
 
 
@@ -194,22 +194,22 @@ def test_i34_a_fenced_store_says_so() -> None:
 # ---------------------------------------------------------------- O4.11: declines and expiries
 
 DECLINES = {
-    "by one that is waited for": (no(reason=Reason.SNAPSHOT_FAILED), Outcome.SUCCESS),
-    "by a stranger": (no(STRANGER), Outcome.UNKNOWN),
-    "by an older life": (no(epoch=1), Outcome.DISCARDED),
-    "by one that has acknowledged": (no(B0), Outcome.DUPLICATE),
+    "by one that is waited for": (no(reason=Reason.SNAPSHOT_FAILED), AnswerOutcome.SUCCESS),
+    "by a stranger": (no(STRANGER), AnswerOutcome.UNKNOWN),
+    "by an older life": (no(epoch=1), AnswerOutcome.DISCARDED),
+    "by one that has acknowledged": (no(B0), AnswerOutcome.DUPLICATE),
 }
 
 
 @pytest.mark.parametrize(("answer", "outcome"), DECLINES.values(), ids=DECLINES)
-def test_o4_11_only_a_decline_of_one_that_is_waited_for_ends_it(answer: Declined, outcome: Outcome) -> None:
+def test_o4_11_only_a_decline_of_one_that_is_waited_for_ends_it(answer: Declined, outcome: AnswerOutcome) -> None:
     """With the reason that it gives."""
     pending = made()
     pending.acknowledge(ack(B0))
 
     assert pending.decline(answer) is outcome
-    assert pending.reason is (Reason.SNAPSHOT_FAILED if outcome is Outcome.SUCCESS else None)
-    assert pending.ended is (outcome is Outcome.SUCCESS)
+    assert pending.reason is (Reason.SNAPSHOT_FAILED if outcome is AnswerOutcome.SUCCESS else None)
+    assert pending.ended is (outcome is AnswerOutcome.SUCCESS)
 
 
 @pytest.mark.parametrize(("now", "due"), [(159.9, False), (160, True), (1e9, True), (0, False)])
@@ -261,15 +261,15 @@ def test_f16_a_late_acknowledgement_has_no_effect(make: Callable[[], PendingChec
     pending = make()
     before = (pending.state, pending.reason, pending.snapshots, pending.missing)
 
-    assert pending.acknowledge(ack()) is Outcome.DISCARDED
-    assert pending.acknowledge(ack(STRANGER)) is Outcome.DISCARDED
-    assert pending.decline(no()) is Outcome.DISCARDED
+    assert pending.acknowledge(ack()) is AnswerOutcome.DISCARDED
+    assert pending.acknowledge(ack(STRANGER)) is AnswerOutcome.DISCARDED
+    assert pending.decline(no()) is AnswerOutcome.DISCARDED
     assert (pending.state, pending.reason, pending.snapshots, pending.missing) == before
 
 
 def test_i11_an_answer_about_another_checkpoint_is_a_mistake_of_ours() -> None:
     """Ids are never used twice, so whoever looks it up by its id cannot mix them up."""
-    with pytest.raises(OurMistake, match="about checkpoint 6 was given to 7"):
+    with pytest.raises(LocalProtocolError, match="about checkpoint 6 was given to 7"):
         made().acknowledge(ack(checkpoint=6))
 
 
@@ -303,11 +303,11 @@ class Messages(RuleBasedStateMachine):
         self.said += 1
         outcome = self.pending.acknowledge(ack(subtask, state=self.said))
         if self.end is not None:
-            assert outcome is Outcome.DISCARDED
+            assert outcome is AnswerOutcome.DISCARDED
         elif subtask in self.first:
-            assert outcome is Outcome.DUPLICATE
+            assert outcome is AnswerOutcome.DUPLICATE
         else:
-            assert outcome is Outcome.SUCCESS
+            assert outcome is AnswerOutcome.SUCCESS
             self.first[subtask] = self.said
 
     @rule(subtask=st.sampled_from(EVERYBODY), behind=st.integers(1, 2), decline=st.booleans())
@@ -318,29 +318,29 @@ class Messages(RuleBasedStateMachine):
             if decline
             else self.pending.acknowledge(ack(subtask, epoch=epoch))
         )
-        assert answer is Outcome.DISCARDED
+        assert answer is AnswerOutcome.DISCARDED
 
     @rule(incarnation=st.integers(0, J - 1), subtask=st.sampled_from(EVERYBODY), epoch=st.integers(0, 9))
     def past_driver(self, incarnation: int, subtask: Subtask, epoch: int) -> None:
         answer = ack(subtask, incarnation=incarnation, epoch=epoch)
-        assert self.pending.acknowledge(answer) is Outcome.DISCARDED
+        assert self.pending.acknowledge(answer) is AnswerOutcome.DISCARDED
 
     @rule(ahead=st.integers(0, 2))
     def unknown(self, ahead: int) -> None:
         """A stranger, or somebody out of a life that this checkpoint does not know."""
         answer = ack(A0, epoch=EPOCHS["a"] + ahead) if ahead else ack(STRANGER)
         outcome = self.pending.acknowledge(answer)
-        assert outcome is (Outcome.UNKNOWN if self.end is None else Outcome.DISCARDED)
+        assert outcome is (AnswerOutcome.UNKNOWN if self.end is None else AnswerOutcome.DISCARDED)
 
     @rule(subtask=st.sampled_from(EVERYBODY))
     def decline(self, subtask: Subtask) -> None:
         outcome = self.pending.decline(no(subtask))
         if self.end is not None:
-            assert outcome is Outcome.DISCARDED
+            assert outcome is AnswerOutcome.DISCARDED
         elif subtask in self.first:
-            assert outcome is Outcome.DUPLICATE
+            assert outcome is AnswerOutcome.DUPLICATE
         else:
-            assert outcome is Outcome.SUCCESS
+            assert outcome is AnswerOutcome.SUCCESS
             self.end = Reason.DECLINED
 
     @rule(reason=st.sampled_from([Reason.EXPIRED, Reason.RESTARTING, Reason.SUBSUMED]))

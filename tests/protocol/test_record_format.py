@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from seatunnel_py.protocol.encoding.record_format import (
     MIGRATIONS,
     Damage,
-    RecordRefused,
+    RecordRefusedError,
     decode,
     encode,
     encode_plan,
     from_plain,
     to_plain,
 )
-from seatunnel_py.protocol.model.errors import OurMistake, ProtocolError
+from seatunnel_py.protocol.model.errors import LocalProtocolError, ProtocolError
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.records import RECORD_VERSION, CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.records import RECORD_VERSION, CheckpointRecord, CommitRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, Plain, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
 
 A, K = Subtask("A"), Subtask("K", 1)
@@ -40,11 +40,11 @@ RECORD = CheckpointRecord(
     snapshots={
         A: SubtaskSnapshot({"assigned": {"s": 5}}, sent={AK: 9}, taken=9, ended=True),
         K: SubtaskSnapshot(
-            None, applied={AK: 7}, channel_state={AK: (Batch(8, 2, 1 << 100, "x"), Batch(9))},
+            None, applied={AK: 7}, channel_state={AK: (BatchHandle(8, 2, 1 << 100, "x"), BatchHandle(9))},
             pieces=(StagedPiece("p", {"rows": 3}),), since=5,
         ),
     },
-    uncommitted=(Commit("K", 6, (StagedPiece("o"),)), Commit("K", 7, (StagedPiece("p", {"rows": 3}),))),
+    uncommitted=(CommitRecord("K", 6, (StagedPiece("o"),)), CommitRecord("K", 7, (StagedPiece("p", {"rows": 3}),))),
     name="before the move",
     set_up=frozenset({"t"}),
     plan=[1.5, True, None, "ü\ud800"],
@@ -62,7 +62,7 @@ plains: st.SearchStrategy[Plain] = st.recursive(
 subtasks = st.builds(Subtask, texts, numbers)
 channels = st.builds(Channel, numbers, subtasks, subtasks)
 pieces = st.lists(st.builds(StagedPiece, texts, plains), max_size=2).map(tuple)
-batches = st.lists(st.builds(Batch, numbers, numbers, st.integers(), plains), max_size=2).map(tuple)
+batches = st.lists(st.builds(BatchHandle, numbers, numbers, st.integers(), plains), max_size=2).map(tuple)
 snapshots = st.builds(
     SubtaskSnapshot,
     plains,
@@ -83,7 +83,7 @@ records = st.builds(
     st.builds(Topology, st.just(()), st.just(()), numbers, st.frozensets(texts, max_size=2)),
     st.dictionaries(texts, numbers, max_size=2),
     st.dictionaries(subtasks, snapshots, max_size=3),
-    st.lists(st.builds(Commit, texts, numbers, pieces), max_size=2).map(tuple),
+    st.lists(st.builds(CommitRecord, texts, numbers, pieces), max_size=2).map(tuple),
     texts,
     st.frozensets(texts, max_size=2),
     plains,
@@ -130,14 +130,14 @@ def test_f24_no_bit_changes_unnoticed(bit: int) -> None:
     flipped = bytearray(TEXT)
     flipped[bit // 8] ^= 1 << bit % 8
 
-    with pytest.raises(RecordRefused):
+    with pytest.raises(RecordRefusedError):
         decode(bytes(flipped))
 
 
 @pytest.mark.parametrize("length", range(0, len(TEXT), 7))
 def test_f24_a_torn_record_is_refused(length: int) -> None:
     """Wherever it was torn off."""
-    with pytest.raises(RecordRefused) as refused:
+    with pytest.raises(RecordRefusedError) as refused:
         decode(TEXT[:length])
 
     assert refused.value.damage in (Damage.NO_RECORD, Damage.TRUNCATED)
@@ -170,7 +170,7 @@ def sealed(body: bytes, version: int = 1) -> bytes:
 )  # fmt: skip
 def test_f24_what_is_wrong_is_said(data: bytes, damage: Damage, text: str | None) -> None:
     """The kind for programs, the words for people."""
-    with pytest.raises(RecordRefused) as refused:
+    with pytest.raises(RecordRefusedError) as refused:
         decode(data)
 
     assert refused.value.damage is damage
@@ -191,14 +191,14 @@ def test_f24_a_record_without_one_of_its_fields_is_refused(field: str) -> None:
     data = content()
     del data[field]
 
-    with pytest.raises(RecordRefused, match="its content is not that of a checkpoint record"):
+    with pytest.raises(RecordRefusedError, match="its content is not that of a checkpoint record"):
         decode(sealed(json.dumps(data).encode()))
 
 
 @pytest.mark.parametrize("field", sorted(to_plain(RECORD).keys() - {"plan"}))
 def test_f24_a_field_of_another_type_is_refused(field: str) -> None:
     """A flag is no number either, though Python thinks so."""
-    with pytest.raises(RecordRefused, match="its content is not that of a checkpoint record"):
+    with pytest.raises(RecordRefusedError, match="its content is not that of a checkpoint record"):
         from_plain({**content(), field: True})
 
 
@@ -215,7 +215,7 @@ def test_f24_a_field_of_another_type_is_refused(field: str) -> None:
 )
 def test_f24_other_shapes_are_refused(change: Mapping[str, Plain], text: str) -> None:
     """What is not known today would be lost tomorrow."""
-    with pytest.raises(RecordRefused) as refused:
+    with pytest.raises(RecordRefusedError) as refused:
         from_plain({**content(), **change})
 
     assert refused.value.detail == text
@@ -233,7 +233,7 @@ def test_f24_other_shapes_are_refused(change: Mapping[str, Plain], text: str) ->
 )
 def test_what_json_cannot_carry_is_not_written(plan: Plain, text: str) -> None:
     """It would come back as something else, or not at all (RF5)."""
-    with pytest.raises(OurMistake, match=f"checkpoint 7 cannot be written: {text}"):
+    with pytest.raises(LocalProtocolError, match=f"checkpoint 7 cannot be written: {text}"):
         encode(replace(RECORD, plan=plan))
 
 
@@ -242,7 +242,7 @@ def test_a_state_without_an_end_is_not_written() -> None:
     endless: list[Plain] = []
     endless.append(endless)
 
-    with pytest.raises(OurMistake, match="cannot be written"):
+    with pytest.raises(LocalProtocolError, match="cannot be written"):
         encode(replace(RECORD, plan=endless))
 
 
@@ -264,7 +264,7 @@ def test_f63_a_version_that_cannot_be_brought_up_is_refused(
     steps: dict[int, type[dict[str, Plain]]], version: int
 ) -> None:
     """No step may be missing, and none leads back."""
-    with pytest.raises(RecordRefused) as refused:
+    with pytest.raises(RecordRefusedError) as refused:
         decode(TEXT, steps, version)
 
     assert refused.value.damage is Damage.VERSION
@@ -277,6 +277,6 @@ def test_every_version_before_this_one_has_a_step() -> None:
 
 def test_a_refusal_travels() -> None:
     """Errors are picklable."""
-    error = pickle.loads(pickle.dumps(RecordRefused(Damage.CHECKSUM, "x")))
+    error = pickle.loads(pickle.dumps(RecordRefusedError(Damage.CHECKSUM, "x")))
 
     assert (error.damage, error.detail, str(error)) == (Damage.CHECKSUM, "x", "its checksum is wrong: x")

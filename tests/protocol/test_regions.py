@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.protocol.failover.regions import closure_faults, pipelines, replay_differs, restart_set
-from seatunnel_py.protocol.model.errors import OurMistake
-from seatunnel_py.protocol.model.topology import Determinism, Edge, Topology, Vertex
+from seatunnel_py.protocol.model.errors import LocalProtocolError
+from seatunnel_py.protocol.model.topology import Edge, Topology, Vertex, VertexDeterminism
 from tests.protocol.graphs import CHAIN, DIAMOND, JOIN, LOOP, SIBLINGS, graph, names, topologies
 
 
@@ -161,7 +161,7 @@ def test_a_cut_channel_needs_no_cache() -> None:
 
 
 def test_an_unknown_name_is_our_mistake() -> None:
-    with pytest.raises(OurMistake, match="nobody"):
+    with pytest.raises(LocalProtocolError, match="nobody"):
         restart_set(graph(CHAIN), ["out", "nobody"])
 
 
@@ -242,7 +242,7 @@ def rules_hold(topology: Topology, failed: Collection[str], region: Collection[s
         for one in region
         if one in live
         and (
-            topology.vertex(one).determinism is Determinism.INDETERMINATE
+            topology.vertex(one).determinism is VertexDeterminism.INDETERMINATE
             or (
                 not topology.vertex(one).replayable
                 and one in topology.sources

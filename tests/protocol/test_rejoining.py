@@ -9,7 +9,7 @@ import pytest
 
 from seatunnel_py.protocol.coordinator import commands as cc
 from seatunnel_py.protocol.coordinator import events as ev
-from seatunnel_py.protocol.coordinator.commands import Lack
+from seatunnel_py.protocol.coordinator.commands import RejoinObstacle
 from seatunnel_py.protocol.failover.regions import restored_position
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
@@ -18,7 +18,7 @@ from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import (
     Barrier,
-    Batch,
+    BatchHandle,
     JournalUse,
     Operation,
     OperationKind,
@@ -72,7 +72,7 @@ def bring(told: Talk, reached: int = 5, brought: Mapping[Subtask, Snapshot] = BR
     return ask(told, "left", reached={SOURCE: reached}, brought=brought)
 
 
-def refusals(told: Talk) -> list[tuple[Lack, tuple[str, ...]]]:
+def refusals(told: Talk) -> list[tuple[RejoinObstacle, tuple[str, ...]]]:
     return [(one.lack, one.about) for one in told.all(cc.RejoinRefused)]
 
 
@@ -82,20 +82,20 @@ def refusals(told: Talk) -> list[tuple[Lack, tuple[str, ...]]]:
 def test_where_a_source_went_on_for_others_somebody_has_to_bring_what_was_missed() -> None:
     """RJ1, IS5: the rows that its sibling got are nowhere in the record."""
     told = ask(without_left().forget(), "left")
-    assert told.said == [cc.RejoinRefused(("left",), Lack.ROWS, ("source",))]
+    assert told.said == [cc.RejoinRefused(("left",), RejoinObstacle.ROWS, ("source",))]
 
 
 @pytest.mark.parametrize("vertices", [("right",), ("nobody",), ()])
 def test_who_was_not_isolated_cannot_come_back(vertices: tuple[str, ...]) -> None:
     """IS8."""
     told = ask(without_left().forget(), *vertices)
-    assert refusals(told) == [(Lack.STRANGERS, vertices)]
+    assert refusals(told) == [(RejoinObstacle.STRANGERS, vertices)]
 
 
 def test_nobody_comes_back_before_it_is_durable_that_he_left() -> None:
     """IS4: who leaves at this moment stays out until then."""
     told = Talk(FORK, backoff=NEVER).start().fail(LEFT).forget()
-    assert refusals(ask(told, "left")) == [(Lack.LEAVING, ("left",))]
+    assert refusals(ask(told, "left")) == [(RejoinObstacle.LEAVING, ("left",))]
 
 
 @pytest.mark.parametrize(
@@ -122,26 +122,26 @@ def test_nobody_comes_back_without_those_who_left_with_him_and_are_needed(
     """IS1 backwards."""
     told = Talk(topology, backoff=NEVER).start().fail(LEFT)
     told.ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT).persisted().forget()
-    assert refusals(ask(told, "left")) == [(Lack.COMPANY, about)]
+    assert refusals(ask(told, "left")) == [(RejoinObstacle.COMPANY, about)]
 
 
 def test_a_source_that_cannot_be_read_twice_does_not_come_back() -> None:
     """RJ1, FO4: what it read after the checkpoint is gone."""
     once = Topology(tuple(v if v.id != "own" else Vertex("own", replayable=False) for v in APART.vertices), APART.edges)
     told = without_left(once).forget()
-    assert refusals(ask(told, "own", "left")) == [(Lack.READ_ONCE, ("own",))]
+    assert refusals(ask(told, "own", "left")) == [(RejoinObstacle.READ_ONCE, ("own",))]
 
 
 def test_a_table_that_was_ahead_of_its_own_source_does_not_come_back() -> None:
     """RJ1, R12, I22: the source would now give the same numbers to other batches."""
     told = without_left(APART, own=Snapshot(2, sent={ALONE: 2}), left=Snapshot("ahead", {ALONE: 3})).forget()
-    assert refusals(ask(told, "own", "left")) == [(Lack.AHEAD, ("left",))]
+    assert refusals(ask(told, "own", "left")) == [(RejoinObstacle.AHEAD, ("left",))]
 
 
 def test_what_waits_to_be_applied_was_not_brought() -> None:
     """RJ1, IS5: under the numbers of now nobody could tell what it is."""
-    waiting = {LEFT: Snapshot("x", {TO_LEFT: 2}, channel_state={TO_LEFT: (Batch(3),)})}
-    assert refusals(bring(without_left().forget(), brought=waiting)) == [(Lack.ROWS, ("source",))]
+    waiting = {LEFT: Snapshot("x", {TO_LEFT: 2}, channel_state={TO_LEFT: (BatchHandle(3),)})}
+    assert refusals(bring(without_left().forget(), brought=waiting)) == [(RejoinObstacle.ROWS, ("source",))]
 
 
 # ---------------------------------------------------------------- with sources of its own
@@ -184,7 +184,7 @@ def test_who_comes_back_has_all_attempts_and_is_left_out_again_when_they_are_use
     assert {one.subtask for one in told.all(cc.Restart)} == {OWN, LEFT}
     told.fail(LEFT, Reason.RESTORE_FAILED)
 
-    assert {one.subtask for one in told.all(cc.EndLife)} == {OWN, LEFT}
+    assert {one.subtask for one in told.all(cc.EndExecution)} == {OWN, LEFT}
     live(told, told.last(cc.SendTrigger).checkpoint).persisted()
     assert told.last(cc.Isolated).stand_at == joined
     assert told.last(cc.Persist).record.snapshots[LEFT].state == "durable"
@@ -204,7 +204,7 @@ def test_an_operation_that_adds_is_the_same_request_with_nothing_brought(argumen
     told = without_left(APART).forget()
     told.hear(ev.OperationRequested(told.at, Operation(OperationKind.ADD, argument)))
     if argument == "left":
-        assert told.said == [cc.RejoinRefused(("left",), Lack.COMPANY, ("own",))]
+        assert told.said == [cc.RejoinRefused(("left",), RejoinObstacle.COMPANY, ("own",))]
     else:
         assert told.last(cc.SendTrigger).operation.argument == {"left": 3, "own": 3}
 
@@ -244,12 +244,14 @@ def test_what_does_not_end_at_the_barrier_is_refused_and_nobody_notices(
     number = told.last(cc.SendTrigger).checkpoint
     live(told, number, **parts)
 
-    assert told.all(cc.RejoinRefused) == [cc.RejoinRefused(("left",), Lack.BEHIND, about)]
+    assert told.all(cc.RejoinRefused) == [cc.RejoinRefused(("left",), RejoinObstacle.BEHIND, about)]
     assert not told.all(cc.Persist) and not told.all(cc.Refused)
     assert {one.subtask for one in told.all(cc.SendAborted)} == {SOURCE, RIGHT}
     assert told.coordinator.shared.topology.detached == {"left"}
     assert told.coordinator.checkpoints.failed.count == 0
-    assert told.last(cc.EndLife) == cc.EndLife(LEFT, 1, 4), "what was sent to the third life keeps nobody waiting"
+    assert told.last(cc.EndExecution) == cc.EndExecution(LEFT, 1, 4), (
+        "what was sent to the third life keeps nobody waiting"
+    )
 
     bring(told, reached=parts["source"].state)
     assert told.last(cc.SendTrigger).operation.argument == {"left": 5}, "an unused life is used up (I11)"
@@ -268,11 +270,11 @@ def test_rows_before_the_barrier_that_are_still_to_come_behind_it_would_come_twi
     ask(told, "left", reached={SOURCE: 5}, brought=brought)
     parts = {
         "source": Snapshot(5, sent={into: 4}),
-        "between": Snapshot(applied={into: 3}, channel_state={into: (Batch(4),)}, sent={to_right: 3}),
+        "between": Snapshot(applied={into: 3}, channel_state={into: (BatchHandle(4),)}, sent={to_right: 3}),
         "right": Snapshot(applied={to_right: 3}),
     }
     ack(told, told.last(cc.SendTrigger).checkpoint, **parts)
-    assert refusals(told) == [(Lack.BEHIND, ("between[0]",))]
+    assert refusals(told) == [(RejoinObstacle.BEHIND, ("between[0]",))]
 
     parts["between"] = Snapshot(applied={into: 4}, sent={to_right: 3})
     ask(told, "left", reached={SOURCE: 5}, brought=brought)
@@ -314,7 +316,7 @@ def test_what_has_become_impossible_while_it_waited_is_refused() -> None:
     live(told.forget(), number).persisted()
     live(told, told.last(cc.SendTrigger).checkpoint).persisted().all_ready_of(LEFT)
 
-    assert refusals(told) == [(Lack.STRANGERS, ("left",))]
+    assert refusals(told) == [(RejoinObstacle.STRANGERS, ("left",))]
     assert [one.vertices for one in told.all(cc.Rejoined)] == [("left",)]
 
 
@@ -389,7 +391,9 @@ def test_where_a_feeder_has_left_meanwhile_the_others_stay_out() -> None:
     told.ack(number, *others).fail(Subtask("between")).forget().persisted(number)
 
     assert told.last(cc.SendTrigger).operation.argument == ("between", "left", "other")
-    assert told.all(cc.EndLife) == [cc.EndLife(LEFT, 1, 4)], "also the life that was announced, which is the third"
+    assert told.all(cc.EndExecution) == [cc.EndExecution(LEFT, 1, 4)], (
+        "also the life that was announced, which is the third"
+    )
     assert not told.all(cc.Rejoined)
     told.ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT)
     record: CheckpointRecord = told.last(cc.Persist).record
@@ -418,10 +422,10 @@ def test_a_barrier_lets_them_in_behind_it_with_the_next_number_and_for_the_life_
     desk = source()
     desk.trigger(5, BACK)
     said = desk.unit((TO_LEFT, "missed"), (TO_RIGHT, "a"))
-    assert items(said) == [(TO_RIGHT, Batch(4, 1, 97, "a")), (TO_RIGHT, Barrier(5, BACK))]
+    assert items(said) == [(TO_RIGHT, BatchHandle(4, 1, 97, "a")), (TO_RIGHT, Barrier(5, BACK))]
     said = desk.unit((TO_LEFT, "b"), (TO_RIGHT, "b"))
     (envelope,) = [one.envelope for one in said if isinstance(one, msg.Emit) and one.envelope.channel == TO_LEFT]
-    assert (envelope.receiver_epoch, envelope.item) == (7, Batch(4, 1, 98, "b"))
+    assert (envelope.receiver_epoch, envelope.item) == (7, BatchHandle(4, 1, 98, "b"))
 
 
 @pytest.mark.parametrize("given_up", [5, 6])

@@ -12,7 +12,7 @@ from seatunnel_py.protocol.failover.decisions import distrust
 from seatunnel_py.protocol.failover.regions import plan_joining, plan_restart, restart_set, restored_position, unsound
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch, JournalUse, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, JournalUse, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
 from tests.protocol.graphs import CHAIN, LOOP, SIBLINGS, graph, names, record, topologies
 
@@ -86,7 +86,7 @@ def test_a_survivor_between_two_restarted_ones_hears_of_both() -> None:
         (SubtaskSnapshot(), 0),
         (SubtaskSnapshot(applied={Channel(0, SRC, A): 4}), 4),
         (SubtaskSnapshot(applied={Channel(0, SRC, A): 4}, channel_state={Channel(0, SRC, A): ()}), 4),
-        (SubtaskSnapshot({}, {Channel(0, SRC, A): 4}, {}, {Channel(0, SRC, A): (Batch(5), Batch(6))}), 6),
+        (SubtaskSnapshot({}, {Channel(0, SRC, A): 4}, {}, {Channel(0, SRC, A): (BatchHandle(5), BatchHandle(6))}), 6),
         (SubtaskSnapshot(applied={Channel(1, SRC, A): 4}), 0),
     ],
 )
@@ -206,7 +206,7 @@ def test_a_determinate_vertex_that_was_repeating_itself_goes_on_below_an_indeter
     src, middle, out = topology.subtasks()
     parts = {
         src: SubtaskSnapshot(sent={into: 3}, taken=3),
-        middle: SubtaskSnapshot(channel_state={into: (Batch(1), Batch(2), Batch(3))}),
+        middle: SubtaskSnapshot(channel_state={into: (BatchHandle(1), BatchHandle(2), BatchHandle(3))}),
         out: SubtaskSnapshot(applied={out_of: 2}, taken=2),
     }
     record = CheckpointRecord(3, 1, RecordKind.PERIODIC, 1, topology, {}, parts)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.commit.commit_queue import CommitQueue
 from seatunnel_py.protocol.failover.restore import (
     KEY_GROUPS,
-    Splits,
+    RestoredSplits,
     adapted,
     deal,
     enumerator_state,
@@ -22,9 +22,9 @@ from seatunnel_py.protocol.failover.restore import (
     subtask_of,
 )
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch, Plain, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.model.topology import Determinism, Edge, Spread, Topology, Vertex
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex, VertexDeterminism
 
 State = Mapping[str, list[Plain]]
 NO_SPLITS = "the state is not made of splits: it cannot be divided"
@@ -53,7 +53,7 @@ def record(topology: Topology, states: State | None = None, **changes: SubtaskSn
 
 def moved(made: CheckpointRecord, new: Topology) -> Mapping[Subtask, SubtaskSnapshot]:
     result = redistribute(made, new)
-    assert not isinstance(result, RestoreRefused), result
+    assert not isinstance(result, RestoreRefusal), result
     assert result.keys() == set(new.subtasks())
     return result
 
@@ -70,9 +70,9 @@ def test_the_same_graph_gets_the_same_snapshots() -> None:
     """Also where its version, or what it promises, is another: neither is in a snapshot. Channel state stays."""
     old = graph("AC CK", C=2)
     channel = old.inputs(Subtask("C", 1))[0]
-    made = record(old, C1=SubtaskSnapshot({"x": 1}, {channel: 3}, channel_state={channel: (Batch(4),)}, since=7))
+    made = record(old, C1=SubtaskSnapshot({"x": 1}, {channel: 3}, channel_state={channel: (BatchHandle(4),)}, since=7))
     new = replace(
-        old, vertices=tuple(replace(one, determinism=Determinism.UNORDERED) for one in old.vertices), version=2
+        old, vertices=tuple(replace(one, determinism=VertexDeterminism.UNORDERED) for one in old.vertices), version=2
     )
 
     assert redistribute(made, new) is made.snapshots
@@ -93,7 +93,7 @@ def test_a_record_is_adapted_to_the_new_graph() -> None:
 
     assert adapted(made, old) is made
     assert adapted(made, new) == replace(made, snapshots=moved(made, new), topology=replace(new, version=2))
-    assert adapted(replace(made, snapshots={}), new) == RestoreRefused("the record says nothing of A[0]")
+    assert adapted(replace(made, snapshots={}), new) == RestoreRefusal("the record says nothing of A[0]")
 
 
 def test_i9_a_record_without_everybody_is_refused() -> None:
@@ -102,7 +102,7 @@ def test_i9_a_record_without_everybody_is_refused() -> None:
     made = record(old)
     short = replace(made, snapshots={one: made.snapshots[one] for one in list(made.snapshots)[:-1]})
 
-    assert redistribute(short, old) == RestoreRefused("the record says nothing of K[1]")
+    assert redistribute(short, old) == RestoreRefusal("the record says nothing of K[1]")
 
 
 # ---------------------------------------------------------------- sources: by split
@@ -156,7 +156,7 @@ def test_i41_what_cannot_be_divided_is_refused(state: Plain, why: str) -> None:
     old, new = graph("AK", A=2), graph("AK", A=1)
     made = record(old, {"A": [splits({"a": 1}), state]})
 
-    assert redistribute(made, new) == RestoreRefused(f"A, 2 -> 1 subtasks: {why}")
+    assert redistribute(made, new) == RestoreRefusal(f"A, 2 -> 1 subtasks: {why}")
 
 
 @given(
@@ -169,10 +169,10 @@ def test_i41_reader_state_reaches_the_enumerator_whole(placed: dict[str, tuple[i
     for reader in range(4):
         mine = sorted(name for name, (owner, _) in placed.items() if owner == reader)
         kinds = {kind: tuple(name for name in mine if placed[name][1] == kind) for kind in "auf"}
-        before.append(Splits({name: placed[name][0] for name in kinds["a"]}, kinds["u"], kinds["f"]))
+        before.append(RestoredSplits({name: placed[name][0] for name in kinds["a"]}, kinds["u"], kinds["f"]))
 
     gathered = enumerator_state(one.plain() for one in before)
-    assert isinstance(gathered, Splits)
+    assert isinstance(gathered, RestoredSplits)
     again = enumerator_state(one.plain() for one in deal(gathered, parallelism))
 
     assert again == gathered
@@ -234,7 +234,7 @@ def test_i45_what_is_not_made_of_key_groups_is_refused(first: Plain, second: Pla
     """Nothing is guessed."""
     old, new = graph("AC CK", C=2), graph("AC CK", C=1)
 
-    assert redistribute(record(old, {"C": [first, second]}), new) == RestoreRefused(f"C, 2 -> 1 subtasks: {why}")
+    assert redistribute(record(old, {"C": [first, second]}), new) == RestoreRefusal(f"C, 2 -> 1 subtasks: {why}")
 
 
 def test_there_are_no_more_subtasks_than_key_groups() -> None:
@@ -243,7 +243,7 @@ def test_there_are_no_more_subtasks_than_key_groups() -> None:
 
     refused = redistribute(record(old, {"C": [{"1": 1}]}), new)
 
-    assert refused == RestoreRefused("C, 1 -> 129 subtasks: there are 128 key groups only")
+    assert refused == RestoreRefusal("C, 1 -> 129 subtasks: there are 128 key groups only")
 
 
 @pytest.mark.parametrize(("before", "after"), [(Spread.BROADCAST, Spread.KEYED), (Spread.KEYED, Spread.BROADCAST)])
@@ -252,7 +252,7 @@ def test_i45_other_state_does_not_move(before: Spread, after: Spread) -> None:
     old, new = graph("AC", spread=before, C=2), graph("AC", spread=after, C=1)
     made = record(old, {"C": [{"1": 1}, None]})
 
-    refused = RestoreRefused("C, 2 -> 1 subtasks: it has state, and not all of its inputs are keyed")
+    refused = RestoreRefusal("C, 2 -> 1 subtasks: it has state, and not all of its inputs are keyed")
     assert redistribute(made, new) == refused
 
 
@@ -281,7 +281,9 @@ def test_a_channel_between_unchanged_vertices_goes_on() -> None:
     made = record(
         PLAIN,
         A0=SubtaskSnapshot(sent={AC1: 7}),
-        C1=SubtaskSnapshot(applied={AC1: 5}, channel_state={AC1: (Batch(6), Batch(7))}, sent={C1K: 4}, since=3),
+        C1=SubtaskSnapshot(
+            applied={AC1: 5}, channel_state={AC1: (BatchHandle(6), BatchHandle(7))}, sent={C1K: 4}, since=3
+        ),
         K0=SubtaskSnapshot(applied={C1K: 4}, pieces=(StagedPiece("p"),), since=3, taken=6),
     )
 
@@ -290,7 +292,7 @@ def test_a_channel_between_unchanged_vertices_goes_on() -> None:
     now = replace(AC1, edge=2)
     assert after[Subtask("A")].sent == {now: 7}
     assert after[Subtask("C", 1)] == SubtaskSnapshot(
-        applied={now: 5}, channel_state={now: (Batch(6), Batch(7))}, sent={C1K: 4}, since=9
+        applied={now: 5}, channel_state={now: (BatchHandle(6), BatchHandle(7))}, sent={C1K: 4}, since=9
     )
     assert after[Subtask("K")] == SubtaskSnapshot(applied={C1K: 4}, since=9, taken=6)
     assert after[Subtask("B")] == SubtaskSnapshot(since=9)
@@ -313,9 +315,9 @@ def test_a_channel_one_end_of_which_has_changed_begins_anew(new: Topology) -> No
 def test_f52_i45_channel_state_does_not_move(spread: Spread) -> None:
     """A batch holds rows of many key groups, or belongs to a receiver that is not there any longer."""
     old, new = graph("AC CK", spread=spread, C=2), graph("AC CK", spread=spread, C=1)
-    made = record(old, A0=SubtaskSnapshot(sent={AC1: 7}), C1=SubtaskSnapshot(channel_state={AC1: (Batch(7),)}))
+    made = record(old, A0=SubtaskSnapshot(sent={AC1: 7}), C1=SubtaskSnapshot(channel_state={AC1: (BatchHandle(7),)}))
 
-    assert redistribute(made, new) == RestoreRefused(
+    assert redistribute(made, new) == RestoreRefusal(
         "1 batches are queued on A[0]->C[1], one end of which has changed: restore from a savepoint"
     )
 
@@ -324,9 +326,9 @@ def test_i47_a_loop_that_is_not_empty_does_not_move() -> None:
     """What is on a back-edge belongs to the cut of every checkpoint, savepoints too: that is said differently."""
     old, new = graph("AT TR RT"), graph("AT TR RT", R=2)
     back = Channel(2, Subtask("R"), Subtask("T"))
-    made = record(old, R0=SubtaskSnapshot(sent={back: 1}), T0=SubtaskSnapshot(channel_state={back: (Batch(1),)}))
+    made = record(old, R0=SubtaskSnapshot(sent={back: 1}), T0=SubtaskSnapshot(channel_state={back: (BatchHandle(1),)}))
 
-    assert redistribute(made, new) == RestoreRefused(
+    assert redistribute(made, new) == RestoreRefusal(
         "1 batches are queued on R[0]->T[0], one end of which has changed: let the loop run empty"
     )
 
@@ -340,9 +342,11 @@ def test_twin_edges_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("new", [graph("AC CK", C=3), graph("AB AC CK", C=2)])
-@pytest.mark.parametrize(("received", "queued"), [(8, ()), (6, ()), (5, (Batch(6),)), (6, (Batch(7), Batch(8)))])
+@pytest.mark.parametrize(
+    ("received", "queued"), [(8, ()), (6, ()), (5, (BatchHandle(6),)), (6, (BatchHandle(7), BatchHandle(8)))]
+)
 def test_i8_a_receiver_that_is_not_level_with_its_sender_does_not_move(
-    new: Topology, received: int, queued: tuple[Batch, ...]
+    new: Topology, received: int, queued: tuple[BatchHandle, ...]
 ) -> None:
     """One that is ahead, of a sender that is catching up, would get again what it holds; one that is behind has lost
     something."""
@@ -353,7 +357,7 @@ def test_i8_a_receiver_that_is_not_level_with_its_sender_does_not_move(
 
     result = redistribute(made, new)
 
-    assert isinstance(result, RestoreRefused)
+    assert isinstance(result, RestoreRefusal)
     assert "A[0]->C[1]" in result.why
 
 
@@ -364,7 +368,7 @@ def test_i45_pieces_of_vanished_subtasks_are_still_committed() -> None:
     """The record names them by scope, and the queue does not ask the graph."""
     old, new = graph("AK", A=1, K=2), graph("AL")
     staged = (StagedPiece("p"),)
-    made = replace(record(old, K1=SubtaskSnapshot(pieces=staged)), uncommitted=(Commit("K", 9, staged),))
+    made = replace(record(old, K1=SubtaskSnapshot(pieces=staged)), uncommitted=(CommitRecord("K", 9, staged),))
 
     assert moved(made, new).keys() == {Subtask("A"), Subtask("L")}
     assert CommitQueue.restored(made).issue()[1] == made.uncommitted
@@ -375,7 +379,7 @@ def test_state_of_a_vertex_that_is_gone_is_not_lost_silently() -> None:
     old, new = graph("AC CK"), graph("AK")
     made = record(old, {"C": [{"1": 1}]})
 
-    assert redistribute(made, new) == RestoreRefused("C is gone, and the state of C[0] would be lost")
+    assert redistribute(made, new) == RestoreRefusal("C is gone, and the state of C[0] would be lost")
     assert redistribute(made, new, give_up={"C"}) == dict.fromkeys(new.subtasks(), SubtaskSnapshot(since=9))
 
 
@@ -393,7 +397,7 @@ def test_who_was_left_out_stays_out_as_he_left() -> None:
     new = Topology(graph("AC DB", C=3).vertices, tuple(reversed(old.edges)))
     result = adapted(made, new)
 
-    assert not isinstance(result, RestoreRefused)
+    assert not isinstance(result, RestoreRefusal)
     assert result.topology.detached == {"B", "D"}
     channel = new.inputs(Subtask("B"))[0]
     assert result.snapshots[Subtask("B")] == SubtaskSnapshot({"1": 1}, {channel: 3}, taken=4, since=6)
@@ -411,7 +415,7 @@ def test_nothing_changes_under_those_who_were_left_out(edges: str, wide: str, ch
     new = graph(edges, C=2, **dict.fromkeys(wide, 2))
 
     result = redistribute(made, new)
-    assert isinstance(result, RestoreRefused)
+    assert isinstance(result, RestoreRefusal)
     assert result.why.endswith(f"was left out: {changed} may change once it is back")
 
 
@@ -419,5 +423,5 @@ def test_the_state_of_one_who_was_left_out_is_not_lost_silently_either() -> None
     """RS7."""
     made, _ = left_out()
 
-    assert redistribute(made, graph("AC", C=2)) == RestoreRefused("B is gone, and the state of B[0] would be lost")
-    assert not isinstance(redistribute(made, graph("AC", C=2), give_up="B"), RestoreRefused)
+    assert redistribute(made, graph("AC", C=2)) == RestoreRefusal("B is gone, and the state of B[0] would be lost")
+    assert not isinstance(redistribute(made, graph("AC", C=2), give_up="B"), RestoreRefusal)

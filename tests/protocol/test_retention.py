@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.commit.retention import Keep, Retained, judge, retained, subsumed, to_delete
+from seatunnel_py.protocol.commit.retention import Retained, RetentionReason, judge, retained, subsumed, to_delete
 from seatunnel_py.protocol.coordinator.events import Acknowledged
 from seatunnel_py.protocol.coordinator.pending import PendingCheckpoint
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
 
@@ -90,16 +90,16 @@ def test_every_record_is_told_why_it_stays() -> None:
     ]
 
     assert judge(records, {2, 7}, 2) == {
-        0: Keep.PINNED,
-        1: Keep.REFERRED,
-        2: Keep.UNCONFIRMED,
+        0: RetentionReason.PINNED,
+        1: RetentionReason.REFERRED,
+        2: RetentionReason.UNCONFIRMED,
         3: None,
-        4: Keep.PINNED,
+        4: RetentionReason.PINNED,
         5: None,
-        6: Keep.NEEDED,
-        7: Keep.UNCONFIRMED,
+        6: RetentionReason.NEEDED,
+        7: RetentionReason.UNCONFIRMED,
     }
-    assert judge(records, {2}, 2)[6] is Keep.RECENT
+    assert judge(records, {2}, 2)[6] is RetentionReason.RECENT
 
 
 def test_i18_f26_a_deletion_that_failed_is_named_again() -> None:
@@ -133,7 +133,7 @@ def test_i17_i18_for_any_history_what_is_needed_stays(
 
 def test_a_record_refers_to_the_checkpoints_whose_pieces_it_names() -> None:
     """Not to itself."""
-    uncommitted = tuple(Commit("sink", checkpoint, (StagedPiece(f"p{checkpoint}"),)) for checkpoint in (3, 4, 5))
+    uncommitted = tuple(CommitRecord("sink", checkpoint, (StagedPiece(f"p{checkpoint}"),)) for checkpoint in (3, 4, 5))
     record = CheckpointRecord(5, 1, SAVEPOINT, 4, Topology(()), {}, {}, uncommitted)
 
     assert retained(record) == Retained(5, SAVEPOINT, frozenset({3, 4}))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
-from seatunnel_py.protocol.stuck import Doing, Waiting, explain, terminated
+from seatunnel_py.protocol.stuck import SubtaskActivity, SubtaskWait, explain, terminated
 from tests.protocol.network import Network, links
 from tests.protocol.reference.stable_properties import deadlocks, step_reached
 
@@ -51,7 +51,7 @@ ENDED, GOING = SubtaskSnapshot(ended=True), SubtaskSnapshot()
         (record(read0=ENDED, read1=ENDED, work=SubtaskSnapshot(channel_state={ROUND: ()}), write=GOING), True),
         (record(read0=ENDED, read1=GOING, work=GOING, write=GOING), False),
         (record(read0=ENDED, work=GOING, write=GOING), False),
-        (record(read0=ENDED, read1=ENDED, work=SubtaskSnapshot(channel_state={ROUND: (Batch(3),)})), False),
+        (record(read0=ENDED, read1=ENDED, work=SubtaskSnapshot(channel_state={ROUND: (BatchHandle(3),)})), False),
     ],
     ids=["ended and empty", "an empty loop", "one still reads", "one is not recorded", "rows in the loop"],
 )
@@ -190,18 +190,18 @@ LEFT_JOIN, RIGHT_JOIN, JOIN_SINK = PLAN.channels
 def test_a_slow_source_is_named_before_those_who_wait_for_it() -> None:
     """O1.6: the chain from the cause to its effects, with the barrier that keeps one input unread."""
     seen = [
-        Waiting(SINK, Doing.INPUT_EMPTY, 60, channels=(JOIN_SINK,)),
-        Waiting(
+        SubtaskWait(SINK, SubtaskActivity.INPUT_EMPTY, 60, channels=(JOIN_SINK,)),
+        SubtaskWait(
             JOIN,
-            Doing.INPUT_EMPTY,
+            SubtaskActivity.INPUT_EMPTY,
             50,
             channels=(RIGHT_JOIN,),
             checkpoint=7,
             blocked=(LEFT_JOIN,),
             missing=(RIGHT_JOIN,),
         ),
-        Waiting(LEFT, Doing.OUTPUT_FULL, 80, channels=(LEFT_JOIN,)),
-        Waiting(RIGHT, Doing.RUNNING, 10, unit=12),
+        SubtaskWait(LEFT, SubtaskActivity.OUTPUT_FULL, 80, channels=(LEFT_JOIN,)),
+        SubtaskWait(RIGHT, SubtaskActivity.RUNNING, 10, unit=12),
     ]
 
     assert explain(seen, at=110) == (
@@ -216,10 +216,10 @@ def test_a_slow_source_is_named_before_those_who_wait_for_it() -> None:
 def test_a_slow_sink_holds_everybody_up() -> None:
     """Full channels point downstream: the root is the sink, whose journal entry does not come."""
     seen = [
-        Waiting(LEFT, Doing.OUTPUT_FULL, 3, channels=(LEFT_JOIN,)),
-        Waiting(RIGHT, Doing.RUNNING, 9, unit=2),
-        Waiting(JOIN, Doing.OUTPUT_FULL, 2, channels=(JOIN_SINK,)),
-        Waiting(SINK, Doing.JOURNAL, 1, unit=4, checkpoint=3, missing=(JOIN_SINK,)),
+        SubtaskWait(LEFT, SubtaskActivity.OUTPUT_FULL, 3, channels=(LEFT_JOIN,)),
+        SubtaskWait(RIGHT, SubtaskActivity.RUNNING, 9, unit=2),
+        SubtaskWait(JOIN, SubtaskActivity.OUTPUT_FULL, 2, channels=(JOIN_SINK,)),
+        SubtaskWait(SINK, SubtaskActivity.JOURNAL, 1, unit=4, checkpoint=3, missing=(JOIN_SINK,)),
     ]
 
     assert explain(seen, at=10) == (
@@ -241,11 +241,17 @@ def test_a_deadlock_comes_first_and_is_called_one() -> None:
     source, fork, slow, join = plan.subtasks()
     source_fork, fork_join, fork_slow, slow_join = plan.channels
     seen = [
-        Waiting(source, Doing.OUTPUT_FULL, 0, channels=(source_fork,)),
-        Waiting(fork, Doing.OUTPUT_FULL, 0, channels=(fork_join,)),
-        Waiting(slow, Doing.INPUT_EMPTY, 0, channels=(fork_slow,)),
-        Waiting(
-            join, Doing.INPUT_EMPTY, 0, channels=(slow_join,), checkpoint=2, blocked=(fork_join,), missing=(slow_join,)
+        SubtaskWait(source, SubtaskActivity.OUTPUT_FULL, 0, channels=(source_fork,)),
+        SubtaskWait(fork, SubtaskActivity.OUTPUT_FULL, 0, channels=(fork_join,)),
+        SubtaskWait(slow, SubtaskActivity.INPUT_EMPTY, 0, channels=(fork_slow,)),
+        SubtaskWait(
+            join,
+            SubtaskActivity.INPUT_EMPTY,
+            0,
+            channels=(slow_join,),
+            checkpoint=2,
+            blocked=(fork_join,),
+            missing=(slow_join,),
         ),
     ]
 
@@ -257,9 +263,12 @@ def test_a_deadlock_comes_first_and_is_called_one() -> None:
 def test_room_is_needed_on_every_full_channel_input_on_any() -> None:
     """Y4: who emits to two waits for both, so one of them in a cycle is enough; who takes from two needs one."""
     ab, ac, ba, ca = links(("A", "B"), ("A", "C"), ("B", "A"), ("C", "A"))
-    emits = Waiting(A, Doing.OUTPUT_FULL, 0, channels=(ab, ac))
-    takes = Waiting(A, Doing.INPUT_EMPTY, 0, channels=(ba, ca))
-    others = [Waiting(B, Doing.INPUT_EMPTY, 0, channels=(ab,)), Waiting(C, Doing.RUNNING, 0, unit=1)]
+    emits = SubtaskWait(A, SubtaskActivity.OUTPUT_FULL, 0, channels=(ab, ac))
+    takes = SubtaskWait(A, SubtaskActivity.INPUT_EMPTY, 0, channels=(ba, ca))
+    others = [
+        SubtaskWait(B, SubtaskActivity.INPUT_EMPTY, 0, channels=(ab,)),
+        SubtaskWait(C, SubtaskActivity.RUNNING, 0, unit=1),
+    ]
 
     assert explain([emits, *others], 1)[0] == "deadlock: A[0] waits for B[0], B[0] waits for A[0]"
     assert "A[0] cannot emit, for 1 s; it waits for B[0] to take from A[0]->B[0] and C[0] to take from A[0]->C[0]" in (
@@ -275,20 +284,20 @@ def test_room_is_needed_on_every_full_channel_input_on_any() -> None:
 @pytest.mark.parametrize(
     ("view", "sentence"),
     [
-        (Waiting(A, Doing.NOT_STARTED, 1), "A[0] is not started, for 4 s"),
-        (Waiting(A, Doing.INPUT_EMPTY, 1), "A[0] has nothing to take, for 4 s"),
-        (Waiting(A, Doing.ENDED, 1), "A[0] has ended, for 4 s"),
-        (Waiting(A, Doing.RUNNING, 1, unit=3, channels=(BA,)), "A[0] runs unit 3, for 4 s"),
+        (SubtaskWait(A, SubtaskActivity.NOT_STARTED, 1), "A[0] is not started, for 4 s"),
+        (SubtaskWait(A, SubtaskActivity.INPUT_EMPTY, 1), "A[0] has nothing to take, for 4 s"),
+        (SubtaskWait(A, SubtaskActivity.ENDED, 1), "A[0] has ended, for 4 s"),
+        (SubtaskWait(A, SubtaskActivity.RUNNING, 1, unit=3, channels=(BA,)), "A[0] runs unit 3, for 4 s"),
     ],
 )
-def test_who_waits_for_nobody_says_what_it_is_at(view: Waiting, sentence: str) -> None:
+def test_who_waits_for_nobody_says_what_it_is_at(view: SubtaskWait, sentence: str) -> None:
     """A source without news is a root, not a riddle; channels of one that runs a unit mean nothing."""
     assert explain([view], at=5) == (sentence,)
 
 
 def test_a_replay_that_waits_names_its_unit() -> None:
     """I39: after a restart one certain batch is wanted, and nothing else will do; who sends it has not been seen."""
-    assert explain([Waiting(A, Doing.REPLAYING, 0, unit=5, channels=(BA,))], at=2) == (
+    assert explain([SubtaskWait(A, SubtaskActivity.REPLAYING, 0, unit=5, channels=(BA,))], at=2) == (
         "B[0] has not been seen; A[0] waits for it",
         "A[0] waits for the batch that unit 5 took before the restart, for 2 s; it waits for B[0] to send on B[0]->A[0]",
     )
@@ -299,11 +308,11 @@ def test_the_likelier_cause_comes_first() -> None:
     though somebody waits for them too."""
     da, db = links(("D", "A"), ("D", "B"))
     seen = [
-        Waiting(D, Doing.ENDED, 0),
-        Waiting(A, Doing.INPUT_EMPTY, 2, channels=(da, BA)),
-        Waiting(B, Doing.RUNNING, 9, unit=1),
-        Waiting(C, Doing.RUNNING, 8, unit=1),
-        Waiting(Subtask("E"), Doing.RUNNING, 7, unit=1),
+        SubtaskWait(D, SubtaskActivity.ENDED, 0),
+        SubtaskWait(A, SubtaskActivity.INPUT_EMPTY, 2, channels=(da, BA)),
+        SubtaskWait(B, SubtaskActivity.RUNNING, 9, unit=1),
+        SubtaskWait(C, SubtaskActivity.RUNNING, 8, unit=1),
+        SubtaskWait(Subtask("E"), SubtaskActivity.RUNNING, 7, unit=1),
     ]
 
     assert [sentence.split()[0] for sentence in explain(seen, 10)] == ["B[0]", "E[0]", "C[0]", "D[0]", "A[0]"]
@@ -314,8 +323,8 @@ def test_the_likelier_cause_comes_first() -> None:
 def test_long_lists_are_cut() -> None:
     """A source of a thousand tables does not fill a screen."""
     many = [Channel(number, A, Subtask(f"w{number}")) for number in range(8)]
-    seen = [Waiting(A, Doing.RUNNING, 0, unit=1)]
-    seen += [Waiting(channel.receiver, Doing.INPUT_EMPTY, 0, channels=(channel,)) for channel in many]
+    seen = [SubtaskWait(A, SubtaskActivity.RUNNING, 0, unit=1)]
+    seen += [SubtaskWait(channel.receiver, SubtaskActivity.INPUT_EMPTY, 0, channels=(channel,)) for channel in many]
 
     assert explain(seen, 0)[0] == "A[0] runs unit 1, for 0 s; w0[0], w1[0], w2[0], w3[0], w4[0] and 3 more wait for it"
 
@@ -327,9 +336,9 @@ def test_everybody_is_mentioned_once_and_no_cause_is_missing(order: random.Rando
     channels = [Channel(0, one, other) for one in names for other in names]
     seen = []
     for name in names:
-        doing = order.choice(list(Doing))
-        ends = [c for c in channels if (c.sender if doing is Doing.OUTPUT_FULL else c.receiver) == name]
-        seen.append(Waiting(name, doing, 0, 1, tuple(c for c in ends if order.random() < 0.4)))
+        doing = order.choice(list(SubtaskActivity))
+        ends = [c for c in channels if (c.sender if doing is SubtaskActivity.OUTPUT_FULL else c.receiver) == name]
+        seen.append(SubtaskWait(name, doing, 0, 1, tuple(c for c in ends if order.random() < 0.4)))
 
     told = explain(seen, 1)
     about = [sentence.split()[0] for sentence in told if not sentence.startswith("deadlock")]

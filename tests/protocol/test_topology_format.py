@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.protocol.encoding.topology_format import from_topology, to_topology
-from seatunnel_py.protocol.model.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex, VertexDeterminism
 
 VERTICES = st.builds(
-    Vertex, st.sampled_from("abcdef"), st.integers(1, 3), st.sampled_from(Determinism), st.sampled_from(SinkKind),
+    Vertex, st.sampled_from("abcdef"), st.integers(1, 3), st.sampled_from(VertexDeterminism), st.sampled_from(SinkKind),
     st.booleans(), st.sampled_from(["", "t"]),
 )  # fmt: skip
 

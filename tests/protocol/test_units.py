@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.stream_elements import Batch, JournalUse, SubtaskSnapshot, Taken
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, JournalUse, SubtaskSnapshot, TakenInput
 from seatunnel_py.protocol.participant.unit_log import retaken
 
 A, B = (Channel(edge, Subtask("src", edge), Subtask("map")) for edge in range(2))
-JOURNAL = (Taken(1, A, 1), Taken(2, B, 1), Taken(3, A, 2), Taken(4, B, 2))
+JOURNAL = (TakenInput(1, A, 1), TakenInput(2, B, 1), TakenInput(3, A, 2), TakenInput(4, B, 2))
 
 
 def holding(*batches: tuple[Channel, int]) -> SubtaskSnapshot:
-    state = {channel: tuple(Batch(number) for at, number in batches if at == channel) for channel in (A, B)}
+    state = {channel: tuple(BatchHandle(number) for at, number in batches if at == channel) for channel in (A, B)}
     return SubtaskSnapshot(channel_state=state)
 
 
@@ -40,7 +40,7 @@ def test_units_are_taken_again_as_far_as_what_they_took_is_there(
 
 def test_a_range_of_a_source_is_held_by_nobody() -> None:
     """W6: only what lies in a channel was kept."""
-    journal = (Taken(1, range=[0, 5]),)
+    journal = (TakenInput(1, range=[0, 5]),)
 
     assert retaken(JournalUse.HELD, SubtaskSnapshot(), journal) == ()
     assert retaken(JournalUse.WHOLE, SubtaskSnapshot(), journal) == journal

@@ -93,7 +93,7 @@ class WholeLink(FakeLink):
     def deliver(self, command: Any) -> None:
         """A letter of the coordinator arrives."""
         name, about = command.subtask, command.incarnation
-        if isinstance(command, cc.EndLife):
+        if isinstance(command, cc.EndExecution):
             if command.epoch > self.epochs[name]:
                 self._end(name, command.epoch)
         elif isinstance(command, cc.Restart):

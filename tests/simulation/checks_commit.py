@@ -8,7 +8,7 @@ from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.protocol.model.stream_elements import BatchHandle
 from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.checker import Checker
 from tests.simulation.storage import Answer
@@ -152,7 +152,7 @@ class I44Savepoint(Checker):
         self.sources = set(world.pipeline.topology.sources)
 
     def emit(self, driver: Driver, node: Node, command: task.Emit) -> None:
-        if node.subtask.vertex in self.sources and type(command.envelope.item) is Batch:
+        if node.subtask.vertex in self.sources and type(command.envelope.item) is BatchHandle:
             stopped = self.facts.life(driver, node).stopped_by
             life = self.facts.life(driver, node)
             if command.envelope.item.number > life.sent[command.envelope.channel]:

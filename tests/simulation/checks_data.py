@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch, SubtaskSnapshot
-from seatunnel_py.protocol.model.topology import Determinism, SinkKind
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import SinkKind, VertexDeterminism
 from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.checker import Checker
 from tests.simulation.pipelines import Role
@@ -77,7 +77,7 @@ class I3Order(Checker):
     def __init__(self, world: Any) -> None:
         super().__init__(world)
         topology = world.pipeline.topology
-        shuffles = {vertex.id for vertex in topology.vertices if vertex.determinism is Determinism.UNORDERED}
+        shuffles = {vertex.id for vertex in topology.vertices if vertex.determinism is VertexDeterminism.UNORDERED}
         loops = {name for name, role in world.pipeline.roles.items() if role is Role.RETRY}
         self.judged = {
             name: target
@@ -155,7 +155,7 @@ class I7WholeUnits(Checker):
             (command.envelope.channel, command.envelope.item.digest)
             for command in commands
             if type(command) is task.Emit
-            and type(command.envelope.item) is Batch
+            and type(command.envelope.item) is BatchHandle
             and command.envelope.item.number > life.sent[command.envelope.channel]
         ]
         if not new:
@@ -178,7 +178,7 @@ class I22SameIdSameContent(Checker):
         item, channel = event.envelope.item, event.envelope.channel
         life = self.facts.life(driver, node)
         past = event.envelope.receiver_epoch != life.epoch or event.envelope.sender_epoch < life.senders.get(channel, 0)
-        if type(item) is not Batch or past or node.dead:
+        if type(item) is not BatchHandle or past or node.dead:
             return
         known = life.received[channel].get(item.number, item.digest)
         kept = max((one.applied.get(channel, 0) for one in self.snapshots(node.subtask)), default=0)
@@ -196,7 +196,7 @@ class I22SameIdSameContent(Checker):
 
     def emitted(self, driver: Driver, node: Node, command: task.Emit) -> None:
         item, channel = command.envelope.item, command.envelope.channel
-        if type(item) is not Batch or driver is not self.world.newest or self.world.lied:
+        if type(item) is not BatchHandle or driver is not self.world.newest or self.world.lied:
             return
         known = self.facts.content[channel]
         self.expect(item.number <= len(known) + 1, f"{channel} goes from batch {len(known)} to {item.number}")
@@ -260,7 +260,7 @@ class I39JournalFirst(Checker):
 
     def emitted(self, driver: Driver, node: Node, command: task.Emit) -> None:
         item = command.envelope.item
-        if type(item) is not Batch or driver is not self.world.newest:
+        if type(item) is not BatchHandle or driver is not self.world.newest:
             return
         life = self.facts.life(driver, node)
         if item.number > life.sent[command.envelope.channel]:
@@ -274,7 +274,7 @@ class I39JournalFirst(Checker):
             taken = (command.channel, command.batch.number if command.batch else 0, command.range)
             self.expect(taken == (entry.channel, entry.batch, entry.range), f"{node.name} replays {taken} for {entry}")
 
-    def logged(self, driver: Driver, node: Node, command: task.LogTaken, answer: Answer) -> None:
+    def logged(self, driver: Driver, node: Node, command: task.LogUnit, answer: Answer) -> None:
         if driver is self.world.newest and command.epoch == node.epoch:
             self.expect(answer is not Answer.ALREADY, f"{node.name} logs unit {command.entry.number} a second time")
 
@@ -356,7 +356,7 @@ class SiblingsAgree(Checker):
             number
             for number, edge in enumerate(edges)
             if pipeline.roles[edge.sender] is Role.COUNT
-            or pipeline.topology.vertex(edge.sender).determinism is Determinism.INDETERMINATE
+            or pipeline.topology.vertex(edge.sender).determinism is VertexDeterminism.INDETERMINATE
         }
         tags: dict[Any, int] = {}
         for target in self.world.targets.values():

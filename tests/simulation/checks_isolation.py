@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.simulation.driver import Driver, Node
 
 
-class LeftOut(Checker):
+class IsolatedSinks(Checker):
     """Who is left out begins no life, is sent nothing, and stands in every record as it stood when it left."""
 
     after: ClassVar = {
@@ -87,7 +87,7 @@ class LeftOut(Checker):
         self.world.count("a table could not come back")
         topology = driver.pipeline.topology
         feeding = {edge.sender for edge in topology.edges if edge.receiver in command.vertices}
-        if command.lack is order.Lack.ROWS:
+        if command.lack is order.RejoinObstacle.ROWS:
             self.expect(bool(feeding - set(command.vertices)), f"{command.vertices} lack rows, and nobody feeds them")
 
     def emit(self, driver: Driver, node: Node, command: task.Emit) -> None:
@@ -96,4 +96,4 @@ class LeftOut(Checker):
         self.expect(not out, f"{node.name} sends to {receiver}, which is left out")
 
 
-CHECKERS = (LeftOut,)
+CHECKERS = (IsolatedSinks,)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.model.topology import Determinism, SinkKind, Topology
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
+from seatunnel_py.protocol.model.topology import SinkKind, Topology, VertexDeterminism
 from seatunnel_py.protocol.participant import messages as task
 from tests.protocol.graphs import descendants
 from tests.simulation.checker import Checker
@@ -67,7 +67,7 @@ class I18Retention(Checker):
             )
         world.count("a record was deleted")
 
-    def waiting(self, record: CheckpointRecord) -> list[Commit]:
+    def waiting(self, record: CheckpointRecord) -> list[CommitRecord]:
         """What it names that its targets do not hold yet: its own, and what it carries on."""
         return [one for one in record.uncommitted if self.world.targets[one.scope].ledger < one.checkpoint]
 
@@ -95,7 +95,7 @@ class Regions(Checker):
         vertex = topology.vertex(name)
         out = topology.detached
         kept = all(edge.retained for edge in topology.edges if edge.sender == name and edge.receiver not in out)
-        return vertex.determinism is Determinism.INDETERMINATE or not (vertex.replayable or kept)
+        return vertex.determinism is VertexDeterminism.INDETERMINATE or not (vertex.replayable or kept)
 
 
 class I20ClosedRegion(Regions):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.failover.restore import subtask_of
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
-from seatunnel_py.protocol.model.topology import Determinism, Topology
+from seatunnel_py.protocol.model.topology import Topology, VertexDeterminism
 from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.checker import Checker
 from tests.simulation.storage import Answer
@@ -26,7 +26,7 @@ class I17StoreIsBelieved(Checker):
     after: ClassVar = {"read": "read"}
 
     def read(self, reading: Reading, claim: Any, completed: int) -> None:
-        refused = isinstance(claim, RestoreRefused)
+        refused = isinstance(claim, RestoreRefusal)
         if reading.hidden is None:
             self.expect(not refused, f"a start from a whole store is refused: {claim}")
             return
@@ -45,7 +45,7 @@ class I45RescaledWhole(Checker):
     after: ClassVar = {"adapted": "adapted"}
 
     def adapted(self, record: CheckpointRecord, topology: Topology, found: Any) -> None:
-        if isinstance(found, RestoreRefused):
+        if isinstance(found, RestoreRefusal):
             self.expect(self._unsettled(record), f"checkpoint {record.checkpoint} is refused: {found.why}")
             return
         self.expect(found.uncommitted == record.uncommitted, "commits of the old graph are missing")
@@ -212,7 +212,9 @@ class LostOnlyIfNobodyKept(Checker):
     def lost(self, driver: Driver, restart: order.Restart) -> None:
         vertex = driver.topology.vertex(restart.subtask.vertex)
         kept = all(edge.retained for edge in driver.topology.edges if edge.sender == vertex.id)
-        other = vertex.determinism is Determinism.INDETERMINATE or self.anew or self.world.lied or not driver.replay
+        other = (
+            vertex.determinism is VertexDeterminism.INDETERMINATE or self.anew or self.world.lied or not driver.replay
+        )
         self.expect(other or not kept, f"rows of {restart.subtask} are lost, though they are retained")
         self.world.count("rows of a source that can be read only once were lost")
 

@@ -17,7 +17,7 @@ from seatunnel_py.protocol.letters import TO_COORDINATOR, restored
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.protocol.model.stream_elements import Batch, Envelope
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, Envelope
 from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.orders import PERFORM, Orders
 from tests.simulation.storage import Answer
@@ -227,10 +227,10 @@ class Driver(Orders):
         about = (self.incarnation, command.epoch, node.subtask, command.number)
         self.to_coordinator(report.UnitExhausted, *about, True)
 
-    def log_taken(self, node: Node, command: task.LogTaken) -> None:
+    def log_taken(self, node: Node, command: task.LogUnit) -> None:
         self.world.later(self.world.delay(0.003), self._log, node, command)
 
-    def _log(self, node: Node, command: task.LogTaken) -> None:
+    def _log(self, node: Node, command: task.LogUnit) -> None:
         if not self.alive:
             return
         world = self.world
@@ -238,13 +238,13 @@ class Driver(Orders):
         world.tell("logged", self, node, command, answer)
         if answer is Answer.DONE:
             world.sources.logged(node.subtask, command.entry.range)
-            about = (task.TakenLogged, command.epoch, command.entry.number)
+            about = (task.UnitLogged, command.epoch, command.entry.number)
             world.later(world.delay(0.003), self.hear_subtask, node.subtask, *about)
 
     def emit(self, node: Node, command: task.Emit) -> None:
         envelope = command.envelope
         channel = envelope.channel
-        if isinstance(envelope.item, Batch):
+        if isinstance(envelope.item, BatchHandle):
             self.emitted[channel] = envelope.item.number
         self.channels[channel].append(envelope)
         if channel not in self.busy:
@@ -287,7 +287,7 @@ class Driver(Orders):
 
 PERFORM_TASK: dict[type, Any] = {
     task.RunUnit: Driver.run_unit,
-    task.LogTaken: Driver.log_taken,
+    task.LogUnit: Driver.log_taken,
     task.Emit: Driver.emit,
     task.Acknowledge: Driver.acknowledge,
     task.Decline: Driver.report,

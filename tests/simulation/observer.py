@@ -13,12 +13,12 @@ from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import RecordKind
 from seatunnel_py.protocol.model.stream_elements import (
     Barrier,
-    Batch,
+    BatchHandle,
     Envelope,
     JournalUse,
     OperationKind,
     SubtaskSnapshot,
-    Taken,
+    TakenInput,
 )
 from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.rows import MASK, total
@@ -38,7 +38,7 @@ class Life:
     epoch: int
     checkpoint: int
     snapshot: SubtaskSnapshot
-    journal: dict[int, Taken]
+    journal: dict[int, TakenInput]
     next: dict[Channel, int]
     sent: dict[Channel, int]
     unit: int = 0
@@ -108,7 +108,7 @@ class Observer:
             order.SendStart: self.start,
             order.SendTrigger: self.trigger,
             order.CheckpointEnded: self.ended,
-            order.EndLife: self.life_ended,
+            order.EndExecution: self.life_ended,
             task.ReportEnded: self.source_ended,
         }
 
@@ -137,7 +137,7 @@ class Observer:
         self.content[channel].append(digest)
         self.sums[channel].append((self.sums[channel][-1] + digest) & MASK)
 
-    def lives_begin(self, driver: Driver, node: Node, command: order.Restart, journal: tuple[Taken, ...]) -> None:
+    def lives_begin(self, driver: Driver, node: Node, command: order.Restart, journal: tuple[TakenInput, ...]) -> None:
         snapshot = command.snapshot or SubtaskSnapshot()
         self.lives[driver.incarnation, node.subtask] = Life(
             driver.incarnation,
@@ -149,7 +149,9 @@ class Observer:
             {channel: snapshot.sent.get(channel, 0) for channel in node.outputs},
             snapshot.taken,
             highest={
-                channel: (snapshot.channel_state.get(channel) or (Batch(snapshot.applied.get(channel, 0)),))[-1].number
+                channel: (snapshot.channel_state.get(channel) or (BatchHandle(snapshot.applied.get(channel, 0)),))[
+                    -1
+                ].number
                 for channel in node.inputs
             },
             received={
@@ -209,7 +211,7 @@ class Observer:
         known.pending.pop(command.checkpoint, None)
         known.ended[command.checkpoint] = command.reason
 
-    def life_ended(self, driver: Driver, node: None, command: order.EndLife) -> None:
+    def life_ended(self, driver: Driver, node: None, command: order.EndExecution) -> None:
         self.known[driver.incarnation].epochs[command.subtask] = command.epoch
 
     def source_ended(self, driver: Driver, node: Node, command: task.ReportEnded) -> None:
@@ -265,7 +267,7 @@ class Observer:
         """Who takes part changes with what the coordinator says."""
         known = self.known[driver.incarnation]
         for command in commands:
-            if type(command) is order.EndLife:
+            if type(command) is order.EndExecution:
                 vertex = command.subtask.vertex
                 known.gone.add(vertex)
                 known.unstarted.discard(command.subtask)
@@ -300,7 +302,7 @@ class Observer:
         if envelope.sender_epoch < life.senders.get(channel, 0):
             return
         life.senders[channel] = envelope.sender_epoch
-        if type(item) is Batch:
+        if type(item) is BatchHandle:
             if item.number <= life.highest.get(channel, life.next[channel] - 1):
                 self.world.count("a duplicate batch was dropped")
             else:
@@ -313,7 +315,7 @@ class Observer:
         """After the checkers have judged it."""
         item, channel = command.envelope.item, command.envelope.channel
         life = self.lives[driver.incarnation, node.subtask]
-        if isinstance(item, Batch):
+        if isinstance(item, BatchHandle):
             self.batches += 1
             life.sent[channel] = max(life.sent[channel], item.number)
             if driver is self.world.newest and item.number == len(self.content[channel]) + 1:

@@ -14,7 +14,7 @@ from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.letters import TO_PARTICIPANT, restored
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import Commit, RecordKind
+from seatunnel_py.protocol.model.records import CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import Envelope
 from tests.simulation.storage import Answer
 
@@ -190,7 +190,7 @@ class Orders:
         ):
             self.hear(report.CommitFailed, *about, Reason.COMMIT_FAILED)
             return
-        commit = Commit(command.scope, command.checkpoint, command.pieces)
+        commit = CommitRecord(command.scope, command.checkpoint, command.pieces)
         answer = target.commit(command.incarnation, commit, max(world.store.ever, default=0))
         if world.choices.outcome.chance(0.5):
             target.clean()
@@ -248,14 +248,14 @@ class Orders:
             if world.faults.strikes("notice twice"):
                 self.hear(report.SetUpDone, command.unit)
 
-    def end_life(self, command: order.EndLife) -> None:
+    def end_life(self, command: order.EndExecution) -> None:
         self.world.later(self.mail_delay(), self._end_life, command)
         for node in self.nodes.values():
             if node.held is not None and self.has_room(node):
                 held, node.held = node.held, None  # nobody waits for room towards who is left out
                 self.world.later(0.0, self.start_unit, node, held)
 
-    def _end_life(self, command: order.EndLife) -> None:
+    def _end_life(self, command: order.EndExecution) -> None:
         """It is left out, and whatever it was doing is over."""
         node, world = self.nodes[command.subtask], self.world
         if not self.alive or command.epoch <= node.epoch:
@@ -298,7 +298,7 @@ PERFORM: dict[type, Any] = {
     order.SetUp: Orders.set_up,
     order.Refused: Orders.nothing,
     order.CheckpointEnded: Orders.nothing,
-    order.EndLife: Orders.end_life,
+    order.EndExecution: Orders.end_life,
     order.Isolated: Orders.isolated,
     order.Rejoined: Orders.nothing,
     order.RejoinRefused: Orders.nothing,

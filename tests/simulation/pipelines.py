@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from seatunnel_py.protocol.model.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex, VertexDeterminism
 from tests.simulation.choices import Choices, Stream
 
 
@@ -62,7 +62,7 @@ SINK_KINDS = (
     *(SinkKind.IDEMPOTENT,) * 2,
     SinkKind.AT_LEAST_ONCE,
 )
-LEVELS = (*(Determinism.DETERMINATE,) * 9, Determinism.UNORDERED, Determinism.INDETERMINATE)
+LEVELS = (*(VertexDeterminism.DETERMINATE,) * 9, VertexDeterminism.UNORDERED, VertexDeterminism.INDETERMINATE)
 
 
 def generate(choices: Choices) -> Pipeline:
@@ -84,7 +84,7 @@ def generate(choices: Choices) -> Pipeline:
         level, kind, count = vertex_of.pick(LEVELS), vertex_of.pick(SINK_KINDS), vertex_of.between(2, 24)
         role = roles[name] = _role(name, vertex_of, looped="T" in names)
         if not moody or role in (Role.SINK, Role.RETRY) or name in "RX":
-            level = Determinism.DETERMINATE
+            level = VertexDeterminism.DETERMINATE
         sink = kind if role is Role.SINK else SinkKind.NONE
         once = role is Role.SOURCE and more.chance(0.15)
         vertices.append(Vertex(name, parallelism, level, sink, replayable=not once))

@@ -13,7 +13,7 @@ from typing import Any
 
 from seatunnel_py.protocol.failover.restore import KEY_GROUPS, subtask_of
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.topology import Determinism, Spread
+from seatunnel_py.protocol.model.topology import Spread, VertexDeterminism
 from tests.simulation.pipelines import Pipeline, Role
 
 Row = tuple[int, int, int, int, int, int]
@@ -108,9 +108,9 @@ class Machinery:
             rows = tuple(row for row in rows if self.keep(vertex, row))
         elif role is Role.RETRY:
             rows = tuple((*row[:4], row[4] + 1, row[5]) for row in rows)
-        if self.levels[vertex] is Determinism.INDETERMINATE:
+        if self.levels[vertex] is VertexDeterminism.INDETERMINATE:
             rows = tuple((*row[:5], (row[5] * 31 + salt) & MASK) for row in rows)
-        elif self.levels[vertex] is Determinism.UNORDERED and salt & 1:
+        elif self.levels[vertex] is VertexDeterminism.UNORDERED and salt & 1:
             rows = rows[::-1]
         return rows
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from seatunnel_py.protocol.commit.claims import DamagedRecord, RestoreRefused, Stored, claim_from
-from seatunnel_py.protocol.encoding.record_format import RecordRefused, decode, encode
+from seatunnel_py.protocol.commit.claims import DamagedRecord, RestoreRefusal, Stored, claim_from
+from seatunnel_py.protocol.encoding.record_format import RecordRefusedError, decode, encode
 from seatunnel_py.protocol.failover.restore import adapted
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.topology import Topology
@@ -44,7 +44,7 @@ def start_driver(world: World) -> None:
     reading = read(world)
     claim = claim_from(incarnation, store.claims, reading.records, completed)
     world.tell("read", reading, claim, completed)
-    if isinstance(claim, RestoreRefused):
+    if isinstance(claim, RestoreRefusal):
         world.note(f"driver {incarnation}", f"may not start: {claim.why}")
         world.count("a start was refused")
         world.limits.driver_ended(claim.why)
@@ -90,7 +90,7 @@ def read(world: World) -> Reading:
             data[at] ^= 1 << world.choices.outcome.below(8)
         try:
             return Reading((*others, decode(bytes(data))), newest, damaged=True)
-        except RecordRefused as damage:
+        except RecordRefusedError as damage:
             damaged = DamagedRecord(newest.checkpoint, newest.incarnation, str(damage))
             return Reading((*others, damaged), newest, damaged=True)
     return Reading(whole)
@@ -112,7 +112,7 @@ def graph(world: World, record: CheckpointRecord | None) -> tuple[Pipeline, Chec
             return pipeline, record
         found = adapted(record, topology)
         world.tell("adapted", record, topology, found)
-        if not isinstance(found, RestoreRefused):
+        if not isinstance(found, RestoreRefusal):
             world.count("a record was restored into another parallelism")
             return pipeline, found
         world.count("a restore into another parallelism was refused")

@@ -11,8 +11,8 @@ from enum import StrEnum
 from seatunnel_py.protocol.commit.claims import Claim, next_incarnation
 from seatunnel_py.protocol.coordinator.commands import Restart
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.model.stream_elements import JournalUse, StagedPiece, Taken
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import JournalUse, StagedPiece, TakenInput
 from seatunnel_py.protocol.model.topology import SinkKind
 from seatunnel_py.protocol.participant.unit_log import retaken
 from tests.protocol.reference.ledger import LedgerRow, Verdict, claim_ledger, ledger_decision, may_write
@@ -81,11 +81,11 @@ class Journal:
 
     incarnation: int = 0
     completed: int = 0
-    entries: dict[Subtask, dict[int, Taken]] = field(default_factory=dict)
+    entries: dict[Subtask, dict[int, TakenInput]] = field(default_factory=dict)
     fence: dict[Subtask, tuple[int, int]] = field(default_factory=dict)
     floor: dict[Subtask, int] = field(default_factory=dict)
 
-    def begin(self, restart: Restart) -> tuple[Taken, ...]:
+    def begin(self, restart: Restart) -> tuple[TakenInput, ...]:
         """A new life: older lives write no more; what it takes again. An overtaken driver changes nothing, and is not
         shown what a newer one wrote, which may be of another graph."""
         subtask, life = restart.subtask, (restart.incarnation, restart.epoch)
@@ -106,7 +106,7 @@ class Journal:
         """A life is over, and no other begins."""
         self.fence[subtask] = max((incarnation, epoch), self.fence.get(subtask, (0, 0)))
 
-    def append(self, subtask: Subtask, incarnation: int, epoch: int, entry: Taken) -> Answer:
+    def append(self, subtask: Subtask, incarnation: int, epoch: int, entry: TakenInput) -> Answer:
         if incarnation < self.incarnation or (incarnation, epoch) < self.fence.get(subtask, (0, 0)):
             return Answer.FENCED
         mine = self.entries.setdefault(subtask, {})
@@ -172,7 +172,7 @@ class Target:
         if isinstance(row, LedgerRow):
             self.row = row
 
-    def commit(self, incarnation: int, commit: Commit, newest: int) -> Answer:
+    def commit(self, incarnation: int, commit: CommitRecord, newest: int) -> Answer:
         """One transaction: fence, ledger, rows."""
         there = all(piece.name in self.staged for piece in commit.pieces)
         verdict = ledger_decision(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, CancelMarker, Envelope, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import Barrier, BatchHandle, CancelMarker, Envelope, SubtaskSnapshot
 
 HIDDEN = frozenset(("at", "incarnation", "snapshots", "subtask", "payload", "digest"))
 
@@ -14,7 +14,7 @@ def words(value: Any) -> str:
     """A value, short."""
     if isinstance(value, Envelope):
         return f"{words(value.item)} on {value.channel} ({value.sender_epoch}>{value.receiver_epoch})"
-    if isinstance(value, Batch):
+    if isinstance(value, BatchHandle):
         return f"batch {value.number}"
     if isinstance(value, Barrier):
         kind = "" if value.operation.kind == "snapshot" else f" {value.operation.kind}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.protocol.coordinator.commands import Restart
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.stream_elements import JournalUse, StagedPiece
-from seatunnel_py.protocol.model.topology import Determinism, SinkKind
+from seatunnel_py.protocol.model.topology import SinkKind, VertexDeterminism
 from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.rows import Lost, Rows, digest, taken
 from tests.simulation.storage import Answer
@@ -65,7 +65,7 @@ def work(driver: Driver, node: Node, command: task.RunUnit) -> Outcome | None:
 
 
 def _salt(driver: Driver, vertex: str) -> int:
-    determinate = driver.machinery.levels[vertex] is Determinism.DETERMINATE
+    determinate = driver.machinery.levels[vertex] is VertexDeterminism.DETERMINATE
     return 0 if determinate else driver.world.choices.rows.below(1 << 20)
 
 

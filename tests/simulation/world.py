@@ -19,7 +19,7 @@ from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.failing import FailureLimits
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
-from seatunnel_py.protocol.failover.decisions import FailurePolicy
+from seatunnel_py.protocol.failover.decisions import FailoverPolicy
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import PipelineState
@@ -128,7 +128,7 @@ class World:
             done=self.store.done,
             replay=driver.replay,
             limits=FailureLimits(endless=self.endless),
-            policy=FailurePolicy.FAIL_FAST if self.pipeline.elastic else FailurePolicy.CONTINUE_OTHER_TABLES,
+            policy=FailoverPolicy.FAIL_FAST if self.pipeline.elastic else FailoverPolicy.CONTINUE_OTHER_TABLES,
         )
 
     def take_graph(self, pipeline: Pipeline) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py.errors import EngineError
-from seatunnel_py.spark.app.cluster_check import _fault, insist, probe
+from seatunnel_py.spark.app.cluster_check import _fault, probe, retry_until
 from seatunnel_py.spark.app.session import SparkApplication
 
 
@@ -43,7 +43,7 @@ def test_a_worker_that_dies_under_the_first_job_costs_only_time(spark: SparkAppl
             os.kill(os.getpid(), signal.SIGKILL)
         yield sum(rows)
 
-    assert insist(lambda: spark.context.parallelize([7], 1).mapPartitions(once).collect()) == [7]
+    assert retry_until(lambda: spark.context.parallelize([7], 1).mapPartitions(once).collect()) == [7]
     assert died.exists()
 
 
@@ -56,7 +56,7 @@ def test_workers_that_never_live_end_it(spark: SparkApplication) -> None:
         yield 0
 
     with pytest.raises(Exception, match="Python worker exited"):
-        insist(lambda: spark.context.parallelize([7], 1).mapPartitions(never).collect())
+        retry_until(lambda: spark.context.parallelize([7], 1).mapPartitions(never).collect())
 
 
 @pytest.mark.spark

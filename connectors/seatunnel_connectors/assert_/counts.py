@@ -16,7 +16,7 @@ from seatunnel_py.api import CommitContext, RetriableError, private_directory, p
 KEPT = 8  # a new driver repeats the last commits, and needs the sums before them
 
 
-class Counts:
+class RowCounts:
     """The sums of one step. Without a staging location each commit counts alone."""
 
     def __init__(self, context: CommitContext) -> None:

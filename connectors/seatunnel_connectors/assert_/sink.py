@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from seatunnel_connectors.assert_.catalog import broken_rules
-from seatunnel_connectors.assert_.counts import Counts
+from seatunnel_connectors.assert_.counts import RowCounts
 from seatunnel_connectors.assert_.options import RowRule, RowRuleType, RuleSet
 from seatunnel_connectors.assert_.values import FieldCheck
 from seatunnel_py.api import (
@@ -105,7 +105,7 @@ class AssertCommitter(Committer):
 
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         BEFORE.hit()
-        counts = Counts(context)
+        counts = RowCounts(context)
         rows = counts.before(context.checkpoint) + _rows(pieces)
         counts.keep(context.checkpoint, rows)
         self._check_rows(rows, RowRuleType.MAX_ROW)

@@ -80,9 +80,9 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
 
     def test_connection(self, options: LocalFileSourceOptions) -> Mapping[str, str]:
         from seatunnel_connectors.files.read.scan import find_files
-        from seatunnel_connectors.files.storage import LocalStorage
+        from seatunnel_connectors.files.storage import LocalFiles
 
-        found = [entry for table in options.table_options() for entry in find_files(LocalStorage(), table)]
+        found = [entry for table in options.table_options() for entry in find_files(LocalFiles(), table)]
         return {"files": f"{len(found):,}", "bytes": f"{sum(entry.size for entry in found):,}"}
 
     def capabilities(self, options: LocalFileSourceOptions, context: StepContext) -> SourceCapabilities:
@@ -90,7 +90,7 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
 
     def create(self, options: LocalFileSourceOptions, context: StepContext) -> Source:
         from seatunnel_connectors.files.read.source import FileSource, FileTable
-        from seatunnel_connectors.files.storage import LocalStorage
+        from seatunnel_connectors.files.storage import LocalFiles
         from seatunnel_py.formats.schema_option import check_unique, table_path
 
         tables = tuple(
@@ -99,7 +99,7 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
         check_unique(table.path for table in tables)
         for table in tables:
             need_library(table.options.file_format_type, table.options.compress_codec, _READING)
-        return FileSource(LocalStorage(), tables)
+        return FileSource(LocalFiles(), tables)
 
 
 class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
@@ -134,11 +134,11 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "files are written aside and renamed at the commit")
 
     def create(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> Sink:
-        from seatunnel_connectors.files.storage import LocalStorage
+        from seatunnel_connectors.files.storage import LocalFiles
         from seatunnel_connectors.files.write.sink import FileSink, check_table, spelt_as_in
 
         options = spelt_as_in(table, options)
         check_table(options, table)
         need_library(options.file_format_type, options.compress_codec, _WRITING)
         endless = context.mode is JobMode.STREAMING
-        return FileSink(LocalStorage(), options, table, endless, context.job_id, context.step)
+        return FileSink(LocalFiles(), options, table, endless, context.job_id, context.step)

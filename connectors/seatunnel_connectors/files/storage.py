@@ -95,7 +95,7 @@ def outside(action: str, path: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalStorage:
+class LocalFiles:
     """The local file system, and file systems mounted into it."""
 
     def filesystem(self) -> pyarrow.fs.FileSystem:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from seatunnel_connectors.kafka.schemas.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
 from seatunnel_connectors.kafka.sink.options import IS_LEDGER, NO_TOPIC, TOPIC, KafkaSinkOptions, Semantics, ValueFormat
-from seatunnel_connectors.kafka.source.options import KafkaSourceOptions, MessageFormat, StartMode
+from seatunnel_connectors.kafka.source.options import KafkaSourceOptions, StartMode, TopicFormat
 from seatunnel_py.api import (
     Determinism,
     Guarantee,
@@ -47,7 +47,7 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
         """Read what is in the topic now, as text."""
         address = brokers_and_topic(end)
-        return address and {**address, "start_mode": StartMode.EARLIEST.value, "format": MessageFormat.TEXT.value}
+        return address and {**address, "start_mode": StartMode.EARLIEST.value, "format": TopicFormat.TEXT.value}
 
     def modules(self, options: KafkaSourceOptions) -> tuple[str, ...]:
         return ("seatunnel_connectors.kafka.source.reader", "confluent_kafka", *_of_protobuf(options, DECODING))
@@ -143,18 +143,18 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
 
 def _of_protobuf(options: KafkaSourceOptions, those: tuple[str, ...]) -> tuple[str, ...]:
     """Return ``those`` if a table's messages are Protobuf's, else nothing."""
-    return those if any(entry.format is MessageFormat.PROTOBUF for entry in options.table_options()) else ()
+    return those if any(entry.format is TopicFormat.PROTOBUF for entry in options.table_options()) else ()
 
 
 def _tell_without_effect(options: KafkaSourceOptions) -> None:
     for entry in options.table_options():
-        if entry.format is MessageFormat.NATIVE and entry.declared is not None and entry.declared.declared_columns:
+        if entry.format is TopicFormat.NATIVE and entry.declared is not None and entry.declared.declared_columns:
             log.warning("kafka %s: the columns of its schema are without effect: native has its own", entry.topic)
 
 
 def _need_libraries(options: KafkaSourceOptions) -> None:
     """Raise ImportError if a library is not installed, before anything starts."""
-    avro = any(entry.format is MessageFormat.AVRO for entry in options.table_options())
+    avro = any(entry.format is TopicFormat.AVRO for entry in options.table_options())
     for name in ("confluent_kafka", *(("fastavro",) if avro else ())):
         if find_spec(name) is None:
             raise ImportError(f"Kafka needs the library {name}", name=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from seatunnel_connectors.kafka.schemas.protobuf_fields import Link, Shape, links_of
+from seatunnel_connectors.kafka.schemas.protobuf_fields import FieldLink, FieldShape, links_of
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions, ValueFormat
 from seatunnel_py.api import Column, Conversion, Kind, TableSchema
@@ -46,15 +46,17 @@ def conversions(options: KafkaSinkOptions, table: TableSchema, message: MessageS
     return tuple(_without_presence(columns, links))
 
 
-def _without_presence(columns: Sequence[Column], links: Sequence[Link]) -> Iterable[Conversion]:
+def _without_presence(columns: Sequence[Column], links: Sequence[FieldLink]) -> Iterable[Conversion]:
     """Columns that cannot show a null: it is an omitted field, and readers find its default unless the schema tracks
     presence."""
     nullable = {column.name: column for column in columns if column.nullable}
     for link in links:
         column = nullable.get(link.column)
         if column is not None and not (link.may_be_null or link.field.is_required):
-            empty = {Shape.LIST: "an empty list", Shape.MAP: "an empty map"}.get(link.shape, "the default of its type")
+            empty = {FieldShape.LIST: "an empty list", FieldShape.MAP: "an empty map"}.get(
+                link.shape, "the default of its type"
+            )
             note = f"null arrives as {empty}; `optional` in the schema keeps it"
-            if link.shape in (Shape.LIST, Shape.MAP):
+            if link.shape in (FieldShape.LIST, FieldShape.MAP):
                 note = f"null arrives as {empty}"
             yield Conversion(column.name, str(column.dtype), link.field.name, note)

@@ -62,7 +62,7 @@ class DatabaseStorage(Storage):
 
     def __init__(self, engine: sa.Engine, job_id: str, seconds: float = ANSWER_SECONDS) -> None:
         self._engine = engine
-        self._patience = Patience(engine, seconds)
+        self._patience = LockPatience(engine, seconds)
         self._job = job_id
         self._shown = redacted_text(engine.url.render_as_string())
         self._parts: dict[str, int] = {}
@@ -76,7 +76,7 @@ class DatabaseStorage(Storage):
 
         try:
             return self._try(name, insert)
-        except _Taken:
+        except _NameTakenError:
             return False
 
     def append(self, name: str, data: bytes) -> None:
@@ -84,7 +84,7 @@ class DatabaseStorage(Storage):
             count = sa.select(sa.func.count()).where(self._is(name))
             self._parts[name] = self._try(name, lambda connection: int(connection.execute(count).scalar_one()))
         row = TABLE.insert().values(job=self._job, name=name, part=self._parts[name], data=data)
-        with suppress(_Taken):  # an earlier try has succeeded, although its answer was lost
+        with suppress(_NameTakenError):  # an earlier try has succeeded, although its answer was lost
             self._try(name, lambda connection: connection.execute(row))
         self._parts[name] += 1
 
@@ -121,7 +121,7 @@ class DatabaseStorage(Storage):
         """Create the table. If two processes find it missing, one gets the error that it exists, which is fine."""
         try:
             self._try(TABLE.name, lambda connection: TABLE.create(connection, checkfirst=True))
-        except (RetriableError, _Taken):
+        except (RetriableError, _NameTakenError):
             if not self._try(TABLE.name, lambda _: sa.inspect(self._engine).has_table(TABLE.name)):
                 raise
 
@@ -130,7 +130,7 @@ class DatabaseStorage(Storage):
             with self._patience.limited(), self._engine.begin() as connection:
                 return act(connection)
         except IntegrityError as error:
-            raise _Taken from error
+            raise _NameTakenError from error
         except SQLAlchemyError as error:
             said = str(getattr(error, "orig", None) or type(error).__name__).splitlines()[0]
             raise RetriableError(
@@ -138,7 +138,7 @@ class DatabaseStorage(Storage):
             ) from None
 
 
-class Patience:
+class LockPatience:
     """Closes connections whose server has not answered for ``seconds``: psycopg would wait forever."""
 
     def __init__(self, engine: sa.Engine, seconds: float) -> None:
@@ -171,5 +171,5 @@ class Patience:
                     silence.cut(connection.pgconn.socket)
 
 
-class _Taken(Exception):
+class _NameTakenError(Exception):
     """A row with that key exists."""

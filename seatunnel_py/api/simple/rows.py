@@ -1,4 +1,4 @@
-"""Rows of Python to batches of Arrow. A value that a column cannot hold as it is raises BadRows."""
+"""Rows of Python to batches of Arrow. A value that a column cannot hold as it is raises BadRowsError."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.schema import Column, TableSchema
 from seatunnel_py.api.text.shown import value_text
 from seatunnel_py.api.types import DataType, Kind, to_arrow
-from seatunnel_py.errors import BadRows, FatalError
+from seatunnel_py.errors import BadRowsError, FatalError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,10 +37,10 @@ def _array(values: list[Any], column: Column, table: TableSchema) -> pa.Array:
     try:
         array = pa.array(values, to_arrow(column.dtype))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise BadRows(f"{where}: {error}", remedy) from None
+        raise BadRowsError(f"{where}: {error}", remedy) from None
     for given, held in zip(values, array.to_pylist(), strict=True):
         if not _is_same(given, held, column.dtype):
-            raise BadRows(f"{where}: {value_text(given)} would become {value_text(held)}", remedy)
+            raise BadRowsError(f"{where}: {value_text(given)} would become {value_text(held)}", remedy)
     return array
 
 

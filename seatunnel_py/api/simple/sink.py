@@ -66,8 +66,8 @@ class SimpleSink(SinkFactory[Any]):
         return
 
     def check(self, batch: Batch) -> None:
-        """Raise BadRows for rows that the target will not take. Called for each batch before anything of its unit is
-        written; where the job allows bad rows, the engine finds them by it and sets them aside."""
+        """Raise BadRowsError for rows that the target will not take. Called for each batch before anything of its unit
+        is written; where the job allows bad rows, the engine finds them by it and sets them aside."""
         return
 
     @abstractmethod
@@ -99,10 +99,10 @@ class _Sink(Sink):
         self.plugin.prepare()
 
     def open(self, context: WriteContext) -> Writer:
-        return _Writer(self.plugin, context)
+        return _SimpleWriter(self.plugin, context)
 
 
-class _Writer(Writer):
+class _SimpleWriter(Writer):
     """Keeps the batches of a unit until all of them have come, and lets the plugin write them."""
 
     def __init__(self, plugin: SimpleSink, context: WriteContext) -> None:

@@ -97,11 +97,11 @@ class SimpleSource(SourceFactory[Any]):
         return SourceCapabilities(determinism=self.determinism)
 
     def create(self, options: Any, context: StepContext) -> Source:
-        return _Source(bound(self, options))
+        return _SimpleSourceAdapter(bound(self, options))
 
 
 @dataclass(frozen=True, slots=True)
-class _Source(Source):
+class _SimpleSourceAdapter(Source):
     plugin: SimpleSource
 
     def tables(self) -> Sequence[SourceTable | TableFailure | TableLeftOut]:

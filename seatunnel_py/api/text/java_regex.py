@@ -129,7 +129,8 @@ class NamePattern:
 
 @lru_cache(maxsize=1024)
 def name_pattern(pattern: str) -> NamePattern:
-    """Compile a pattern of a job file that is matched against names. ValueError: it is wrong, or its time has no bound."""
+    """Compile a pattern of a job file that is matched against names. ValueError: it is wrong, or its time has no
+    bound."""
     return NamePattern(pattern)
 
 

@@ -39,7 +39,7 @@ _CREDENTIALS = re.compile(r"[?&;](user|password)=", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class CopyRequest:
     """The request as given on the command line."""
 
     source: str
@@ -53,7 +53,7 @@ class Copy:
     kinds: tuple[str, ...] = ()
 
 
-def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> int:
+def copy(asked: CopyRequest, to: Path | None, job_id: str | None, *, as_json: bool) -> int:
     """Run the job of two URLs, or only write its file; return the exit code."""
     if asked.replace and asked.append:
         raise SeaTunnelError("--replace and --append exclude each other", "give one of them")
@@ -72,10 +72,10 @@ def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> 
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
         path.write_text(text, encoding="utf-8")
-    return running.run(running.Request(path, {}, job_id, False, None, (), as_json))
+    return running.run(running.RunRequest(path, {}, job_id, False, None, (), as_json))
 
 
-def job_file(asked: Copy) -> str:
+def job_file(asked: CopyRequest) -> str:
     """Render the job in HOCON. Raises SeaTunnelError for a URL that no plugin understands."""
     chosen = Shorthand(asked.source, tables=asked.tables, format=asked.format, exclude=asked.exclude, kinds=asked.kinds)
     source = _end(PluginKind.SOURCE, chosen)

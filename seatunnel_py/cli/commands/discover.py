@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from seatunnel_py.api import SourceTable, TableFailure, TableLeftOut, TablePath
 from seatunnel_py.api.names import globbed
 from seatunnel_py.api.text.java_regex import NamePattern, name_pattern
-from seatunnel_py.cli.commands.probe_target import Question, understood
+from seatunnel_py.cli.commands.probe_target import ProbeTarget, understood
 from seatunnel_py.cli.view.numbers import size
 from seatunnel_py.cli.view.problems import tell_plain
 from seatunnel_py.cli.view.terminal import Styled, say, say_json
@@ -22,7 +22,7 @@ from seatunnel_py.plan.steps import Job, Step
 Described: TypeAlias = SourceTable | TableFailure
 
 
-def discover(question: Question, exclude: Sequence[str] = (), *, as_json: bool) -> int:
+def discover(question: ProbeTarget, exclude: Sequence[str] = (), *, as_json: bool) -> int:
     """Ask every source for its tables and print them, except those in ``exclude``; reads no rows. Raises SeaTunnelError
     if a source cannot list its tables."""
     excluded = _excluded(exclude)

@@ -32,7 +32,7 @@ _EXTRAS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """One check of the machine. ``needed`` findings decide the exit code; the others are for information."""
 
     what: str
@@ -56,37 +56,41 @@ def doctor(*, as_json: bool) -> int:
     return ExitCode.SUCCESS if all(finding.good for finding in findings if finding.needed) else ExitCode.FAILED
 
 
-def _python() -> Finding:
-    return Finding("Python", f"{sys.version.split()[0]} ({sys.executable})", sys.version_info >= (3, 11), "use 3.11+")
+def _python() -> DoctorFinding:
+    return DoctorFinding(
+        "Python", f"{sys.version.split()[0]} ({sys.executable})", sys.version_info >= (3, 11), "use 3.11+"
+    )
 
 
-def _ours() -> Finding:
-    return Finding("seatunnel-py", __version__, True)
+def _ours() -> DoctorFinding:
+    return DoctorFinding("seatunnel-py", __version__, True)
 
 
-def _java() -> Finding:
+def _java() -> DoctorFinding:
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     remedy = "install Java 17 or newer, on Debian: apt-get install -y openjdk-17-jre-headless"
     if program is None:
-        return Finding("Java", "not found", False, remedy)
+        return DoctorFinding("Java", "not found", False, remedy)
     try:
         shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=False).stderr
     except OSError as error:
-        return Finding(
+        return DoctorFinding(
             "Java", f"{program}: {error.strerror}", False, "set JAVA_HOME to a Java 17 or newer, or unset it"
         )
     version = shown.partition('"')[2].partition('"')[0]
     major = int(version.split(".")[0]) if version.split(".")[0].isdigit() else 0
-    return Finding("Java", f"{version or shown.strip()} ({program})", major >= 17, remedy)
+    return DoctorFinding("Java", f"{version or shown.strip()} ({program})", major >= 17, remedy)
 
 
-def _memory() -> Finding:
+def _memory() -> DoctorFinding:
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return Finding("memory", f"{gib:.1f} GiB, {os.cpu_count()} cores", gib >= MEMORY_MIN_GIB, "give it 2 GiB or more")
+    return DoctorFinding(
+        "memory", f"{gib:.1f} GiB, {os.cpu_count()} cores", gib >= MEMORY_MIN_GIB, "give it 2 GiB or more"
+    )
 
 
-def _home() -> Finding:
+def _home() -> DoctorFinding:
     path = Home.of_environment().path
     remedy = "set SEATUNNEL_HOME to a writable directory with room"
     try:
@@ -94,29 +98,31 @@ def _home() -> Finding:
         free = shutil.disk_usage(path).free / 2**30
         writable = os.access(path, os.W_OK)
     except OSError as error:
-        return Finding(
+        return DoctorFinding(
             "SEATUNNEL_HOME", f"{path}: {error.strerror}", False, "set SEATUNNEL_HOME to a writable directory"
         )
     good = writable and free >= DISK_MIN_GIB
-    return Finding("SEATUNNEL_HOME", f"{path}, {free:.0f} GiB free", good, remedy)
+    return DoctorFinding("SEATUNNEL_HOME", f"{path}, {free:.0f} GiB free", good, remedy)
 
 
-def _loopback() -> Finding:
+def _loopback() -> DoctorFinding:
     """Spark's driver, its JVM and its workers communicate over loopback."""
     try:
         with socket.create_server(("127.0.0.1", 0)) as server:
-            return Finding("loopback", f"127.0.0.1:{server.getsockname()[1]} can be opened", True)
+            return DoctorFinding("loopback", f"127.0.0.1:{server.getsockname()[1]} can be opened", True)
     except OSError as error:
-        return Finding("loopback", str(error), False, "allow local processes to listen on 127.0.0.1")
+        return DoctorFinding("loopback", str(error), False, "allow local processes to listen on 127.0.0.1")
 
 
-def _extras() -> list[Finding]:
+def _extras() -> list[DoctorFinding]:
     found = []
     for extra, modules in _EXTRAS.items():
         missing = [module for module in modules if importlib.util.find_spec(module) is None]
         shown = "installed" if not missing else f"missing: {', '.join(missing)}"
-        found.append(Finding(f"[{extra}]", shown, not missing, f"pip install 'seatunnel-py[{extra}]'", needed=False))
+        found.append(
+            DoctorFinding(f"[{extra}]", shown, not missing, f"pip install 'seatunnel-py[{extra}]'", needed=False)
+        )
     return found
 
 
-_LOOKS: tuple[Callable[[], Finding], ...] = (_ours, _python, _java, _memory, _home, _loopback)
+_LOOKS: tuple[Callable[[], DoctorFinding], ...] = (_ours, _python, _java, _memory, _home, _loopback)

@@ -14,7 +14,7 @@ from seatunnel_py.errors import ExitCode, JobFileError
 from seatunnel_py.plan import plan_data
 from seatunnel_py.plan.plan_svg import svg as draw
 from seatunnel_py.plan.tables import selection
-from seatunnel_py.runtime.resume.job_diff import Change, ChangesRefused, refuse
+from seatunnel_py.runtime.resume.job_diff import Change, ChangesRefusedError, refuse
 from seatunnel_py.runtime.storage.home import Home
 
 
@@ -69,9 +69,9 @@ def _began_with(home: Home, path: Path, options: app.RunOptions) -> str | None:
     return app.restored_from(home, options, app.check(path, options.variables).file.env)
 
 
-def _refused(changes: Iterable[Change]) -> ChangesRefused | None:
+def _refused(changes: Iterable[Change]) -> ChangesRefusedError | None:
     try:
         refuse(changes, accepted=False)
-    except ChangesRefused as refused:
+    except ChangesRefusedError as refused:
         return refused
     return None

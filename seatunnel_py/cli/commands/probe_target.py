@@ -24,7 +24,7 @@ _OTHER_END: Mapping[PluginKind, tuple[PluginKind, dict[str, Any]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ProbeTarget:
     """``subject`` is a job file, or the name of a plugin with ``options`` as ``key=value``; ``kind`` is the kind of
     plugin."""
 
@@ -40,11 +40,11 @@ class Question:
 
 def question_of(
     subject: str, variables: Mapping[str, str], options: Sequence[str] | None, *, sink: bool = False
-) -> Question:
-    return Question(subject, variables, options or (), PluginKind.SINK if sink else PluginKind.SOURCE)
+) -> ProbeTarget:
+    return ProbeTarget(subject, variables, options or (), PluginKind.SINK if sink else PluginKind.SOURCE)
 
 
-def understood(question: Question) -> tuple[Job, tuple[Step, ...]]:
+def understood(question: ProbeTarget) -> tuple[Job, tuple[Step, ...]]:
     """A job, and those of its steps that are meant. Nothing is opened. Raises JobFileError."""
     if not question.of_plugin:
         job = app.check(Path(question.subject), question.variables)
@@ -60,7 +60,7 @@ def understood(question: Question) -> tuple[Job, tuple[Step, ...]]:
     return job, job.of_kind(question.kind)
 
 
-def _around(question: Question, given: Mapping[str, Any]) -> Job:
+def _around(question: ProbeTarget, given: Mapping[str, Any]) -> Job:
     """A job of one step and a stub as the other end; it is never written to disk, for options may hold secrets."""
     other, step = _OTHER_END[question.kind]
     text = json.dumps({"env": {"job.mode": "BATCH"}, question.kind.value: [given], other.value: [step]})
@@ -68,7 +68,7 @@ def _around(question: Question, given: Mapping[str, Any]) -> Job:
     return understand(loads(text, question.variables, file=COMMAND_LINE, collect=found), installed(), found)
 
 
-def _everything(question: Question) -> Mapping[str, Any]:
+def _everything(question: ProbeTarget) -> Mapping[str, Any]:
     """Options that select all tables."""
     try:
         factory = installed().factory(question.kind, question.subject)

@@ -27,7 +27,7 @@ NOTHING_STARTED = "stopped before anything was started"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RunRequest:
     """The request as given on the command line."""
 
     job: Path
@@ -42,7 +42,7 @@ class Request:
     takes_over: bool = True
 
 
-def run(request: Request) -> int:
+def run(request: RunRequest) -> int:
     """Run a job; return the exit code."""
     options = app.RunOptions(
         request.variables,
@@ -69,7 +69,7 @@ def restore(
 ) -> int:
     """Resume a job with its previous job file, or another one, unless its driver is running; return the exit code."""
     path = file or Home.of_environment().job(job_id).job_file
-    return run(Request(path, variables, job_id, False, app.LATEST, (), as_json, accept_changes, takes_over=False))
+    return run(RunRequest(path, variables, job_id, False, app.LATEST, (), as_json, accept_changes, takes_over=False))
 
 
 def performed(
@@ -97,7 +97,7 @@ def performed(
         if as_json:
             return tell_plain(error)
         return tell_problems(error)
-    except app.NothingToDo as nothing:
+    except app.NothingToDoError as nothing:
         done = {"state": "SUCCESS", "message": nothing.message, "remedy": ""}
         say_json(done) if as_json else say(nothing.message)
         return ExitCode.SUCCESS
@@ -113,7 +113,7 @@ def performed(
     return receipt.exit_code
 
 
-def _again(request: Request, job_id: str) -> str:
+def _again(request: RunRequest, job_id: str) -> str:
     """The command to type. The reader fills in variables: one may be a secret, and this text may end up in a log."""
     words = ["seatunnel", "run", str(request.job), *(["-i", "…"] if request.variables else [])]
     words += [word for table in request.only for word in ("--only", table)]

@@ -18,7 +18,7 @@ from seatunnel_py.plan.steps import Job
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.observe.receipt import Receipt
 from seatunnel_py.runtime.storage.home import Home
-from seatunnel_py.runtime.storage.job_directory import JobPlace
+from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
 PROBLEMS_SHOWN = 20  # of one job file
 
@@ -31,7 +31,7 @@ class Case:
     variables: Mapping[str, str]
 
 
-class Verdict(StrEnum):
+class CaseVerdict(StrEnum):
     """Outcome of a job file."""
 
     PASSED = "passed"
@@ -40,17 +40,17 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """``cause`` explains why a case did not pass; ``output`` is the printed output of its job; ``place`` keeps its
     receipt."""
 
     case: Case
-    verdict: Verdict
+    verdict: CaseVerdict
     seconds: float
     cause: str = ""
     output: str = ""
     receipt: Receipt | None = None
-    place: JobPlace | None = None
+    place: JobDirectory | None = None
     checks_itself: bool = False
 
     @property
@@ -59,7 +59,7 @@ class Outcome:
         return self.cause.partition("\n")[0]
 
 
-def outcomes(cases: Sequence[Case], home: Home, *, local: bool = False) -> Generator[Outcome, None, None]:
+def outcomes(cases: Sequence[Case], home: Home, *, local: bool = False) -> Generator[CaseOutcome, None, None]:
     """Run all cases in order. Files are read first, so that Spark starts once, with the settings of all of them.
 
     Yields each outcome before the next job starts, so that the caller can inspect the results of a job in between.
@@ -70,11 +70,11 @@ def outcomes(cases: Sequence[Case], home: Home, *, local: bool = False) -> Gener
     with contextlib.ExitStack() as stack:
         session = None
         if jobs:
-            session = stack.enter_context(app.Session(jobs, _application_place(home), local=local))
+            session = stack.enter_context(app.JobSession(jobs, _application_place(home), local=local))
             session.wait()
         for number, case in enumerate(cases):
             job = read.pop(number)
-            if isinstance(job, Outcome):
+            if isinstance(job, CaseOutcome):
                 yield job
             else:
                 assert session is not None
@@ -87,30 +87,30 @@ def _application_place(home: Home) -> Path:
     return place
 
 
-def _read(case: Case) -> Job | Outcome:
+def _read(case: Case) -> Job | CaseOutcome:
     started = time.monotonic()
     try:
         return app.check(case.path, case.variables)
     except Exception as error:  # noqa: BLE001 - see _run
-        return Outcome(case, Verdict.WRONG, time.monotonic() - started, _words(error))
+        return CaseOutcome(case, CaseVerdict.WRONG, time.monotonic() - started, _words(error))
 
 
-def _run(case: Case, job: Job, session: app.Session, home: Home) -> Outcome:
+def _run(case: Case, job: Job, session: app.JobSession, home: Home) -> CaseOutcome:
     started = time.monotonic()
     printed = io.StringIO()
-    verdict, cause, receipt, place = Verdict.FAILED, "", None, None
+    verdict, cause, receipt, place = CaseVerdict.FAILED, "", None, None
     try:
         place = app.claim(job, home)
         with contextlib.redirect_stdout(printed):
             receipt = session.run(job, place, lambda event: None)
         if receipt.exit_code == ExitCode.SUCCESS:
-            verdict = Verdict.PASSED
+            verdict = CaseVerdict.PASSED
         cause = _causes(receipt)
     except Exception as error:  # noqa: BLE001 - a bug that one job meets must not keep the others from being tested
-        verdict = Verdict.WRONG if isinstance(error, JobFileError) else Verdict.FAILED
+        verdict = CaseVerdict.WRONG if isinstance(error, JobFileError) else CaseVerdict.FAILED
         cause = _words(error)
     checks = any(step.plugin == "Assert" for step in job.of_kind(PluginKind.SINK))
-    return Outcome(case, verdict, time.monotonic() - started, cause, printed.getvalue(), receipt, place, checks)
+    return CaseOutcome(case, verdict, time.monotonic() - started, cause, printed.getvalue(), receipt, place, checks)
 
 
 def _causes(receipt: Receipt) -> str:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from seatunnel_py.cli.commands.suite import Case, Outcome, Verdict, outcomes
+from seatunnel_py.cli.commands.suite import Case, CaseOutcome, CaseVerdict, outcomes
 from seatunnel_py.cli.view.files import writing
 from seatunnel_py.cli.view.numbers import seconds
 from seatunnel_py.cli.view.safe_console import drawn, text_console
@@ -25,7 +25,7 @@ from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.storage.home import Home
 
 SUFFIXES = (".conf", ".json")
-_COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.WRONG: "red"}
+_COLOURS = {CaseVerdict.PASSED: "green", CaseVerdict.FAILED: "red", CaseVerdict.WRONG: "red"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -33,12 +33,12 @@ def test(paths: list[Path], variables: Mapping[str, str], junit: Path | None) ->
     """Run the files, print a table; return 0 if all of them passed, else 1."""
     files = job_files(paths)
     place = Home.of_environment().path / "tests" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
-    done: list[Outcome] = []
+    done: list[CaseOutcome] = []
     with closing(outcomes([Case(file, variables) for file in files], Home(place))) as found:
         for outcome in found:
             done.append(outcome)
             say(f"{outcome.verdict.value}: {_shown(outcome.case.path)} ({seconds(outcome.seconds)})", err=True)
-    passed = all(outcome.verdict is Verdict.PASSED for outcome in done)
+    passed = all(outcome.verdict is CaseVerdict.PASSED for outcome in done)
     say_rendered(_table(done))
     if junit is not None:
         with writing(junit):
@@ -70,11 +70,11 @@ def job_files(paths: Sequence[Path]) -> list[Path]:
     return list(found)
 
 
-def _table(done: Sequence[Outcome]) -> str:
+def _table(done: Sequence[CaseOutcome]) -> str:
     real = Console()
     console = text_console(real, max(real.width, 100))
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
-    failed = sum(outcome.verdict is not Verdict.PASSED for outcome in done)
+    failed = sum(outcome.verdict is not CaseVerdict.PASSED for outcome in done)
     total = sum(outcome.seconds for outcome in done)
     table.add_column("file", footer=f"{len(done)} file{'s' * (len(done) != 1)}", overflow="fold")
     table.add_column("result", footer=f"{failed} failed" if failed else "all passed")
@@ -92,19 +92,19 @@ def _shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def _remark(outcome: Outcome) -> Text:
-    if outcome.verdict is Verdict.PASSED and not outcome.checks_itself:
+def _remark(outcome: CaseOutcome) -> Text:
+    if outcome.verdict is CaseVerdict.PASSED and not outcome.checks_itself:
         return Text("no Assert: it ran, and nothing was checked", "yellow")
     return Text(outcome.first_line)
 
 
-def _write_junit(done: Sequence[Outcome], path: Path) -> None:
+def _write_junit(done: Sequence[CaseOutcome], path: Path) -> None:
     suite = ElementTree.Element(
         "testsuite",
         name="seatunnel test",
         tests=str(len(done)),
-        failures=str(sum(outcome.verdict is Verdict.FAILED for outcome in done)),
-        errors=str(sum(outcome.verdict is Verdict.WRONG for outcome in done)),
+        failures=str(sum(outcome.verdict is CaseVerdict.FAILED for outcome in done)),
+        errors=str(sum(outcome.verdict is CaseVerdict.WRONG for outcome in done)),
         time=f"{sum(outcome.seconds for outcome in done):.3f}",
     )
     for outcome in done:
@@ -112,8 +112,8 @@ def _write_junit(done: Sequence[Outcome], path: Path) -> None:
         case = ElementTree.SubElement(
             suite, "testcase", classname=_xml(str(file.parent)), name=_xml(file.name), time=f"{outcome.seconds:.3f}"
         )
-        if outcome.verdict is not Verdict.PASSED:
-            tag = "failure" if outcome.verdict is Verdict.FAILED else "error"
+        if outcome.verdict is not CaseVerdict.PASSED:
+            tag = "failure" if outcome.verdict is CaseVerdict.FAILED else "error"
             ElementTree.SubElement(case, tag, message=_xml(outcome.first_line)).text = _xml(outcome.cause)
         if outcome.output:
             ElementTree.SubElement(case, "system-out").text = _xml(outcome.output)

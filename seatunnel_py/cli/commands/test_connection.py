@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
-from seatunnel_py.cli.commands.probe_target import Question, understood
+from seatunnel_py.cli.commands.probe_target import ProbeTarget, understood
 from seatunnel_py.cli.view.problems import tell_plain
 from seatunnel_py.cli.view.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError, first_line
@@ -18,7 +18,7 @@ AT_ONCE = 8  # unreachable places take their whole time-out, so ask them in para
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ConnectionAnswer:
     """Outcome of one step. ``found`` is None if the step connects to nothing; ``message`` describes the failure."""
 
     step: str
@@ -34,7 +34,7 @@ class Answer:
         return not self.message
 
 
-def test_connection(question: Question, *, as_json: bool) -> int:
+def test_connection(question: ProbeTarget, *, as_json: bool) -> int:
     """Ask every source and sink in parallel; print a line each, in the order of the job."""
     try:
         _, steps = understood(question)
@@ -52,7 +52,7 @@ def test_connection(question: Question, *, as_json: bool) -> int:
     return ExitCode.SUCCESS if all(answer.good for answer in answers) else ExitCode.FAILED
 
 
-def ask(step: Step) -> Answer:
+def ask(step: Step) -> ConnectionAnswer:
     """Connect as the step would."""
     started = time.monotonic()
     about = step.id, step.kind.value, step.plugin
@@ -67,14 +67,14 @@ def ask(step: Step) -> Answer:
         message, remedy = missing.message, missing.remedy
     except Exception as error:  # noqa: BLE001 - a plugin's own code runs here, and the other steps are asked as well
         message = f"{type(error).__name__}: {first_line(str(error))}"
-    return Answer(*about, round(time.monotonic() - started, 3), found, message, remedy)
+    return ConnectionAnswer(*about, round(time.monotonic() - started, 3), found, message, remedy)
 
 
-def _mark(answer: Answer) -> Styled:
+def _mark(answer: ConnectionAnswer) -> Styled:
     return Styled("ok  ", "green") if answer.good else Styled("fail", "red")
 
 
-def _line(answer: Answer) -> str:
+def _line(answer: ConnectionAnswer) -> str:
     head = f" {answer.kind:6} {answer.step}"
     if not answer.good:
         lines = [f"{head}: {answer.message}"]

@@ -6,10 +6,10 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from seatunnel_py.cli.jobs.job_lookup import KnownJob, Where, known
+from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.runtime.control.requests import Answer, Request, Wish, request_id
+from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, request_id
 from seatunnel_py.runtime.storage.job_directory import how_it_ended
 
 LOOK_SECONDS = 0.1
@@ -17,7 +17,7 @@ GRACE_SECONDS = 5.0  # the driver reports its own time-out; this much later no a
 EXPLAIN_SECONDS = 8.0  # a driver polls every half second, a remote one every two; meanwhile it asks the targets
 
 
-def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, seconds: float, as_json: bool) -> int:
+def savepoint(job_id: str, where: JobLocation, name: str | None, *, stop: bool, seconds: float, as_json: bool) -> int:
     """Take a savepoint of a running job; with ``stop`` the job ends after it."""
     from seatunnel_py.runtime.storage.savepoint_store import NAME_LENGTH_MAX, require_name
 
@@ -25,8 +25,8 @@ def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, second
     made = f"-{time.strftime('%Y%m%d-%H%M%S')}-{request_id()[:4]}"
     chosen = name or f"{job_id[: NAME_LENGTH_MAX - len(made)]}{made}"
     require_name(chosen)
-    wish = Wish.STOP if stop else Wish.SAVEPOINT
-    answer = _asked(job, Request(request_id(), wish, _run_of(job), chosen, (), seconds), quiet=as_json)
+    wish = RequestKind.STOP if stop else RequestKind.SAVEPOINT
+    answer = _asked(job, ControlRequest(request_id(), wish, _run_of(job), chosen, (), seconds), quiet=as_json)
     if answer.done and not as_json:
         say(f"{answer.text}: {answer.about['path']}")
         say(f"start a job from it: seatunnel run JOB --restore {chosen}")
@@ -34,10 +34,10 @@ def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, second
     return _tell(answer, as_json=as_json)
 
 
-def cancel(job_id: str, where: Where, tables: tuple[str, ...], *, seconds: float, as_json: bool) -> int:
+def cancel(job_id: str, where: JobLocation, tables: tuple[str, ...], *, seconds: float, as_json: bool) -> int:
     """End a running job, or some of its tables, at once."""
     job = known(job_id, where)
-    request = Request(request_id(), Wish.CANCEL, _run_of(job), "", tables, seconds)
+    request = ControlRequest(request_id(), RequestKind.CANCEL, _run_of(job), "", tables, seconds)
     return _tell(_asked(job, request, quiet=as_json), as_json=as_json)
 
 
@@ -48,7 +48,7 @@ def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:
         again = f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
         return None, f"{_end_of_driver(job)}: {again}"
     control = job.control()
-    request = Request(request_id(), Wish.EXPLAIN, "", seconds=EXPLAIN_SECONDS)
+    request = ControlRequest(request_id(), RequestKind.EXPLAIN, "", seconds=EXPLAIN_SECONDS)
     control.ask(request)
     try:
         until = time.monotonic() + EXPLAIN_SECONDS
@@ -94,7 +94,7 @@ def _way_on(job: KnownJob, receipt: dict[str, Any] | None) -> str:
     return "" if receipt["state"] == "SUCCESS" else f"`seatunnel jobs show {job.job_id}` shows the cause and the remedy"
 
 
-def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
+def _asked(job: KnownJob, request: ControlRequest, *, quiet: bool) -> ControlAnswer:
     """Send the request, show progress, and return the outcome."""
     control = job.control()
     local = job.here
@@ -117,7 +117,7 @@ def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
     return answer
 
 
-def _tell(answer: Answer, *, as_json: bool) -> int:
+def _tell(answer: ControlAnswer, *, as_json: bool) -> int:
     if as_json:
         say_json(asdict(answer))
     elif answer.done:

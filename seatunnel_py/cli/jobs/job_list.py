@@ -8,7 +8,7 @@ from typing import Any
 
 from seatunnel_py.cli.jobs.failure_view import timeline_plain, timeline_text
 from seatunnel_py.cli.jobs.job_control import explained
-from seatunnel_py.cli.jobs.job_lookup import KnownJob, Where, known
+from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.numbers import and_more, count, rows, seconds
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
@@ -20,7 +20,7 @@ from seatunnel_py.runtime.storage.home import Home
 STANDINGS_MAX = 10  # running tables that are explained on a terminal
 
 
-def listing(where: Where, *, as_json: bool) -> int:
+def listing(where: JobLocation, *, as_json: bool) -> int:
     """All jobs of this home, or of a shared checkpoint.location, newest first."""
     home = Home.of_environment()
     jobs = sorted(map(_about, _all(home, where)), key=lambda job: float(job["started"]), reverse=True)
@@ -50,7 +50,7 @@ def _cells(job: Mapping[str, Any]) -> tuple[str, ...]:
     return (job["job_id"], job["state"], started, took, *rows, job["job_name"], job["job_file"])
 
 
-def _all(home: Home, where: Where) -> Iterable[KnownJob]:
+def _all(home: Home, where: JobLocation) -> Iterable[KnownJob]:
     location = where.location()
     if location is None:
         return [KnownJob(place) for place in home.jobs()]
@@ -94,7 +94,7 @@ def _seconds(job: KnownJob, told: Mapping[str, Any] | None, started: float) -> f
     return float(told["seconds"]["total"] if "seconds" in told else max(0.0, told["at"] - started))
 
 
-def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
+def show(job_id: str, where: JobLocation, last: int | None, *, as_json: bool) -> int:
     """Show one job: its state, the rows that arrived per table, and its failures, the ``last`` of them or all."""
     job = known(job_id, where)
     about, receipt = _about(job), None if job.here else job.receipt

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.errors import JobFileError, SeaTunnelError
-from seatunnel_py.runtime.control.requests import Control
+from seatunnel_py.runtime.control.requests import RequestStore
 from seatunnel_py.runtime.storage.home import Home, JobIdError, require_job_id
-from seatunnel_py.runtime.storage.job_directory import JobPlace
+from seatunnel_py.runtime.storage.job_directory import JobDirectory
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
 if TYPE_CHECKING:
     from seatunnel_py.api.storage import Storage
     from seatunnel_py.config.env import EnvOptions
-    from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
+    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class JobLocation:
     """``file``: a job file whose ``checkpoint.location`` is searched too, for jobs of other machines."""
 
     file: Path | None = None
@@ -39,19 +39,23 @@ class Where:
             )
         return location
 
-    def savepoints(self) -> SavepointPlaces:
+    def savepoints(self) -> SavepointLocations:
         """Places of savepoints: on this machine, and where the job file names them."""
-        from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
+        from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 
         home = Home.of_environment().savepoints
-        return SavepointPlaces(home) if self.file is None else SavepointPlaces.of(home, _env(self.file, self.variables))
+        return (
+            SavepointLocations(home)
+            if self.file is None
+            else SavepointLocations.of(home, _env(self.file, self.variables))
+        )
 
 
 class KnownJob:
     """``place`` need not exist; ``location``: where its checkpoints are, if not there. Everything that it opens stays
     open until the command ends."""
 
-    def __init__(self, place: JobPlace, location: str | None = None) -> None:
+    def __init__(self, place: JobDirectory, location: str | None = None) -> None:
         self.place = place
         self.location = location
         self.away = ""  # why the shared state could not be read, so that only local state is known
@@ -109,10 +113,10 @@ class KnownJob:
         own = self.place.receipt if what == "receipt" else self.place.read(what)
         if self.location is None or self.here:
             return own, None
-        from seatunnel_py.runtime.storage.shared_job_files import SharedJob
+        from seatunnel_py.runtime.storage.shared_job_files import SharedJobFiles
 
         try:
-            return own, SharedJob(self.storage).read(what)
+            return own, SharedJobFiles(self.storage).read(what)
         except SeaTunnelError as error:
             if own is None:
                 raise
@@ -128,14 +132,14 @@ class KnownJob:
             return connect(self.location, self.job_id)
         return LocalStorage(self.place.checkpoints)
 
-    def control(self) -> Control:
+    def control(self) -> RequestStore:
         """Place of its requests: on its own machine in its directory there, which needs no address."""
         if self.here or self.location is None:
-            return Control(LocalStorage(self.place.path))
-        return Control(self.storage)
+            return RequestStore(LocalStorage(self.place.path))
+        return RequestStore(self.storage)
 
 
-def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:
+def known(job_id: str, where: JobLocation, *, stored: bool = False) -> KnownJob:
     """Find the job of this id. Raises JobIdError if it is unknown; ``stored``: the checkpoints are needed, in any
     place."""
     home = Home.of_environment()

@@ -19,7 +19,7 @@ from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.nouns import noun
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.storage.home import Home
-from seatunnel_py.runtime.storage.quarantine_store import Held
+from seatunnel_py.runtime.storage.quarantine_store import QuarantineFile
 from seatunnel_py.terminal_text import terminal_text
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def show(job_id: str, table: str | None, limit: int, *, as_json: bool) -> int:
     return ExitCode.SUCCESS
 
 
-def _rows(held: list[Held]) -> Iterator[dict[str, Any]]:
+def _rows(held: list[QuarantineFile]) -> Iterator[dict[str, Any]]:
     from seatunnel_py.work.bad_rows.quarantine_file import read
 
     for one in held:
@@ -136,7 +136,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayRequest:
     """The request as given on the command line."""
 
     job_id: str
@@ -146,7 +146,7 @@ class Replay:
     as_json: bool
 
 
-def redeliver(request: Replay) -> int:
+def redeliver(request: ReplayRequest) -> int:
     """Deliver the bad rows of a job; return the exit code."""
     from seatunnel_py.cli.commands.run import performed
 
@@ -163,7 +163,7 @@ def redeliver(request: Replay) -> int:
     )
 
 
-def _again(request: Replay) -> str:
+def _again(request: ReplayRequest) -> str:
     words = ["seatunnel", "quarantine", "replay", request.job_id]
     words += ["--file", str(request.file)] if request.file else []
     return shlex.join([*words, *(["-i", "…"] if request.variables else [])]).replace("'…'", "…")

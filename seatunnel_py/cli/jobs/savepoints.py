@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.cli.jobs.job_lookup import Where
+from seatunnel_py.cli.jobs.job_lookup import JobLocation
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.nouns import counted
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.storage.savepoint_store import Shelf
+    from seatunnel_py.runtime.storage.savepoint_store import SavepointStore
 
 
-def listing(where: Where, *, as_json: bool) -> int:
+def listing(where: JobLocation, *, as_json: bool) -> int:
     """All savepoints of this machine, and of the checkpoint location of the job file; oldest first."""
     found = [_about(shelf, name) for shelf in where.savepoints().all() for name in shelf.names()]
     found.sort(key=lambda one: one["taken"])
@@ -30,7 +30,7 @@ def listing(where: Where, *, as_json: bool) -> int:
     return ExitCode.SUCCESS
 
 
-def _about(shelf: Shelf, name: str) -> dict[str, Any]:
+def _about(shelf: SavepointStore, name: str) -> dict[str, Any]:
     """A damaged savepoint must not hide the others."""
     try:
         plain = shelf.manifest(name)
@@ -41,7 +41,7 @@ def _about(shelf: Shelf, name: str) -> dict[str, Any]:
     return {"name": name, "taken": plain["taken"], **of, "damaged": ""}
 
 
-def drop(name: str, where: Where) -> int:
+def drop(name: str, where: JobLocation) -> int:
     """Delete a savepoint."""
     with where.savepoints().holding(name) as (shelf, own_name):
         shelf.drop(own_name)

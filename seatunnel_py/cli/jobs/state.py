@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.cli.jobs.job_control import explained
-from seatunnel_py.cli.jobs.job_lookup import KnownJob, Where, known
+from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.numbers import and_more, count, rows
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
@@ -18,18 +18,18 @@ from seatunnel_py.runtime.storage.home import JobIdError
 
 if TYPE_CHECKING:
     from seatunnel_py.protocol.model.records import CheckpointRecord
-    from seatunnel_py.runtime.resume.rollback import Rewind
+    from seatunnel_py.runtime.resume.rollback import RollbackEffect
     from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 
 SPLITS_SHOWN_MAX = 10
 
 
-def show(job_id: str, where: Where, *, as_json: bool) -> int:
+def show(job_id: str, where: JobLocation, *, as_json: bool) -> int:
     """Show all valid records; on a terminal the positions of each table's newest one."""
-    from seatunnel_py.runtime.observe.checkpoint_view import described
+    from seatunnel_py.runtime.observe.checkpoint_view import describe
 
     contents = _store(known(job_id, where, stored=True)).read()
-    found = {key: described(contents.claims.get(key, ()), records) for key, records in contents.records.items()}
+    found = {key: describe(contents.claims.get(key, ()), records) for key, records in contents.records.items()}
     found = {key: records for key, records in found.items() if records}
     if as_json:
         say_json(found)
@@ -74,7 +74,7 @@ def _tell_newest(record: dict[str, Any]) -> None:
 # ---------------------------------------------------------------- diff
 
 
-def diff(first: str, second: str, where: Where, *, as_json: bool) -> int:
+def diff(first: str, second: str, where: JobLocation, *, as_json: bool) -> int:
     """Compare two checkpoints or savepoints."""
     from seatunnel_py.runtime.observe.checkpoint_view import difference
 
@@ -117,9 +117,9 @@ def _tell_difference(found: Mapping[str, Any]) -> None:
         say(f"  ledger of {scope}: {_some(pair)}")
 
 
-def _records(name: str, where: Where) -> Mapping[str, CheckpointRecord]:
+def _records(name: str, where: JobLocation) -> Mapping[str, CheckpointRecord]:
     """Resolve ``JOB``, ``JOB@17``, ``JOB@-1``, or a savepoint by its name or place."""
-    from seatunnel_py.runtime.observe.checkpoint_view import chosen
+    from seatunnel_py.runtime.observe.checkpoint_view import select
     from seatunnel_py.runtime.storage.savepoint_store import SavepointError
 
     job_id, which = _reference(name)
@@ -133,7 +133,7 @@ def _records(name: str, where: Where) -> Mapping[str, CheckpointRecord]:
                 f"{name} is neither a job nor a savepoint", f"{unknown.remedy}; {missing.remedy}"
             ) from None
     contents = _store(job).read()
-    found = {key: chosen(contents.claims.get(key, ()), kept, which) for key, kept in contents.records.items()}
+    found = {key: select(contents.claims.get(key, ()), kept, which) for key, kept in contents.records.items()}
     records = {key: record for key, record in found.items() if record is not None}
     if not records:
         raise SeaTunnelError(f"no table has the checkpoint {name}", f"`seatunnel state show {job_id}` lists them")
@@ -154,7 +154,7 @@ def _some(pair: list[Any]) -> str:
 # ---------------------------------------------------------------- rewind
 
 
-def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_json: bool) -> int:
+def rewind(name: str, tables: tuple[str, ...], where: JobLocation, *, yes: bool, as_json: bool) -> int:
     """Report the consequences of going back, and with ``yes`` let the next run start there."""
     from seatunnel_py.runtime.resume import rollback
 
@@ -172,7 +172,7 @@ def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_js
     contents = store.read()
     if unknown := [table for table in tables if table not in contents.records]:
         raise SeaTunnelError(f"no checkpoint is of {', '.join(unknown)}", f"there are: {', '.join(contents.records)}")
-    found = list(rollback.foreseen(contents, job.plan or {}, which, tables))
+    found = list(rollback.preview(contents, job.plan or {}, which, tables))
     refused = [one for one in found if one.refused]
     if as_json and (refused or not yes):
         say_json({"done": False, "tables": [asdict(one) for one in found]})
@@ -196,7 +196,7 @@ def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_js
     return ExitCode.SUCCESS
 
 
-def _foretell(found: list[Rewind]) -> None:
+def _foretell(found: list[RollbackEffect]) -> None:
     for one in found:
         say(f"{one.pipeline}: checkpoint {one.newest} -> {one.to or '?'}")
         if one.refused:

@@ -11,7 +11,7 @@ from seatunnel_py.cli import debugging
 from seatunnel_py.cli.view.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, TablesFailedError, UnreachableError
 from seatunnel_py.nouns import counted
-from seatunnel_py.runtime.resume.job_diff import ChangesRefused
+from seatunnel_py.runtime.resume.job_diff import ChangesRefusedError
 
 
 def problems_plain(error: JobFileError) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ def tell_plain(error: JobFileError) -> int:
 def tell_refused(error: SeaTunnelError) -> int:
     """Print an error for a command with JSON output; return the exit code."""
     told: dict[str, Any] = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
-    if isinstance(error, ChangesRefused):  # already reported to the user
+    if isinstance(error, ChangesRefusedError):  # already reported to the user
         told["changes"] = list(error.changes)
     say_json(told)
     return ExitCode.FAILED

@@ -26,14 +26,14 @@ from seatunnel_py.runtime.observe.events import (
     DriverAsked,
     JobEnded,
     JobEvent,
+    JobStalled,
     JobStarted,
-    NothingMoved,
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
-    SinkLeftOut,
+    SinkIsolated,
     StateLarge,
-    StoreAway,
+    StoreUnavailable,
     TableChanged,
     TargetSwept,
     UnitGivenUp,
@@ -140,9 +140,9 @@ class _View:
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
             case TargetSwept():
                 return Text("\n".join(f"{event.name}: {one}" for one in event.sentences), "cyan")
-            case NothingMoved() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreAway():
+            case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable():
                 return _said(event)
-            case UnitGivenUp() | SinkLeftOut():
+            case UnitGivenUp() | SinkIsolated():
                 return self._gave_up(event)
             case StateLarge():
                 size = f"{event.bytes:,} bytes of {event.allowed:,} that are allowed"
@@ -151,7 +151,7 @@ class _View:
                 return None
         return None
 
-    def _gave_up(self, event: UnitGivenUp | SinkLeftOut) -> Text | None:
+    def _gave_up(self, event: UnitGivenUp | SinkIsolated) -> Text | None:
         if isinstance(event, UnitGivenUp):
             return self._new(event, f"{event.unit} is given up")
         into = ", ".join(event.targets)
@@ -276,10 +276,10 @@ def _rate(rows: int, elapsed: float) -> str:
     return f"{count(rows / max(elapsed, 1e-6))} rows/s" if rows else ""
 
 
-def _said(event: NothingMoved | ChangesAnnounced | DriverAsked | RequestAnswered | StoreAway) -> Text:
+def _said(event: JobStalled | ChangesAnnounced | DriverAsked | RequestAnswered | StoreUnavailable) -> Text:
     """Events that concern the whole job."""
     match event:
-        case NothingMoved():
+        case JobStalled():
             return Text("\n".join([f"nothing has moved for {event.seconds:.0f} s:", *event.waits]), "yellow")
         case ChangesAnnounced():
             return Text("\n".join(event.changes), "cyan")
@@ -287,13 +287,13 @@ def _said(event: NothingMoved | ChangesAnnounced | DriverAsked | RequestAnswered
             return Text(event.text, "yellow")
         case RequestAnswered():
             return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
-        case StoreAway(message=""):
+        case StoreUnavailable(message=""):
             return Text(f"the checkpoint store is back after {event.seconds:.0f} s", "green")
-        case StoreAway():
+        case StoreUnavailable():
             return Text(f"waiting for the checkpoint store: {event.message}", "yellow")
 
 
-def _cause(event: UnitRetried | UnitGivenUp | TableChanged | SinkLeftOut) -> str:
+def _cause(event: UnitRetried | UnitGivenUp | TableChanged | SinkIsolated) -> str:
     return first_line(event.failure.message) if event.failure else ""
 
 

@@ -38,14 +38,14 @@ def from_json(value: Any, dtype: DataType, where: str) -> Any:
         return None
     try:
         if type(value) is NumberText and dtype.kind not in _OF_NUMBERS:
-            raise _Misfit
+            raise _MisfitValueError
         return _CONVERTERS[dtype.kind](value, dtype, where)
-    except _Misfit as error:
+    except _MisfitValueError as error:
         why = f": {error}" if str(error) else ""
         raise ValueError(f"{where}: {_shown(value)} is not a {dtype}{why}") from None
 
 
-class _Misfit(Exception):
+class _MisfitValueError(Exception):
     """The value is not of the type. One caller knows value and type, and makes the message."""
 
 
@@ -126,7 +126,7 @@ def other_case(rows: Sequence[Any], names: Sequence[str]) -> list[tuple[int, str
 def _string(value: Any, dtype: DataType, where: str) -> str:
     if dtype == NUMBER:
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
-            raise _Misfit
+            raise _MisfitValueError
         return plain_number(str(value), dtype)
     if isinstance(value, str):
         return _encodable(str(value))
@@ -139,7 +139,7 @@ def _encodable(text: str) -> str:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise _Misfit(f"U+{ord(text[error.start]):04X} is half a character") from None
+            raise _MisfitValueError(f"U+{ord(text[error.start]):04X} is half a character") from None
     return text
 
 
@@ -148,7 +148,7 @@ def _boolean(value: Any, dtype: DataType, where: str) -> bool:
         return value
     word = str(value).strip().lower() if isinstance(value, str | int) else ""
     if word not in WORDS:
-        raise _Misfit
+        raise _MisfitValueError
     return WORDS[word]
 
 
@@ -156,7 +156,7 @@ def _integer(value: Any, dtype: DataType, where: str) -> int:
     number = value if type(value) is int else _number(value)
     if isinstance(number, Decimal):
         if number.adjusted() > 30 or number != number.to_integral_value():
-            raise _Misfit
+            raise _MisfitValueError
         number = int(number)
     limit = LIMITS[dtype.kind]
     if not -limit <= number < limit:
@@ -173,9 +173,9 @@ def _floating(value: Any, dtype: DataType, where: str) -> float:
     try:
         return bounded(float(number), str(value), dtype)
     except OverflowError:
-        raise _Misfit("it is too large") from None
+        raise _MisfitValueError("it is too large") from None
     except ValueError as error:
-        raise _Misfit(str(error).rpartition(": ")[2]) from None
+        raise _MisfitValueError(str(error).rpartition(": ")[2]) from None
 
 
 def _decimal(value: Any, dtype: DataType, where: str) -> Decimal:
@@ -183,20 +183,20 @@ def _decimal(value: Any, dtype: DataType, where: str) -> Decimal:
     try:
         return exact_decimal(str(value).strip(), dtype)
     except ValueError as error:
-        raise _Misfit(str(error).rpartition(": ")[2]) from None
+        raise _MisfitValueError(str(error).rpartition(": ")[2]) from None
 
 
 def _number(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
-        raise _Misfit
+        raise _MisfitValueError
     if isinstance(value, float) and not math.isfinite(value):
-        raise _Misfit
+        raise _MisfitValueError
     try:
         number = Decimal(str(value).strip())
     except (InvalidOperation, ValueError):
-        raise _Misfit from None
+        raise _MisfitValueError from None
     if not number.is_finite():
-        raise _Misfit
+        raise _MisfitValueError
     return number
 
 
@@ -209,7 +209,7 @@ def _bytes(value: Any, dtype: DataType, where: str) -> bytes:
             raise ValueError(f"{where}: {beyond} is not a byte (-128 to 255)")
         return bytes(number % 256 for number in numbers)
     if not isinstance(value, str):
-        raise _Misfit
+        raise _MisfitValueError
     try:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
@@ -217,17 +217,17 @@ def _bytes(value: Any, dtype: DataType, where: str) -> bytes:
 
 
 def _null(value: Any, dtype: DataType, where: str) -> None:
-    raise _Misfit
+    raise _MisfitValueError
 
 
 def _moment(value: Any, dtype: DataType, where: str) -> Any:
     """A date, time or timestamp; a whole number if Python has no such value."""
     if not isinstance(value, str):
-        raise _Misfit
+        raise _MisfitValueError
     try:
         return moments.as_python(moments.ticks_of(value.strip(), dtype), dtype)
     except moments.NotAMomentError as error:
-        raise _Misfit(str(error)) from None
+        raise _MisfitValueError(str(error)) from None
 
 
 # ---------------------------------------------------------------- containers
@@ -242,11 +242,11 @@ def _array(value: Any, dtype: DataType, where: str) -> list[Any]:
 def _map(value: Any, dtype: DataType, where: str) -> list[tuple[Any, Any]]:
     assert dtype.key is not None and dtype.element is not None
     if not isinstance(value, Mapping):
-        raise _Misfit
+        raise _MisfitValueError
     names, key, inner = list(value), dtype.key, dtype.element
     keys = _members([(name, key) for name in names], lambda at: f"{where}, a key")
     if len(set(map(str, keys))) < len(keys):
-        raise _Misfit("two of its keys are the same")
+        raise _MisfitValueError("two of its keys are the same")
     items = _members([(item, inner) for item in value.values()], lambda at: f"{where}.{names[at]}")
     return list(zip(keys, items, strict=True))
 
@@ -256,7 +256,7 @@ def _row(value: Any, dtype: DataType, where: str) -> dict[str, Any]:
         names = [name for name, _ in dtype.fields]
         if not all(name in value for name in names):
             for _, why in other_case([value], names):
-                raise _Misfit(why)
+                raise _MisfitValueError(why)
         given = [value.get(name) for name in names]
     else:
         items = _items(value)
@@ -282,7 +282,7 @@ def _vector(value: Any, dtype: DataType, where: str) -> list[float]:
 
 def _sparse(value: Any, dtype: DataType, where: str) -> list[tuple[int, float]]:
     if not isinstance(value, Mapping):
-        raise _Misfit
+        raise _MisfitValueError
     index = DataType(Kind.INT)
     return [(_integer(key, index, where), _floating(item, DataType(Kind.FLOAT), where)) for key, item in value.items()]
 
@@ -292,9 +292,9 @@ def _items(value: Any) -> Sequence[Any]:
         try:
             value = DOCUMENTS.decode(value)
         except (ValueError, RecursionError):
-            raise _Misfit from None
+            raise _MisfitValueError from None
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
-        raise _Misfit
+        raise _MisfitValueError
     return value
 
 

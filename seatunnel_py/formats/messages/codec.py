@@ -61,7 +61,7 @@ class MessageCodec:
             yield Batch(self.table.path, decoded.data, end=end)
 
     def encode(self, data: pa.RecordBatch) -> pa.StringArray:
-        """One text for each row, of the columns of the table. Raises BadRows where a value has no such text."""
+        """One text for each row, of the columns of the table. Raises BadRowsError where a value has no such text."""
         from seatunnel_py.formats.messages.encode import delimited_messages, json_messages
 
         if self.format is MessageFormat.JSON:

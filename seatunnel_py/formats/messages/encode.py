@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api import BadRows, Column
+from seatunnel_py.api import BadRowsError, Column
 from seatunnel_py.formats.json.text import json_documents
 from seatunnel_py.formats.value_text import TextRules, column_text
 
@@ -26,7 +26,7 @@ def delimited_messages(
     columns: Sequence[Column], data: pa.RecordBatch, delimiter: str, *, quotes: bool
 ) -> pa.StringArray:
     """The texts of these columns with the delimiter between them. ``quotes``: csv, whose values may hold it. Raises
-    BadRows for a value that would tear its row."""
+    BadRowsError for a value that would tear its row."""
     import pyarrow.compute as pc
 
     fields = []
@@ -35,7 +35,7 @@ def delimited_messages(
         if quotes:
             texts = _quoted(texts, delimiter)
         elif len(columns) > 1 and _is_torn(texts, delimiter):
-            raise BadRows(
+            raise BadRowsError(
                 f"column {column.name!r}: a value holds the delimiter {delimiter!r}, which would tear its row",
                 "choose another field_delimiter, or the format csv, which quotes values",
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api import BadRows
+from seatunnel_py.api import BadRowsError
 from seatunnel_py.formats.value_text import moments
 from seatunnel_py.formats.value_text.patterns import Pattern, Token, compile_pattern, format_one
 
@@ -56,7 +56,7 @@ def _time_text(values: pa.Array, all_digits: bool = False) -> pa.Array:
     unit = values.type.unit
     ticks = pc.cast(values, pa.int32() if pa.types.is_time32(values.type) else pa.int64())
     if _outside(ticks, 0, moments.DAY_SECONDS * _PER_SECOND[unit] - 1) is not None:
-        raise BadRows("a time is not within one day, such as 24:00:00", "correct it before the sink")
+        raise BadRowsError("a time is not within one day, such as 24:00:00", "correct it before the sink")
     return _shown(values, pa.time32("s"), all_digits)
 
 
@@ -152,7 +152,7 @@ def _refuse_odd_years(values: pa.Array, pattern: Pattern) -> None:
     odd = _outside(pc.cast(days, pa.int32()), moments.days_of(1, 1, 1), LAST_DAY)
     if odd is not None:
         first = moments.date_words(pc.cast(days, pa.int32()).filter(odd)[0].as_py())
-        raise BadRows(
+        raise BadRowsError(
             f"the pattern {pattern.text!r} has no form for the year of {first}",
             "leave the pattern out: dates are then written in ISO 8601",
         )

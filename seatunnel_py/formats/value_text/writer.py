@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind
+from seatunnel_py.api import BadRowsError, Column, DataType, FatalError, Kind
 from seatunnel_py.api.types import TEMPORAL
 from seatunnel_py.formats.value_text.arrays import null_mask, spans
 from seatunnel_py.formats.value_text.decimals import decimal_text
@@ -47,7 +47,7 @@ def column_text(array: pa.Array, column: Column, rules: TextRules) -> pa.Array:
         texts = text_values(array, column.dtype, rules)
         _refuse_null_text(texts, rules)
         return texts
-    except (BadRows, FatalError) as error:
+    except (BadRowsError, FatalError) as error:
         raise type(error)(f"column {column.name!r}: {error.message}", error.remedy) from None
 
 
@@ -98,7 +98,7 @@ def _refuse_null_text(texts: pa.Array, rules: TextRules) -> None:
     import pyarrow.compute as pc
 
     if rules.null_format and pc.any(pc.equal(texts, rules.null_format)).as_py():
-        raise BadRows(
+        raise BadRowsError(
             f"a value is written as {rules.null_format!r}, which null_format defines as null",
             "choose another null_format",
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Awaited:
+class PendingCall:
     """``path``: of the step, as the job file has it; ``since`` on the monotonic clock."""
 
     path: str
@@ -23,19 +23,19 @@ class PendingCalls:
     """The calls of one job. It may be asked from another thread."""
 
     def __init__(self) -> None:
-        self._open: dict[int, Awaited] = {}
+        self._open: dict[int, PendingCall] = {}
         """By thread: each waits for one answer."""
 
     @contextmanager
     def add(self, path: str, method: str) -> Iterator[None]:
         thread = threading.get_ident()
-        self._open[thread] = Awaited(path, method, time.monotonic())
+        self._open[thread] = PendingCall(path, method, time.monotonic())
         try:
             yield
         finally:
             self._open.pop(thread, None)
 
-    def oldest(self) -> Awaited | None:
+    def oldest(self) -> PendingCall | None:
         """The call that has been under way the longest."""
         return min(tuple(self._open.values()), key=lambda one: one.since, default=None)
 

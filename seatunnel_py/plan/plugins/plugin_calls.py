@@ -3,7 +3,7 @@
 Rules. (1) A ValueError and every error of ours is a plugin's own refusal, and passes unchanged. (2) Any other
 exception, and every answer of another type, is a mistake of its author: BrokenPluginError names plugin, method and
 cause. (3) Ctrl-C of the user is not a mistake. (4) Once a job runs, plugins are called on threads that never receive
-Ctrl-C, and only errors of ours pass without their names (``Unforeseen``).
+Ctrl-C, and only errors of ours pass without their names (``PluginCallError``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.plugins.pending_calls import asking
 from seatunnel_py.plan.plugins.registry import BrokenPluginError, missing_extra
 from seatunnel_py.plan.steps import Job, Step
-from seatunnel_py.plan.tables.lock_waits import Holders, naming_holders
+from seatunnel_py.plan.tables.lock_waits import LockHolders, naming_holders
 from seatunnel_py.work.failing_code import MEND, SHOWS_TRACE, described
 from seatunnel_py.work.rows.plugin_checks import not_plain
 from seatunnel_py.work.rows.positions import state_bytes
@@ -34,7 +34,7 @@ T = TypeVar("T")
 FAILED = f"unless it names a remedy, {MEND}; {SHOWS_TRACE}"
 
 
-class Unforeseen(Exception):
+class PluginCallError(Exception):
     """An exception of a plugin during a run that the interface does not allow; ``step`` is the step of the plugin."""
 
     def __init__(self, step: str, message: str, remedy: str) -> None:
@@ -43,16 +43,16 @@ class Unforeseen(Exception):
 
 
 @contextmanager
-def named(step: Step, method: str) -> Iterator[None]:
+def attributed(step: Step, method: str) -> Iterator[None]:
     """Wraps a call of this step's plugin while its job runs (4)."""
     try:
         yield
-    except (SeaTunnelError, Unforeseen):
+    except (SeaTunnelError, PluginCallError):
         raise
     except ImportError as error:
         raise missing_extra(step.factory, error, step.options) from error
     except BaseException as error:
-        raise Unforeseen(step.id, _failed(step, method, error), FAILED) from error
+        raise PluginCallError(step.id, _failed(step, method, error), FAILED) from error
 
 
 def source_of(
@@ -73,7 +73,7 @@ def source_of(
     return source, tables, failures, left_out, _one(step, "capabilities", able, SourceCapabilities)
 
 
-def _with_holders(failure: TableFailure, holders: Holders) -> TableFailure:
+def _with_holders(failure: TableFailure, holders: LockHolders) -> TableFailure:
     """Only calls that wait for locks take long enough to query the holders."""
     return replace(failure, message=holders.add_to(failure.message)) if "lock" in failure.message else failure
 
@@ -122,13 +122,13 @@ def name_rules_of(step: Step, sink: Sink) -> NameRules:
 
 def committer_of(step: Step, sink: Sink) -> Committer:
     """The committer of the pieces that the sink's writers have staged."""
-    with named(step, "committer"):
+    with attributed(step, "committer"):
         return _one(step, "committer", sink.committer(), Committer)
 
 
 def renewed_by(step: Step, enumerator: Enumerator, splits: Sequence[Split]) -> tuple[Split, ...]:
     """Renew the splits for the current snapshot; a missing one would never be read to its end."""
-    with named(step, "renew"):
+    with attributed(step, "renew"):
         found = _all(step, "renew", enumerator.renew(splits), Split)
     if [one.id for one in found] != [one.id for one in splits]:
         raise _mistake(step, "renew", "returns other splits than it was given")
@@ -140,7 +140,7 @@ def renewed_by(step: Step, enumerator: Enumerator, splits: Sequence[Split]) -> t
 
 def setup_of(step: Step, sink: Sink) -> Setup:
     """The planned changes of a sink to its target."""
-    with named(step, "plan_setup"):
+    with attributed(step, "plan_setup"):
         setup = _one(step, "plan_setup", sink.plan_setup(), Setup)
     _plain(step, "plan_setup", setup.data)
     return setup
@@ -148,7 +148,7 @@ def setup_of(step: Step, sink: Sink) -> Setup:
 
 def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """Combine the pieces of a checkpoint by the committer; all of their rows must be kept."""
-    with named(step, "combine"):
+    with attributed(step, "combine"):
         found = _all(step, "combine", committer.combine(pieces), Piece)
     rows, staged = (sum(piece.rows for piece in some) for some in (found, pieces))
     if rows != staged:
@@ -169,7 +169,7 @@ def last_committed_by(step: Step, sink: Sink, context: CommitContext) -> int | N
 def _checkpoint(
     step: Step, method: str, ask: Callable[[CommitContext], int | None], context: CommitContext
 ) -> int | None:
-    with named(step, method):
+    with attributed(step, method):
         found = ask(context)
     if found is not None and not isinstance(found, int):
         raise _mistake(step, method, f"returns {_shown(found)} instead of the number of a checkpoint")
@@ -178,19 +178,19 @@ def _checkpoint(
 
 def swept_by(step: Step, committer: Committer, context: CommitContext) -> tuple[str, ...]:
     """Remove leftovers of earlier lineages of the job beside the target; return sentences for the user."""
-    with named(step, "sweep"):
+    with attributed(step, "sweep"):
         return _all(step, "sweep", committer.sweep(context), str)
 
 
 def enumerator_of(step: Step, source: Source, table: SourceTable, state: Any) -> Enumerator:
     """The enumerator of one table."""
-    with named(step, "enumerator"):
+    with attributed(step, "enumerator"):
         return _one(step, "enumerator", source.enumerator([table], state), Enumerator)
 
 
 def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "discover") -> tuple[Split, ...]:
     """The splits that an enumerator has found; two splits with one id would be read as one, and rows lost silently."""
-    with named(step, method):
+    with attributed(step, method):
         found = _all(step, method, ask(), Split)
     for split, times in Counter(one.id for one in found).items():
         if times > 1:
@@ -206,7 +206,7 @@ def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "dis
 
 def snapshot_of(step: Step, enumerator: Enumerator) -> Any:
     """The enumerator's state, which a checkpoint has to hold."""
-    with named(step, "snapshot"):
+    with attributed(step, "snapshot"):
         state = enumerator.snapshot()
     _plain(step, "snapshot", state)
     return state

@@ -78,7 +78,7 @@ def _trim(parser: Any) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=[arg for arg in args if arg is not None])
 
 
-class Peer(Dialect):
+class SeaTunnelDialect(Dialect):
     """SeaTunnel's SQL. Text is in single quotes, where only ``''`` is special; names are in back-quotes or, as in the
     standard, in double quotes."""
 
@@ -122,7 +122,7 @@ class Peer(Dialect):
         }
 
 
-_BY_NAME: dict[str, Any] = {PEER: Peer, SPARK: "spark"}
+_BY_NAME: dict[str, Any] = {PEER: SeaTunnelDialect, SPARK: "spark"}
 
 
 # ------------------------------------------------------------------ reading
@@ -156,7 +156,7 @@ def tokens(text: str) -> list[Token]:
 
 def written(node: exp.Expr) -> str:
     """The text of a node in SeaTunnel's dialect, evenly spaced: it names a column that has no alias."""
-    text: str = node.sql(dialect=Peer, normalize_functions=False, comments=False)
+    text: str = node.sql(dialect=SeaTunnelDialect, normalize_functions=False, comments=False)
     return text
 
 

@@ -16,7 +16,7 @@ LOCK_SECONDS = 3.0
 ASK_AFTER_SECONDS = 1.0
 
 
-class Holders:
+class LockHolders:
     """Sentences on the sessions that hold locks; empty if nothing had to wait."""
 
     def __init__(self, blocked_by: Callable[[], Sequence[str]]) -> None:
@@ -29,7 +29,7 @@ class Holders:
         with suppress(Exception):  # a plugin's own code runs here, and the main call reports its failure
             self.found = tuple(self._blocked_by())
 
-    def __enter__(self) -> Holders:
+    def __enter__(self) -> LockHolders:
         self._timer.start()
         return self
 
@@ -43,10 +43,10 @@ class Holders:
 
 
 @contextmanager
-def naming_holders(blocked_by: Callable[[], Sequence[str]]) -> Iterator[Holders]:
+def naming_holders(blocked_by: Callable[[], Sequence[str]]) -> Iterator[LockHolders]:
     """Wraps one call. A RetriableError caused by a lock names the holder."""
     with limited_lock_waits(LOCK_SECONDS):
-        holders = Holders(blocked_by)
+        holders = LockHolders(blocked_by)
         try:
             with holders:
                 yield holders

@@ -47,7 +47,7 @@ class DamagedRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreRefused:
+class RestoreRefusal:
     """Nothing is restored, and nothing is tried instead: a person has to look."""
 
     why: str
@@ -85,27 +85,27 @@ def void(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored, ..
 
 def newest(
     claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0
-) -> CheckpointRecord | RestoreRefused | None:
+) -> CheckpointRecord | RestoreRefusal | None:
     """The record to go on from; None: there is none, and none was ever said to be (CL4). ``at_least``: the highest
     checkpoint that another durable place (a ledger, a savepoint's list) says was completed."""
     known, every = tuple(claims), tuple(records)
     if why := contradiction(known):
-        return RestoreRefused(why)
+        return RestoreRefusal(why)
     top = max(known, key=lambda claim: claim.incarnation, default=None)
     owner = 0 if top is None else top.incarnation
     if unclaimed := [one for one in every if one.incarnation > owner]:
         one = unclaimed[0]
-        return RestoreRefused(f"checkpoint {one.checkpoint} is of driver {one.incarnation}, whose claim is missing")
+        return RestoreRefusal(f"checkpoint {one.checkpoint} is of driver {one.incarnation}, whose claim is missing")
     chain = on_chain(known, every)
     last = chain[-1] if chain else None
     if isinstance(last, DamagedRecord):
-        return RestoreRefused(f"the newest checkpoint, {last.checkpoint}, cannot be read: {last.why}")
+        return RestoreRefusal(f"the newest checkpoint, {last.checkpoint}, cannot be read: {last.why}")
     # Checkpoint 0 is a record too; a ledger that stands at 0 says nothing about it.
     reached = -1 if last is None else last.checkpoint
     claimed = -1 if top is None or top.continues is None else top.continues
     if reached < claimed or max(reached, 0) < at_least:
         wanted = max(claimed, at_least)
-        return RestoreRefused(f"checkpoint {wanted} was completed, but the store does not show it")
+        return RestoreRefusal(f"checkpoint {wanted} was completed, but the store does not show it")
     return last
 
 
@@ -131,11 +131,11 @@ def contradiction(claims: Iterable[Claim]) -> str:
 
 def claim_from(
     incarnation: int, claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0
-) -> Claim | RestoreRefused:
+) -> Claim | RestoreRefusal:
     """The claim to publish after the incarnation was taken (CL2)."""
     known, every = tuple(claims), tuple(records)
     record = newest(known, every, at_least)
-    if isinstance(record, RestoreRefused):
+    if isinstance(record, RestoreRefusal):
         return record
     first = next_checkpoint(known, every, at_least)
     if record is None:

@@ -22,10 +22,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
 
@@ -51,7 +51,7 @@ class CommitQueue:
     completed record; ``ledgers``: where each scope's ledger is known to stand.
     """
 
-    waiting: tuple[Commit, ...] = ()
+    waiting: tuple[CommitRecord, ...] = ()
     under_way: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
     lost: frozenset[str] = frozenset()
@@ -74,23 +74,23 @@ class CommitQueue:
 
     def uncommitted(
         self, checkpoint: int, snapshots: Mapping[Subtask, SubtaskSnapshot], topology: Topology, *, final: bool = False
-    ) -> tuple[Commit, ...]:
+    ) -> tuple[CommitRecord, ...]:
         """What the record of this checkpoint carries: what waits, then its own commits (CM5)."""
         every = topology.commit_scopes if final else ()
         return (*self.waiting, *new_commits(checkpoint, snapshots, self.contained, topology, every))
 
     def completed(self, record: CheckpointRecord) -> CommitQueue:
-        """The record is durable: its own commits wait now (CM1). OurMistake where (CM7) was not kept."""
+        """The record is durable: its own commits wait now (CM1). LocalProtocolError where (CM7) was not kept."""
         own = tuple(commit for commit in record.uncommitted if commit.checkpoint == record.checkpoint)
         if twice := self.contained & {piece.name for commit in own for piece in commit.pieces}:
-            raise OurMistake(f"checkpoint {record.checkpoint} would commit {sorted(twice)} a second time")
+            raise LocalProtocolError(f"checkpoint {record.checkpoint} would commit {sorted(twice)} a second time")
         return replace(self, waiting=self.waiting + own, contained=piece_names(record.snapshots.values()))
 
-    def issue(self) -> tuple[CommitQueue, tuple[Commit, ...]]:
+    def issue(self) -> tuple[CommitQueue, tuple[CommitRecord, ...]]:
         """The commits to send now: of every scope that may go on the oldest, if it is not under way (CM2, CM4)."""
         if self.fenced or not self.waiting:
             return self, ()
-        due: dict[str, Commit] = {}
+        due: dict[str, CommitRecord] = {}
         stopped = self.under_way | self.held | self.lost
         for commit in self.waiting:
             if commit.scope not in stopped:
@@ -140,7 +140,7 @@ def new_commits(
     contained: frozenset[str],
     topology: Topology,
     every: Iterable[str] = (),
-) -> tuple[Commit, ...]:
+) -> tuple[CommitRecord, ...]:
     """One commit for each scope that staged something new (CM6); one that has nothing costs its target nothing, unless
     it is one of ``every`` (CM5)."""
     scopes: dict[str, list[StagedPiece]] = {scope: [] for scope in every}
@@ -148,4 +148,4 @@ def new_commits(
         new = [piece for piece in snapshots[subtask].pieces if piece.name not in contained]
         if new:
             scopes.setdefault(topology.vertex(subtask.vertex).commit_scope, []).extend(new)
-    return tuple(Commit(scope, checkpoint, tuple(pieces)) for scope, pieces in scopes.items())
+    return tuple(CommitRecord(scope, checkpoint, tuple(pieces)) for scope, pieces in scopes.items())

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from seatunnel_py.protocol.commit.commit_queue import FailedCommit
 from seatunnel_py.protocol.coordinator.commands import CommitWaits, SetTimer
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.coordinator.events import CommitConfirmed, CommitFailed
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.reasons import Reason
@@ -23,11 +23,11 @@ from seatunnel_py.protocol.model.reasons import Reason
 COMMIT = "commit "
 
 
-class Committing:
+class CommitRetries:
     """``failures`` counts, by scope, tries since the last one that succeeded; ``tries``: how many there may be, None:
     as many as it takes."""
 
-    def __init__(self, shared: Shared, backoff: Backoff, tries: int | None = None) -> None:
+    def __init__(self, shared: CoordinatorState, backoff: Backoff, tries: int | None = None) -> None:
         self.tries = tries
         self.shared = shared
         self.backoff = backoff

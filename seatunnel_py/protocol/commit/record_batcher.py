@@ -24,24 +24,25 @@ from seatunnel_py.protocol.model.records import CheckpointRecord
 
 @dataclass(frozen=True, slots=True)
 class PersistTogether:
-    """Store all these records (by pipeline) in one durable write. Answer: ``Hub.stored`` with its number."""
+    """Store all these records (by pipeline) in one durable write. Answer: ``CoordinatorGroup.stored`` with its
+    number."""
 
     number: int
     records: Mapping[str, CheckpointRecord]
 
 
 @dataclass(frozen=True, slots=True)
-class Addressed:
+class AddressedCommand:
     """A command of the pipeline's coordinator."""
 
     pipeline: str
     command: CoordinatorCommand
 
 
-HubCommand: TypeAlias = Addressed | PersistTogether
+HubCommand: TypeAlias = AddressedCommand | PersistTogether
 
 
-class Hub:
+class CoordinatorGroup:
     """Hands events to coordinators and gathers what they say. Who ``holds`` records says when they are written."""
 
     def __init__(self, coordinators: Mapping[str, Coordinator], *, holds: bool = False) -> None:
@@ -92,7 +93,7 @@ class Hub:
             if isinstance(command, Persist):
                 self._waiting[pipeline] = command.record
             else:
-                said.append(Addressed(pipeline, command))
+                said.append(AddressedCommand(pipeline, command))
         return said
 
     def _write(self) -> tuple[PersistTogether, ...]:

@@ -32,7 +32,7 @@ class Retained:
     refers_to: frozenset[int] = field(default_factory=frozenset)
 
 
-class Keep(StrEnum):
+class RetentionReason(StrEnum):
     """Why a record stays, in the order in which it is asked."""
 
     PINNED = "it is a savepoint or the checkpoint 0 in force"
@@ -51,7 +51,9 @@ def retained(record: CheckpointRecord) -> Retained:
     return Retained(record.checkpoint, record.kind, earlier)
 
 
-def judge(records: Iterable[Retained], unconfirmed: Collection[int], max_retained: int) -> Mapping[int, Keep | None]:
+def judge(
+    records: Iterable[Retained], unconfirmed: Collection[int], max_retained: int
+) -> Mapping[int, RetentionReason | None]:
     """Why each completed record stays; None: it may go. ``unconfirmed``: checkpoints with an unconfirmed commit."""
     ordered = sorted(records, key=lambda record: record.checkpoint)
     referred = {earlier for record in ordered if record.kind is RecordKind.SAVEPOINT for earlier in record.refers_to}
@@ -60,16 +62,16 @@ def judge(records: Iterable[Retained], unconfirmed: Collection[int], max_retaine
     counted = [record.checkpoint for record in ordered if record.kind not in NOT_COUNTED]
     recent = set(counted[-max_retained:])
 
-    def why(record: Retained) -> Keep | None:
+    def why(record: Retained) -> RetentionReason | None:
         if record.kind is RecordKind.SAVEPOINT or record.checkpoint == zero:
-            return Keep.PINNED
+            return RetentionReason.PINNED
         if record.checkpoint in referred:
-            return Keep.REFERRED
+            return RetentionReason.REFERRED
         if record.checkpoint in unconfirmed:
-            return Keep.UNCONFIRMED
+            return RetentionReason.UNCONFIRMED
         if record.checkpoint >= confirmed:
-            return Keep.NEEDED
-        return Keep.RECENT if record.checkpoint in recent else None
+            return RetentionReason.NEEDED
+        return RetentionReason.RECENT if record.checkpoint in recent else None
 
     return {record.checkpoint: why(record) for record in ordered}
 

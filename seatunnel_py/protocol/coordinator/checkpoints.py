@@ -28,11 +28,11 @@ from seatunnel_py.protocol.coordinator.commands import (
     SendTrigger,
     SetTimer,
 )
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.coordinator.events import Acknowledged, Declined
-from seatunnel_py.protocol.coordinator.failure_policy import FailedInARow, Verdict
-from seatunnel_py.protocol.coordinator.isolating import Leaving
-from seatunnel_py.protocol.coordinator.pending import Outcome, PendingCheckpoint
+from seatunnel_py.protocol.coordinator.failure_policy import FailedInARow, FailureVerdict
+from seatunnel_py.protocol.coordinator.isolating import Isolating
+from seatunnel_py.protocol.coordinator.pending import AnswerOutcome, PendingCheckpoint
 from seatunnel_py.protocol.coordinator.rejoining import Rejoining
 from seatunnel_py.protocol.coordinator.trigger import (
     Run,
@@ -61,7 +61,7 @@ ACTIVE = frozenset({PipelineState.RUNNING, PipelineState.FINISHING, PipelineStat
 class Checkpoints:
     """``late`` counts answers without effect, to checkpoints that had ended or from past lives."""
 
-    def __init__(self, shared: Shared, leaving: Leaving, rejoining: Rejoining) -> None:
+    def __init__(self, shared: CoordinatorState, leaving: Isolating, rejoining: Rejoining) -> None:
         self.shared = shared
         self.leaving = leaving
         self.rejoining = rejoining
@@ -152,7 +152,7 @@ class Checkpoints:
     def acknowledged(self, event: Acknowledged) -> None:
         """A subtask's part."""
         pending = self.pending.get(event.checkpoint)
-        if pending is None or pending.acknowledge(event) is not Outcome.SUCCESS:
+        if pending is None or pending.acknowledge(event) is not AnswerOutcome.SUCCESS:
             self.late += 1
         else:
             self._store_next(event.at)
@@ -162,7 +162,7 @@ class Checkpoints:
         pending = self.pending.get(event.checkpoint)
         if pending is None or pending.state is CheckpointState.STORING:
             self.late += 1
-        elif pending.decline(event) is Outcome.SUCCESS:
+        elif pending.decline(event) is AnswerOutcome.SUCCESS:
             self._aborted(pending, event.at)
         else:
             self.late += 1
@@ -287,7 +287,7 @@ class Checkpoints:
         """One more than is borne (I15), or as many as there are ids for (CL5)."""
         shared = self.shared
         left = may_use(shared.next_checkpoint, self.claim, shared.newest.checkpoint if shared.newest else 0)
-        return not left or self.failed.verdict(shared.settings.tolerable_failures) is Verdict.FAIL
+        return not left or self.failed.verdict(shared.settings.tolerable_failures) is FailureVerdict.FAIL
 
     def keep(self, record: CheckpointRecord) -> None:
         """Retention has to know of this record."""

@@ -63,7 +63,7 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
-class EndLife:
+class EndExecution:
     """End whatever life below this epoch the subtask has, or is about to have, as Restart does, and begin no other: it
     is left out. What is still sent to it is dropped, and keeps no sender waiting for room."""
 
@@ -206,7 +206,7 @@ class Rejoined:
     checkpoint: int
 
 
-class Lack(StrEnum):
+class RejoinObstacle(StrEnum):
     """Why isolated vertices cannot come back. The value is what people read."""
 
     STRANGERS = "nobody isolated them"
@@ -223,7 +223,7 @@ class RejoinRefused:
     """These stay where they are; ``about`` names whom the reason is about."""
 
     vertices: tuple[str, ...]
-    lack: Lack
+    lack: RejoinObstacle
     about: tuple[str, ...] = ()
 
 
@@ -251,7 +251,7 @@ CoordinatorCommand: TypeAlias = (
     | SendAborted
     | SendCompleted
     | Restart
-    | EndLife
+    | EndExecution
     | SendPeerRestarted
     | SendStart
     | Persist

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from seatunnel_py.protocol.commit.commit_retries import COMMIT, Committing
+from seatunnel_py.protocol.commit.commit_retries import COMMIT, CommitRetries
 from seatunnel_py.protocol.coordinator import events as ev
 from seatunnel_py.protocol.coordinator.checkpoints import EXPIRE, TRIGGER, Checkpoints
 from seatunnel_py.protocol.coordinator.commands import CoordinatorCommand, SetTimer
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.coordinator.failing import NO_LIMITS, Failing, FailureLimits
-from seatunnel_py.protocol.coordinator.isolating import Leaving
+from seatunnel_py.protocol.coordinator.isolating import Isolating
 from seatunnel_py.protocol.coordinator.isolation import isolable
 from seatunnel_py.protocol.coordinator.rejoining import Rejoining
-from seatunnel_py.protocol.coordinator.shutdown import Ending
-from seatunnel_py.protocol.coordinator.startup import Beginning
+from seatunnel_py.protocol.coordinator.shutdown import Shutdown
+from seatunnel_py.protocol.coordinator.startup import Startup
 from seatunnel_py.protocol.coordinator.trigger import (
     CheckpointSettings,
     TriggerKind,
@@ -31,7 +31,7 @@ from seatunnel_py.protocol.coordinator.trigger import (
     next_trigger,
 )
 from seatunnel_py.protocol.coordinator.view import CoordinatorView, view_of
-from seatunnel_py.protocol.failover.decisions import FailurePolicy
+from seatunnel_py.protocol.failover.decisions import FailoverPolicy
 from seatunnel_py.protocol.failover.recovery import RESTART, Recovery
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.lifecycle import PIPELINE, PipelineState, has_ended
@@ -61,7 +61,7 @@ class Coordinator:
         done: Iterable[str] = (),
         replay: bool = True,
         plan: Plain = None,
-        policy: FailurePolicy = FailurePolicy.CONTINUE_OTHER_TABLES,
+        policy: FailoverPolicy = FailoverPolicy.CONTINUE_OTHER_TABLES,
         limits: FailureLimits = NO_LIMITS,
     ) -> None:
         if record is not None:
@@ -70,21 +70,21 @@ class Coordinator:
             # The head of a loop gives up the older of two: where barriers take longer to come round than the interval
             # is, none would ever complete (O4.8).
             settings = replace(settings, max_concurrent=1)
-        self.shared = Shared(topology, settings, newest=record, next_checkpoint=first_checkpoint)
+        self.shared = CoordinatorState(topology, settings, newest=record, next_checkpoint=first_checkpoint)
         self.shared.epochs = dict(epochs or {})
         self.shared.plan = plan if record is None else record.plan
         self.shared.set_up = set(done) | (set(record.set_up) if record else set())
-        self.leaving = Leaving(self.shared)
+        self.leaving = Isolating(self.shared)
         self.rejoining = Rejoining(self.shared, self.leaving)
         self.checkpoints = Checkpoints(self.shared, self.leaving, self.rejoining)
         if record is not None:
             self.checkpoints.keep(record)
         self.recovery = Recovery(self.shared, self.leaving, backoff or Backoff(), policy, limits.undroppable)
         self.recovery.void = not replay
-        self.beginning = Beginning(self.shared, self.recovery, tuple(set_up))
-        self.committing = Committing(self.shared, self.recovery.backoff, limits.commit_tries)
+        self.beginning = Startup(self.shared, self.recovery, tuple(set_up))
+        self.committing = CommitRetries(self.shared, self.recovery.backoff, limits.commit_tries)
         self.trigger_due: float | None = None
-        self.ending = Ending(self.shared, self.checkpoints, self.recovery)
+        self.ending = Shutdown(self.shared, self.checkpoints, self.recovery)
         self.failing = Failing(self.shared, self.beginning, self.checkpoints, self.recovery, self.ending, limits)
         self._view: CoordinatorView | None = None
 

@@ -23,7 +23,7 @@ from seatunnel_py.protocol.model.topology import Topology
 
 
 @dataclass(slots=True)
-class Shared:
+class CoordinatorState:
     """``stale`` counts messages of past lives that were dropped (I37); ``moved``: units were done since the last
     completed checkpoint; ``kept``: everything is in a durable record, a final one or that of a stop; ``ended`` are
     source subtasks that have nothing more to read."""

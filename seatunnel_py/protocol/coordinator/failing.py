@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from seatunnel_py.protocol.coordinator.checkpoints import Checkpoints
 from seatunnel_py.protocol.coordinator.commands import FailUnit, RetryUnit
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.coordinator.events import SubtaskFailed, UnitExhausted
-from seatunnel_py.protocol.coordinator.shutdown import Ending
-from seatunnel_py.protocol.coordinator.startup import Beginning
+from seatunnel_py.protocol.coordinator.shutdown import Shutdown
+from seatunnel_py.protocol.coordinator.startup import Startup
 from seatunnel_py.protocol.failover.decisions import distrust
 from seatunnel_py.protocol.failover.recovery import Recovery
 from seatunnel_py.protocol.model.reasons import Reason
@@ -41,11 +41,11 @@ class Failing:
 
     def __init__(
         self,
-        shared: Shared,
-        beginning: Beginning,
+        shared: CoordinatorState,
+        beginning: Startup,
         checkpoints: Checkpoints,
         recovery: Recovery,
-        ending: Ending,
+        ending: Shutdown,
         limits: FailureLimits,
     ) -> None:
         self.beginning = beginning

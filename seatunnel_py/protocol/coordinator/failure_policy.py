@@ -20,7 +20,7 @@ from seatunnel_py.protocol.model.records import RecordKind
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ReasonPolicy:
     """``counts``: towards the tolerable failures. ``fails``: the pipeline ends at once. ``retriable``: the same thing,
     asked for again, may succeed without anybody changing anything. ``remedy``: what a person can do, empty where
     nothing is wrong."""
@@ -34,45 +34,55 @@ class Policy:
 NO = False
 YES = True
 
-POLICIES: Mapping[Reason, Policy] = {
+POLICIES: Mapping[Reason, ReasonPolicy] = {
     # refusals of a trigger                     counts fails retriable
-    Reason.SHUT_DOWN: Policy(NO, NO, NO, "run the job again with --restore latest if it is not finished"),
-    Reason.NOT_RUNNING: Policy(NO, NO, YES, "ask again when the pipeline runs"),
-    Reason.PERIODIC_OFF: Policy(NO, NO, NO),
-    Reason.TOO_MANY_QUEUED: Policy(NO, NO, YES, "wait for the answers to earlier requests"),
-    Reason.MIN_PAUSE: Policy(NO, NO, YES),
-    Reason.CONCURRENCY: Policy(NO, NO, YES),
-    Reason.COMMIT_LAG: Policy(NO, NO, YES, "look whether the targets are reachable; raise checkpoint.max-uncommitted"),
-    Reason.NOTHING_NEW: Policy(NO, NO, YES),
-    Reason.NOT_POSSIBLE: Policy(NO, NO, NO, "name a vertex of the pipeline that is not isolated already"),
+    Reason.SHUT_DOWN: ReasonPolicy(NO, NO, NO, "run the job again with --restore latest if it is not finished"),
+    Reason.NOT_RUNNING: ReasonPolicy(NO, NO, YES, "ask again when the pipeline runs"),
+    Reason.PERIODIC_OFF: ReasonPolicy(NO, NO, NO),
+    Reason.TOO_MANY_QUEUED: ReasonPolicy(NO, NO, YES, "wait for the answers to earlier requests"),
+    Reason.MIN_PAUSE: ReasonPolicy(NO, NO, YES),
+    Reason.CONCURRENCY: ReasonPolicy(NO, NO, YES),
+    Reason.COMMIT_LAG: ReasonPolicy(
+        NO, NO, YES, "look whether the targets are reachable; raise checkpoint.max-uncommitted"
+    ),
+    Reason.NOTHING_NEW: ReasonPolicy(NO, NO, YES),
+    Reason.NOT_POSSIBLE: ReasonPolicy(NO, NO, NO, "name a vertex of the pipeline that is not isolated already"),
     # ends of a pending checkpoint
-    Reason.EXPIRED: Policy(YES, NO, YES, "raise checkpoint.timeout, or lower unit.seconds of the vertex that is named"),
-    Reason.DECLINED: Policy(YES, NO, YES, "see the log of the vertex that is named"),
-    Reason.SUBSUMED: Policy(NO, NO, YES),
-    Reason.RESTARTING: Policy(NO, NO, YES),
-    Reason.STORE_FAILED: Policy(YES, NO, YES, "look at checkpoint.location: space, permissions, reachability"),
-    Reason.OPERATION_ENDED: Policy(NO, NO, NO),
+    Reason.EXPIRED: ReasonPolicy(
+        YES, NO, YES, "raise checkpoint.timeout, or lower unit.seconds of the vertex that is named"
+    ),
+    Reason.DECLINED: ReasonPolicy(YES, NO, YES, "see the log of the vertex that is named"),
+    Reason.SUBSUMED: ReasonPolicy(NO, NO, YES),
+    Reason.RESTARTING: ReasonPolicy(NO, NO, YES),
+    Reason.STORE_FAILED: ReasonPolicy(YES, NO, YES, "look at checkpoint.location: space, permissions, reachability"),
+    Reason.OPERATION_ENDED: ReasonPolicy(NO, NO, NO),
     # failures of subtasks and pipelines
-    Reason.UNIT_FAILED: Policy(NO, NO, YES, "see the first error of the vertex that is named"),
-    Reason.UNIT_REFUSED: Policy(NO, NO, NO, "see the first error of the vertex that is named"),
-    Reason.SNAPSHOT_FAILED: Policy(YES, NO, YES, "see the first error of the vertex that is named"),
-    Reason.RESTORE_FAILED: Policy(NO, NO, YES, "see the first error of the vertex that is named"),
+    Reason.UNIT_FAILED: ReasonPolicy(NO, NO, YES, "see the first error of the vertex that is named"),
+    Reason.UNIT_REFUSED: ReasonPolicy(NO, NO, NO, "see the first error of the vertex that is named"),
+    Reason.SNAPSHOT_FAILED: ReasonPolicy(YES, NO, YES, "see the first error of the vertex that is named"),
+    Reason.RESTORE_FAILED: ReasonPolicy(NO, NO, YES, "see the first error of the vertex that is named"),
     # An id beyond the next one is a fatal gap (I23): a restart would only hide that a batch got lost.
-    Reason.GAP: Policy(NO, YES, NO, "run the job again with --restore latest, and report this: it is an error of ours"),
+    Reason.GAP: ReasonPolicy(
+        NO, YES, NO, "run the job again with --restore latest, and report this: it is an error of ours"
+    ),
     # The receiver and its descendants go back to the checkpoint, and then take what comes (I22).
-    Reason.CONTENT_CHANGED: Policy(NO, NO, YES, "set channel.retain = always, or source.consistency = snapshot"),
-    Reason.COMMIT_FAILED: Policy(NO, NO, YES, "look whether the target is reachable and takes writes"),
-    Reason.COMMIT_REFUSED: Policy(NO, NO, NO, "mend what the target names, then go on with --restore latest"),
-    Reason.LOST: Policy(NO, YES, NO, "compare the target with the staged names in the record before going on (I31)"),
-    Reason.POSITIONS_VOID: Policy(NO, NO, YES, "none needed: the tables are read again from checkpoint 0"),
-    Reason.TOO_MANY_FAILED_CHECKPOINTS: Policy(NO, YES, NO, "see the log: why each of them failed"),
-    Reason.FENCED: Policy(NO, YES, NO, "none needed: the newer driver goes on with the job"),
-    Reason.FOREIGN: Policy(NO, YES, NO, "give the job its store back, or begin anew with --fresh and another target"),
-    Reason.CANCELLED: Policy(NO, NO, NO),
+    Reason.CONTENT_CHANGED: ReasonPolicy(NO, NO, YES, "set channel.retain = always, or source.consistency = snapshot"),
+    Reason.COMMIT_FAILED: ReasonPolicy(NO, NO, YES, "look whether the target is reachable and takes writes"),
+    Reason.COMMIT_REFUSED: ReasonPolicy(NO, NO, NO, "mend what the target names, then go on with --restore latest"),
+    Reason.LOST: ReasonPolicy(
+        NO, YES, NO, "compare the target with the staged names in the record before going on (I31)"
+    ),
+    Reason.POSITIONS_VOID: ReasonPolicy(NO, NO, YES, "none needed: the tables are read again from checkpoint 0"),
+    Reason.TOO_MANY_FAILED_CHECKPOINTS: ReasonPolicy(NO, YES, NO, "see the log: why each of them failed"),
+    Reason.FENCED: ReasonPolicy(NO, YES, NO, "none needed: the newer driver goes on with the job"),
+    Reason.FOREIGN: ReasonPolicy(
+        NO, YES, NO, "give the job its store back, or begin anew with --fresh and another target"
+    ),
+    Reason.CANCELLED: ReasonPolicy(NO, NO, NO),
 }
 
 
-class Verdict(StrEnum):
+class FailureVerdict(StrEnum):
     """What a pipeline does after a checkpoint has ended."""
 
     GO_ON = "go on"
@@ -94,9 +104,9 @@ class FailedInARow:
         counts = POLICIES[reason].counts and kind is not RecordKind.SAVEPOINT
         return FailedInARow(self.count + 1) if counts else self
 
-    def verdict(self, tolerable: int) -> Verdict:
+    def verdict(self, tolerable: int) -> FailureVerdict:
         """Whether that was one too many (FP3)."""
-        return Verdict.FAIL if self.count > tolerable else Verdict.GO_ON
+        return FailureVerdict.FAIL if self.count > tolerable else FailureVerdict.GO_ON
 
 
 def explain(reason: Reason) -> str:

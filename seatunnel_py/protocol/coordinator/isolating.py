@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from seatunnel_py.protocol.coordinator.commands import EndLife, Isolated
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.commands import EndExecution, Isolated
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.coordinator.isolation import isolable, leaving, without
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind, TriggerRequest
 from seatunnel_py.protocol.model.reasons import Reason
@@ -26,10 +26,10 @@ from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind
 
 
-class Leaving:
+class Isolating:
     """``going`` are cut, and no record of a barrier shows it yet."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: CoordinatorState) -> None:
         self.shared = shared
         self.going: frozenset[str] = frozenset()
 
@@ -46,7 +46,10 @@ class Leaving:
         shared, names = self.shared, sorted(gone)
         shared.epochs = {**shared.epochs, **{name: shared.epochs[name] + 1 for name in names}}
         shared.say(
-            *(EndLife(one, shared.incarnation, shared.epochs[one.vertex]) for one in shared.topology.subtasks(names))
+            *(
+                EndExecution(one, shared.incarnation, shared.epochs[one.vertex])
+                for one in shared.topology.subtasks(names)
+            )
         )
 
     def begin(self, operation: Operation) -> Operation | None:

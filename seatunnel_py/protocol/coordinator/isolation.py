@@ -1,7 +1,7 @@
 """A table is left out, and comes back: what an isolation changes in the topology, and where the table stands meanwhile.
 
-Not all of it is reached yet: ``Parked`` and ``joined_by_parked``, and everything about tables that rejoin, wait for
-change data capture.
+Not all of it is reached yet: ``ParkedBatches`` and ``joined_by_parked``, and everything about tables that rejoin, wait
+for change data capture.
 
 May not know: why a table is left out (``failover.py``), how rows are read a second time, how much a batch weighs.
 
@@ -22,10 +22,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from seatunnel_py.protocol.failover.regions import reach, restored_position
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.protocol.model.stream_elements import Batch, Plain, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, Plain, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import SinkKind, Topology
 
 
@@ -47,13 +47,13 @@ class Detachment:
 
 
 @dataclass(frozen=True, slots=True)
-class Parked:
+class ParkedBatches:
     """Batches that wait for an isolated table; ``limit`` is ``table.park-bytes``. ``lost``: needs a resync (IS7)."""
 
     limit: int
     positions: Mapping[Channel, int]
     size: int = 0
-    batches: Mapping[Channel, tuple[Batch, ...]] = field(default_factory=dict)
+    batches: Mapping[Channel, tuple[BatchHandle, ...]] = field(default_factory=dict)
     lost: bool = False
 
     def end(self, channel: Channel) -> int:
@@ -61,7 +61,7 @@ class Parked:
         here = self.batches.get(channel, ())
         return here[-1].number if here else self.positions[channel]
 
-    def add(self, channel: Channel, batch: Batch, size: int) -> Parked:
+    def add(self, channel: Channel, batch: BatchHandle, size: int) -> ParkedBatches:
         """With one batch more; the same when it is here already, since a sender that restarted sends it again."""
         if self.lost or batch.number <= self.end(channel):
             return self
@@ -132,11 +132,11 @@ def missing_to_rejoin(topology: Topology, vertices: Collection[str]) -> frozense
 
 
 def rejoin(topology: Topology, vertices: Collection[str]) -> Topology:
-    """The topology from the joining barrier on (IS4). Raises OurMistake where somebody is missing."""
+    """The topology from the joining barrier on (IS4). Raises LocalProtocolError where somebody is missing."""
     if missing := missing_to_rejoin(topology, vertices):
-        raise OurMistake(f"{sorted(vertices)} cannot rejoin without {sorted(missing)}")
+        raise LocalProtocolError(f"{sorted(vertices)} cannot rejoin without {sorted(missing)}")
     if strangers := set(vertices) - topology.detached:
-        raise OurMistake(f"{sorted(strangers)} cannot rejoin: nobody isolated them")
+        raise LocalProtocolError(f"{sorted(strangers)} cannot rejoin: nobody isolated them")
     return replace(topology, version=topology.version + 1, detached=topology.detached.difference(vertices))
 
 
@@ -179,7 +179,7 @@ def joined_by_reader(
 
 
 def joined_by_parked(
-    detachment: Detachment, record: CheckpointRecord, parked: Parked
+    detachment: Detachment, record: CheckpointRecord, parked: ParkedBatches
 ) -> Mapping[Subtask, SubtaskSnapshot] | None:
     """The table's snapshots at the joining barrier: as it left, with what was parked as channel state, to be applied
     first (I25). None while they do not reach to the barrier exactly, as lost ones never do (IS8). The pieces that it

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from seatunnel_py.protocol.coordinator.events import Acknowledged, Declined
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import CHECKPOINT, CheckpointEvent, CheckpointState, advance, has_ended
 from seatunnel_py.protocol.model.reasons import Reason
@@ -24,7 +24,7 @@ from seatunnel_py.protocol.model.records import RecordKind
 from seatunnel_py.protocol.model.stream_elements import Operation, SubtaskSnapshot
 
 
-class Outcome(StrEnum):
+class AnswerOutcome(StrEnum):
     """What became of an answer (O4.9). Only SUCCESS changed anything."""
 
     SUCCESS = "success"
@@ -82,7 +82,7 @@ class PendingCheckpoint:
         self._missing = set(self._subtasks)
         self._snapshots: dict[Subtask, SubtaskSnapshot] = {}
         if not self._subtasks:
-            raise OurMistake(f"checkpoint {checkpoint} waits for nobody: it could never be acknowledged")
+            raise LocalProtocolError(f"checkpoint {checkpoint} waits for nobody: it could never be acknowledged")
 
     @property
     def missing(self) -> tuple[Subtask, ...]:
@@ -112,20 +112,20 @@ class PendingCheckpoint:
         """It is time to give it up (O4.11)."""
         return self.abortable and now >= self.expires_at
 
-    def acknowledge(self, answer: Acknowledged) -> Outcome:
+    def acknowledge(self, answer: Acknowledged) -> AnswerOutcome:
         """Take a subtask's part. COMPLETE after the last one (O4.10)."""
         outcome = self._judge(answer)
-        if outcome is Outcome.SUCCESS:
+        if outcome is AnswerOutcome.SUCCESS:
             self._missing.discard(answer.subtask)
             self._snapshots[answer.subtask] = answer.snapshot
             if not self._missing:
                 self._advance(CheckpointEvent.ALL_ACKNOWLEDGED)
         return outcome
 
-    def decline(self, answer: Declined) -> Outcome:
+    def decline(self, answer: Declined) -> AnswerOutcome:
         """A subtask that is waited for will not acknowledge: aborted for its reason (PE6)."""
         outcome = self._judge(answer)
-        if outcome is Outcome.SUCCESS:
+        if outcome is AnswerOutcome.SUCCESS:
             self.abort(answer.reason)
         return outcome
 
@@ -149,18 +149,18 @@ class PendingCheckpoint:
         self._end(CheckpointEvent.ABORT, reason)
         return True
 
-    def _judge(self, answer: Acknowledged | Declined) -> Outcome:
+    def _judge(self, answer: Acknowledged | Declined) -> AnswerOutcome:
         if answer.checkpoint != self.checkpoint:
-            raise OurMistake(f"an answer about checkpoint {answer.checkpoint} was given to {self.checkpoint}")
+            raise LocalProtocolError(f"an answer about checkpoint {answer.checkpoint} was given to {self.checkpoint}")
         if self.ended:
-            return Outcome.DISCARDED
+            return AnswerOutcome.DISCARDED
         if answer.subtask not in self._subtasks:
-            return Outcome.UNKNOWN
+            return AnswerOutcome.UNKNOWN
         here = (self.incarnation, self.epochs[answer.subtask.vertex])
         there = (answer.incarnation, answer.epoch)
         if there != here:
-            return Outcome.DISCARDED if there < here else Outcome.UNKNOWN
-        return Outcome.SUCCESS if answer.subtask in self._missing else Outcome.DUPLICATE
+            return AnswerOutcome.DISCARDED if there < here else AnswerOutcome.UNKNOWN
+        return AnswerOutcome.SUCCESS if answer.subtask in self._missing else AnswerOutcome.DUPLICATE
 
     def _end(self, event: CheckpointEvent, reason: Reason) -> None:
         self._advance(event)

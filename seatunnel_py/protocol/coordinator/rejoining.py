@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from seatunnel_py.protocol.coordinator.commands import Lack, Rejoined, RejoinRefused
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.commands import Rejoined, RejoinObstacle, RejoinRefused
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.coordinator.events import RejoinRequested
-from seatunnel_py.protocol.coordinator.isolating import Leaving
+from seatunnel_py.protocol.coordinator.isolating import Isolating
 from seatunnel_py.protocol.coordinator.isolation import (
     behind,
     cut,
@@ -49,31 +49,31 @@ def refusal(
 ) -> RejoinRefused | None:
     """Why these cannot come back from what ``record`` holds of them, or from what was brought (RJ1); None: they can."""
 
-    def refused(lack: Lack, about: Iterable[object] = ()) -> RejoinRefused:
+    def refused(lack: RejoinObstacle, about: Iterable[object] = ()) -> RejoinRefused:
         return RejoinRefused(tuple(sorted(vertices)), lack, tuple(sorted(map(str, about))))
 
     if not vertices or set(vertices) - topology.detached:
-        return refused(Lack.STRANGERS, set(vertices) - topology.detached)
+        return refused(RejoinObstacle.STRANGERS, set(vertices) - topology.detached)
     if missing := missing_to_rejoin(topology, vertices):
-        return refused(Lack.COMPANY, missing)
+        return refused(RejoinObstacle.COMPANY, missing)
     whole = rejoin(topology, vertices)
     if lacking := cut(whole, vertices):
         waiting = {channel for snapshot in brought.values() for channel in snapshot.channel_state}
         if set(whole.subtasks(vertices)) - brought.keys() or waiting.intersection(lacking):
-            return refused(Lack.ROWS, {channel.sender.vertex for channel in lacking})
+            return refused(RejoinObstacle.ROWS, {channel.sender.vertex for channel in lacking})
         return None
     if once := [name for name in whole.sources if name in vertices and not whole.vertex(name).replayable]:
-        return refused(Lack.READ_ONCE, once)
+        return refused(RejoinObstacle.READ_ONCE, once)
     plan = plan_joining(whole, vertices, {}, record, 0)
     ahead = unsound(whole, record, plan.restarts)
-    return refused(Lack.AHEAD, {channel.receiver.vertex for channel in ahead}) if ahead else None
+    return refused(RejoinObstacle.AHEAD, {channel.receiver.vertex for channel in ahead}) if ahead else None
 
 
 class Rejoining:
     """``coming``: the vertices that the barrier under way lets in, and in which lives; ``joined``: those whose lives
     are to begin now."""
 
-    def __init__(self, shared: Shared, leaving: Leaving) -> None:
+    def __init__(self, shared: CoordinatorState, leaving: Isolating) -> None:
         self.shared = shared
         self.leaving = leaving
         self.asked: dict[tuple[str, ...], RejoinRequested] = {}
@@ -91,7 +91,7 @@ class Rejoining:
     def _refused(self, event: RejoinRequested) -> bool:
         shared, vertices = self.shared, tuple(sorted(event.vertices))
         if still := self.leaving.going.intersection(vertices):
-            shared.say(RejoinRefused(vertices, Lack.LEAVING, tuple(sorted(still))))
+            shared.say(RejoinRefused(vertices, RejoinObstacle.LEAVING, tuple(sorted(still))))
             return True
         refused = None if shared.newest is None else refusal(shared.topology, vertices, shared.newest, event.brought)
         if refused:
@@ -119,7 +119,7 @@ class Rejoining:
         whole = rejoin(self.shared.topology, event.vertices)
         late = behind(whole, event.vertices, pending.snapshots, event.reached)
         if late:
-            self.shared.say(RejoinRefused(tuple(self.coming), Lack.BEHIND, tuple(sorted(map(str, late)))))
+            self.shared.say(RejoinRefused(tuple(self.coming), RejoinObstacle.BEHIND, tuple(sorted(map(str, late)))))
         return not late
 
     def given_up(self, operation: Operation) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from seatunnel_py.protocol.coordinator.checkpoints import Checkpoints
 from seatunnel_py.protocol.coordinator.commands import PipelineEnded
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.coordinator.isolation import isolable
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind, TriggerRequest
 from seatunnel_py.protocol.failover.decisions import FIRST_LEVEL, Level
@@ -24,10 +24,10 @@ from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import RecordKind
 
 
-class Ending:
+class Shutdown:
     """Looks at what has become true, and draws the conclusion."""
 
-    def __init__(self, shared: Shared, checkpoints: Checkpoints, recovery: Recovery) -> None:
+    def __init__(self, shared: CoordinatorState, checkpoints: Checkpoints, recovery: Recovery) -> None:
         self.shared = shared
         self.checkpoints = checkpoints
         self.recovery = recovery

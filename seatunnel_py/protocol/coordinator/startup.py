@@ -17,16 +17,16 @@ from dataclasses import replace
 
 from seatunnel_py.protocol.commit.commit_queue import CommitQueue
 from seatunnel_py.protocol.coordinator.commands import Persist, SetUp
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.failover.recovery import Recovery
 from seatunnel_py.protocol.model.lifecycle import PipelineEvent, PipelineState
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 
 
-class Beginning:
+class Startup:
     """``set_up`` names the set-up units."""
 
-    def __init__(self, shared: Shared, recovery: Recovery, set_up: tuple[str, ...]) -> None:
+    def __init__(self, shared: CoordinatorState, recovery: Recovery, set_up: tuple[str, ...]) -> None:
         self.shared = shared
         self.recovery = recovery
         self.set_up = set_up

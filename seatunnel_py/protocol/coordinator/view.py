@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seatunnel_py.protocol.commit.commit_queue import CommitQueue
-from seatunnel_py.protocol.commit.commit_retries import Committing
+from seatunnel_py.protocol.commit.commit_retries import CommitRetries
 from seatunnel_py.protocol.coordinator.checkpoints import Checkpoints
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.coordinator.pending import PendingCheckpoint
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.failover.recovery import Recovery
@@ -60,7 +60,9 @@ class CoordinatorView:
     commit_failures: Mapping[str, int]
 
 
-def view_of(shared: Shared, checkpoints: Checkpoints, recovery: Recovery, committing: Committing) -> CoordinatorView:
+def view_of(
+    shared: CoordinatorState, checkpoints: Checkpoints, recovery: Recovery, committing: CommitRetries
+) -> CoordinatorView:
     """The parts of a coordinator as they are now."""
     return CoordinatorView(
         shared.state,

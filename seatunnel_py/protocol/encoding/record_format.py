@@ -23,10 +23,10 @@ from typing import TypeAlias, TypeVar
 
 from seatunnel_py.protocol.encoding.topology_format import from_topology, to_topology
 from seatunnel_py.protocol.encoding.validation import flag, mapping, number, row, rows, text
-from seatunnel_py.protocol.model.errors import OurMistake, PeerMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError, RemoteProtocolError
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.records import RECORD_VERSION, CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.records import RECORD_VERSION, CheckpointRecord, CommitRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, Plain, StagedPiece, SubtaskSnapshot
 
 FORMAT = "seatunnel-checkpoint"
 VERSION = re.compile(rb"[1-9][0-9]{0,8}")
@@ -50,7 +50,7 @@ class Damage(StrEnum):
     CONTENT = "its content is not that of a checkpoint record"
 
 
-class RecordRefused(PeerMistake):
+class RecordRefusedError(RemoteProtocolError):
     """Bytes that are not the whole of a record that this release knows (F24)."""
 
     def __init__(self, damage: Damage, detail: str = "") -> None:
@@ -58,8 +58,8 @@ class RecordRefused(PeerMistake):
         self.damage = damage
         self.detail = detail
 
-    def __reduce__(self) -> tuple[type[RecordRefused], tuple[Damage, str]]:
-        return RecordRefused, (self.damage, self.detail)
+    def __reduce__(self) -> tuple[type[RecordRefusedError], tuple[Damage, str]]:
+        return RecordRefusedError, (self.damage, self.detail)
 
 
 # ---------------------------------------------------------------- bytes
@@ -67,7 +67,7 @@ class RecordRefused(PeerMistake):
 
 def encode(record: CheckpointRecord, plan: str | None = None) -> bytes:
     """Canonical bytes (RF3). ``plan``: the text of its plan, where that is known: it is most of a record, and rarely
-    another one. OurMistake where the record holds what JSON cannot carry (RF5)."""
+    another one. LocalProtocolError where the record holds what JSON cannot carry (RF5)."""
     with _carried(f"checkpoint {record.checkpoint}"):
         plain = {key: _text(value) for key, value in to_plain(record).items() if key != "plan"}
         plain["plan"] = _text(record.plan) if plan is None else plan
@@ -76,7 +76,7 @@ def encode(record: CheckpointRecord, plan: str | None = None) -> bytes:
 
 
 def encode_plan(plan: Plain) -> str:
-    """The text of a plan, as records hold it. OurMistake where JSON cannot carry it (RF5)."""
+    """The text of a plan, as records hold it. LocalProtocolError where JSON cannot carry it (RF5)."""
     with _carried("a plan"):
         return _text(plan)
 
@@ -90,22 +90,22 @@ def _carried(what: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, RecursionError) as problem:
-        raise OurMistake(f"{what} cannot be written: {problem}") from problem
+        raise LocalProtocolError(f"{what} cannot be written: {problem}") from problem
 
 
 def decode(
     data: bytes, migrations: Mapping[int, Migration] = MIGRATIONS, version: int = RECORD_VERSION
 ) -> CheckpointRecord:
-    """The record that these bytes are; RecordRefused where they are none (RF2)."""
+    """The record that these bytes are; RecordRefusedError where they are none (RF2)."""
     head, newline, body = data.partition(b"\n")
     words = head.split(b" ")
     if not newline or len(words) != 4 or words[0] != FORMAT.encode() or not VERSION.fullmatch(words[1]):
-        raise RecordRefused(Damage.NO_RECORD)
+        raise RecordRefusedError(Damage.NO_RECORD)
     found = int(words[1])
     if words[2] != b"%d" % len(body):
-        raise RecordRefused(Damage.TRUNCATED, f"there are {len(body)} bytes")
+        raise RecordRefusedError(Damage.TRUNCATED, f"there are {len(body)} bytes")
     if head != _head(found, body):
-        raise RecordRefused(Damage.CHECKSUM)
+        raise RecordRefusedError(Damage.CHECKSUM)
     return from_plain(_migrated(_parsed(body), found, migrations, version))
 
 
@@ -118,7 +118,7 @@ def _parsed(body: bytes) -> Mapping[str, Plain]:
     try:
         return mapping(json.loads(body))
     except (ValueError, TypeError, RecursionError) as problem:
-        raise RecordRefused(Damage.CONTENT, str(problem)) from problem
+        raise RecordRefusedError(Damage.CONTENT, str(problem)) from problem
 
 
 def _migrated(
@@ -126,7 +126,7 @@ def _migrated(
 ) -> Mapping[str, Plain]:
     steps = range(found, wanted)
     if found > wanted or any(at not in migrations for at in steps):
-        raise RecordRefused(Damage.VERSION, f"it is of version {found}, this release writes {wanted}")
+        raise RecordRefusedError(Damage.VERSION, f"it is of version {found}, this release writes {wanted}")
     for at in steps:
         data = {**migrations[at](data), "version": at + 1}
     return data
@@ -172,7 +172,7 @@ def to_plain(record: CheckpointRecord) -> Mapping[str, Plain]:
 
 
 def from_plain(data: Mapping[str, Plain]) -> CheckpointRecord:
-    """The record; RecordRefused where anything is missing, too much or of another shape (RF2)."""
+    """The record; RecordRefusedError where anything is missing, too much or of another shape (RF2)."""
     try:
         _no_more_than(CheckpointRecord, data)
         return CheckpointRecord(
@@ -192,7 +192,7 @@ def from_plain(data: Mapping[str, Plain]) -> CheckpointRecord:
             version=number(data["version"]),
         )
     except (KeyError, TypeError, ValueError) as problem:
-        raise RecordRefused(Damage.CONTENT, f"{type(problem).__name__}: {problem}") from problem
+        raise RecordRefusedError(Damage.CONTENT, f"{type(problem).__name__}: {problem}") from problem
 
 
 def _from_subtask(subtask: Subtask) -> tuple[Plain, ...]:
@@ -253,16 +253,16 @@ def _to_channels(plain: Plain, convert: Callable[[Plain], T]) -> Mapping[Channel
     return found
 
 
-def _to_batch(at: Plain, size: Plain, digest: Plain, payload: Plain) -> Batch:
-    return Batch(number(at), number(size), number(digest), payload)
+def _to_batch(at: Plain, size: Plain, digest: Plain, payload: Plain) -> BatchHandle:
+    return BatchHandle(number(at), number(size), number(digest), payload)
 
 
 def _to_pieces(plain: Plain) -> tuple[StagedPiece, ...]:
     return tuple(StagedPiece(text(name), piece) for name, piece in (row(one, 2) for one in rows(plain)))
 
 
-def _to_commit(scope: Plain, checkpoint: Plain, pieces: Plain) -> Commit:
-    return Commit(text(scope), number(checkpoint), _to_pieces(pieces))
+def _to_commit(scope: Plain, checkpoint: Plain, pieces: Plain) -> CommitRecord:
+    return CommitRecord(text(scope), number(checkpoint), _to_pieces(pieces))
 
 
 # ---------------------------------------------------------------- shapes

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from seatunnel_py.protocol.encoding.validation import flag, mapping, number, row, rows, text
 from seatunnel_py.protocol.model.stream_elements import Plain
-from seatunnel_py.protocol.model.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex, VertexDeterminism
 
 
 def from_topology(topology: Topology) -> Plain:
@@ -41,7 +41,7 @@ def to_topology(plain: Plain) -> Topology:
 def _vertex(
     name: Plain, parallelism: Plain, determinism: Plain, sink: Plain, replayable: Plain, scope: Plain
 ) -> Vertex:
-    kinds = Determinism(text(determinism)), SinkKind(text(sink))
+    kinds = VertexDeterminism(text(determinism)), SinkKind(text(sink))
     return Vertex(text(name), number(parallelism), *kinds, flag(replayable), text(scope))
 
 

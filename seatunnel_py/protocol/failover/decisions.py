@@ -24,14 +24,14 @@ from enum import StrEnum
 
 from seatunnel_py.protocol.failover.regions import live_edges, replay_differs
 from seatunnel_py.protocol.model.backoff import Backoff, Retries
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.topology import Determinism, SinkKind, Topology
+from seatunnel_py.protocol.model.topology import SinkKind, Topology, VertexDeterminism
 
 # ---------------------------------------------------------------- what a replay means to a sink
 
 
-class Replay(StrEnum):
+class Repeatability(StrEnum):
     """The value is what people read in the plan and in the receipt."""
 
     SKIP_BY_ID = "siblings go on and skip by channel data id what they have; what was staged since is dropped"
@@ -41,23 +41,23 @@ class Replay(StrEnum):
     FAIL_PIPELINE = "rows would be there twice, and what is staged cannot be dropped"
 
 
-REPLAYS: Mapping[tuple[SinkKind, Determinism], Replay] = {
-    (SinkKind.NONE, Determinism.DETERMINATE): Replay.SKIP_BY_ID,
-    (SinkKind.NONE, Determinism.UNORDERED): Replay.SKIP_BY_ID,
-    (SinkKind.NONE, Determinism.INDETERMINATE): Replay.RESTART_DESCENDANTS,
-    (SinkKind.AT_LEAST_ONCE, Determinism.DETERMINATE): Replay.REPORT_DUPLICATES,
-    (SinkKind.AT_LEAST_ONCE, Determinism.UNORDERED): Replay.REPORT_DUPLICATES,
+REPLAYS: Mapping[tuple[SinkKind, VertexDeterminism], Repeatability] = {
+    (SinkKind.NONE, VertexDeterminism.DETERMINATE): Repeatability.SKIP_BY_ID,
+    (SinkKind.NONE, VertexDeterminism.UNORDERED): Repeatability.SKIP_BY_ID,
+    (SinkKind.NONE, VertexDeterminism.INDETERMINATE): Repeatability.RESTART_DESCENDANTS,
+    (SinkKind.AT_LEAST_ONCE, VertexDeterminism.DETERMINATE): Repeatability.REPORT_DUPLICATES,
+    (SinkKind.AT_LEAST_ONCE, VertexDeterminism.UNORDERED): Repeatability.REPORT_DUPLICATES,
     # R4 restarts it all the same: its siblings must not read other rows under numbers that they know.
-    (SinkKind.AT_LEAST_ONCE, Determinism.INDETERMINATE): Replay.REPORT_DUPLICATES,
-    (SinkKind.IDEMPOTENT, Determinism.DETERMINATE): Replay.FREELY,
-    (SinkKind.IDEMPOTENT, Determinism.UNORDERED): Replay.FREELY,
-    (SinkKind.IDEMPOTENT, Determinism.INDETERMINATE): Replay.FREELY,
-    (SinkKind.TWO_PHASE, Determinism.DETERMINATE): Replay.SKIP_BY_ID,
-    (SinkKind.TWO_PHASE, Determinism.UNORDERED): Replay.SKIP_BY_ID,
-    (SinkKind.TWO_PHASE, Determinism.INDETERMINATE): Replay.RESTART_DESCENDANTS,
+    (SinkKind.AT_LEAST_ONCE, VertexDeterminism.INDETERMINATE): Repeatability.REPORT_DUPLICATES,
+    (SinkKind.IDEMPOTENT, VertexDeterminism.DETERMINATE): Repeatability.FREELY,
+    (SinkKind.IDEMPOTENT, VertexDeterminism.UNORDERED): Repeatability.FREELY,
+    (SinkKind.IDEMPOTENT, VertexDeterminism.INDETERMINATE): Repeatability.FREELY,
+    (SinkKind.TWO_PHASE, VertexDeterminism.DETERMINATE): Repeatability.SKIP_BY_ID,
+    (SinkKind.TWO_PHASE, VertexDeterminism.UNORDERED): Repeatability.SKIP_BY_ID,
+    (SinkKind.TWO_PHASE, VertexDeterminism.INDETERMINATE): Repeatability.RESTART_DESCENDANTS,
 }
 
-_WORST_FIRST = (Determinism.INDETERMINATE, Determinism.UNORDERED)
+_WORST_FIRST = (VertexDeterminism.INDETERMINATE, VertexDeterminism.UNORDERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,17 @@ class Consequence:
     """What the restart of a region means to one of its sinks."""
 
     sink: str
-    upstream: Determinism
-    replay: Replay
+    upstream: VertexDeterminism
+    replay: Repeatability
 
 
-def upstream_determinism(topology: Topology, region: Collection[str], name: str) -> Determinism:
+def upstream_determinism(topology: Topology, region: Collection[str], name: str) -> VertexDeterminism:
     """The least that the restarted vertices above ``name``, itself included, promise of a second run."""
     above = (topology.ancestors(name) | {name}).intersection(region)
     promised = {topology.vertex(one).determinism for one in above}
     if any(replay_differs(topology, one) for one in above):
-        promised.add(Determinism.INDETERMINATE)
-    return next((one for one in _WORST_FIRST if one in promised), Determinism.DETERMINATE)
+        promised.add(VertexDeterminism.INDETERMINATE)
+    return next((one for one in _WORST_FIRST if one in promised), VertexDeterminism.DETERMINATE)
 
 
 def consequences(
@@ -89,15 +89,17 @@ def consequences(
             continue
         upstream = upstream_determinism(topology, region, vertex.id)
         replay = REPLAYS[vertex.sink, upstream]
-        if replay is Replay.RESTART_DESCENDANTS and vertex.id in undroppable:
-            replay = Replay.FAIL_PIPELINE
+        if replay is Repeatability.RESTART_DESCENDANTS and vertex.id in undroppable:
+            replay = Repeatability.FAIL_PIPELINE
         found.append(Consequence(vertex.id, upstream, replay))
     return tuple(found)
 
 
 def duplicates_possible(topology: Topology, region: Collection[str]) -> frozenset[str]:
     """Sinks that may show rows twice once ``region`` has restarted (FO3). A survivor never does: it drops by id."""
-    return frozenset(one.sink for one in consequences(topology, region) if one.replay is Replay.REPORT_DUPLICATES)
+    return frozenset(
+        one.sink for one in consequences(topology, region) if one.replay is Repeatability.REPORT_DUPLICATES
+    )
 
 
 def losses_possible(topology: Topology, region: Collection[str]) -> frozenset[str]:
@@ -114,7 +116,8 @@ def distrust(topology: Topology, vertex: str) -> Topology:
     becomes all who may have read the rows of before (FO8). The version stays: every driver would find out anew."""
     doubtful = {edge.sender for edge in live_edges(topology) if edge.receiver == vertex} | {vertex}
     vertices = tuple(
-        replace(one, determinism=Determinism.INDETERMINATE) if one.id in doubtful else one for one in topology.vertices
+        replace(one, determinism=VertexDeterminism.INDETERMINATE) if one.id in doubtful else one
+        for one in topology.vertices
     )
     return replace(topology, vertices=vertices)
 
@@ -131,7 +134,7 @@ class Level(StrEnum):
     PIPELINE = "pipeline"
 
 
-class Action(StrEnum):
+class FailoverAction(StrEnum):
     """What is done about a failure: one for each level."""
 
     RETRY_UNIT = "the unit runs again, same epoch"
@@ -140,7 +143,7 @@ class Action(StrEnum):
     FAIL_PIPELINE = "the pipeline fails"
 
 
-class FailurePolicy(StrEnum):
+class FailoverPolicy(StrEnum):
     """``env.multi_table.failure_policy``."""
 
     CONTINUE_OTHER_TABLES = "CONTINUE_OTHER_TABLES"
@@ -193,14 +196,14 @@ class RetryLimits:
 
     attempts: int = 3
     restarts: Backoff = field(default_factory=Backoff)
-    policy: FailurePolicy = FailurePolicy.CONTINUE_OTHER_TABLES
+    policy: FailoverPolicy = FailoverPolicy.CONTINUE_OTHER_TABLES
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class FailoverDecision:
     """``restarts`` is the vertex's backoff afterwards; ``delay`` the pause before RESTART_REGION."""
 
-    action: Action
+    action: FailoverAction
     restarts: Retries
     delay: float = 0.0
 
@@ -216,22 +219,22 @@ def decide(
     undroppable: bool = False,
     endless: bool = False,
     jitter: float = 0.0,
-) -> Decision:
+) -> FailoverDecision:
     """What a failure leads to (FO5). ``attempts``: how often the unit was run, this time included; ``isolable``:
     whether anything would remain to run without the table; ``undroppable``: a restart would show rows twice (FO2);
-    ``endless``: a unit that no restart can help any longer is tried on (FO9). Raises OurMistake for a reason that is no
-    failure."""
+    ``endless``: a unit that no restart can help any longer is tried on (FO9). Raises LocalProtocolError for a reason
+    that is no failure."""
     first = FIRST_LEVEL[reason]
     if first is None:
-        raise OurMistake(f"nothing failed when {reason}")
+        raise LocalProtocolError(f"nothing failed when {reason}")
     if first is Level.ATTEMPT and attempts < limits.attempts:
-        return Decision(Action.RETRY_UNIT, restarts)
+        return FailoverDecision(FailoverAction.RETRY_UNIT, restarts)
     if first in RESTARTING and not undroppable:
         restarts, delay = limits.restarts.next(restarts, at, jitter)
         if delay is not None:
-            return Decision(Action.RESTART_REGION, restarts, delay)
+            return FailoverDecision(FailoverAction.RESTART_REGION, restarts, delay)
     if first is Level.ATTEMPT and endless:
-        return Decision(Action.RETRY_UNIT, restarts)
-    if first is not Level.PIPELINE and isolable and limits.policy is FailurePolicy.CONTINUE_OTHER_TABLES:
-        return Decision(Action.ISOLATE_TABLE, restarts)
-    return Decision(Action.FAIL_PIPELINE, restarts)
+        return FailoverDecision(FailoverAction.RETRY_UNIT, restarts)
+    if first is not Level.PIPELINE and isolable and limits.policy is FailoverPolicy.CONTINUE_OTHER_TABLES:
+        return FailoverDecision(FailoverAction.ISOLATE_TABLE, restarts)
+    return FailoverDecision(FailoverAction.FAIL_PIPELINE, restarts)

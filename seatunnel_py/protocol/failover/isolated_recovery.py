@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.failover.regions import restored_position
 from seatunnel_py.protocol.model.ids import Channel
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
@@ -63,7 +63,7 @@ def cannot_be_finished(topology: Topology, scope: str) -> str:
     return ""
 
 
-def begin_apart(newest: CheckpointRecord, stood: CheckpointRecord, scope: str) -> CheckpointRecord | RestoreRefused:
+def begin_apart(newest: CheckpointRecord, stood: CheckpointRecord, scope: str) -> CheckpointRecord | RestoreRefusal:
     """The record from which this scope is finished. ``newest`` is the last one of the pipeline that it left, ``stood``
     the one at which it stands."""
     graph, numbers = _part(newest.topology, members(newest.topology, scope))
@@ -71,12 +71,12 @@ def begin_apart(newest: CheckpointRecord, stood: CheckpointRecord, scope: str) -
     for subtask in graph.subtasks():
         snapshot = stood.snapshots.get(subtask)
         if snapshot is None:
-            return RestoreRefused(f"no record says where {subtask} stood at checkpoint {stood.checkpoint}")
+            return RestoreRefusal(f"no record says where {subtask} stood at checkpoint {stood.checkpoint}")
         snapshots[subtask] = _renumbered(snapshot, numbers, newest.checkpoint)
     for channel in graph.channels:
         has, sent = restored_position(snapshots[channel.receiver], channel), snapshots[channel.sender].sent
         if has != sent.get(channel, 0):
-            return RestoreRefused(
+            return RestoreRefusal(
                 f"{channel}: {has} batches were received of {sent.get(channel, 0)} at checkpoint {stood.checkpoint}"
             )
     return replace(

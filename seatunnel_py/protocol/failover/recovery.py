@@ -18,16 +18,16 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from seatunnel_py.protocol.coordinator.commands import SendStart, SetTimer
-from seatunnel_py.protocol.coordinator.coordinator_state import Shared
-from seatunnel_py.protocol.coordinator.isolating import Leaving
+from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
+from seatunnel_py.protocol.coordinator.isolating import Isolating
 from seatunnel_py.protocol.coordinator.isolation import isolable
 from seatunnel_py.protocol.failover.decisions import (
     FIRST_LEVEL,
     RESTARTING,
-    Action,
-    Decision,
-    FailurePolicy,
-    Replay,
+    FailoverAction,
+    FailoverDecision,
+    FailoverPolicy,
+    Repeatability,
     RetryLimits,
     consequences,
     decide,
@@ -49,7 +49,12 @@ class Recovery:
     staged; ``shows_twice``: those of them that forbade the last restart (FO2)."""
 
     def __init__(
-        self, shared: Shared, leaving: Leaving, backoff: Backoff, policy: FailurePolicy, undroppable: Iterable[str] = ()
+        self,
+        shared: CoordinatorState,
+        leaving: Isolating,
+        backoff: Backoff,
+        policy: FailoverPolicy,
+        undroppable: Iterable[str] = (),
     ) -> None:
         self.shared = shared
         self.leaving = leaving
@@ -79,17 +84,17 @@ class Recovery:
         """
         decision = self._decide(vertex, at, reason)
         self.retries[vertex] = decision.restarts
-        if decision.action is Action.ISOLATE_TABLE:
+        if decision.action is FailoverAction.ISOLATE_TABLE:
             self._left(self.leaving.cut(vertex))
-        elif decision.action is Action.RESTART_REGION:
+        elif decision.action is FailoverAction.RESTART_REGION:
             self._pause([vertex], decision.delay)
-        return decision.action is not Action.FAIL_PIPELINE
+        return decision.action is not FailoverAction.FAIL_PIPELINE
 
     def tries_on(self, vertex: str, at: float, reason: Reason) -> bool:
         """Whether a unit that may still pass is tried for ever: no restart can help it (FO9)."""
-        return self._decide(vertex, at, reason, endless=True).action is Action.RETRY_UNIT
+        return self._decide(vertex, at, reason, endless=True).action is FailoverAction.RETRY_UNIT
 
-    def _decide(self, vertex: str, at: float, reason: Reason, *, endless: bool = False) -> Decision:
+    def _decide(self, vertex: str, at: float, reason: Reason, *, endless: bool = False) -> FailoverDecision:
         topology, limits = self.shared.topology, RetryLimits(restarts=self.backoff, policy=self.policy)
         self.shows_twice = self._shown_twice([vertex]) if FIRST_LEVEL[reason] in RESTARTING else ()
         return decide(
@@ -109,7 +114,7 @@ class Recovery:
             return ()
         topology = self.shared.topology
         found = consequences(topology, restart_set(topology, vertices), self.undroppable)
-        return tuple(one.sink for one in found if one.replay is Replay.FAIL_PIPELINE)
+        return tuple(one.sink for one in found if one.replay is Repeatability.FAIL_PIPELINE)
 
     def _left(self, gone: frozenset[str]) -> None:
         """Nobody waits for them any longer; should they come back, they have all their attempts."""

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from seatunnel_py.protocol.coordinator.commands import Restart, SendPeerRestarted
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import JournalUse, SubtaskSnapshot
-from seatunnel_py.protocol.model.topology import Determinism, Edge, Topology, Vertex
+from seatunnel_py.protocol.model.topology import Edge, Topology, Vertex, VertexDeterminism
 
 _Fact: TypeAlias = tuple[str, str]
 _RESTARTS, _DIFFERS = "restarts", "differs"
@@ -80,7 +80,7 @@ def replay_differs(topology: Topology, name: str) -> bool:
     UNORDERED does not: the journal fixes what each unit takes (I39), and a digest does not look at order (I22).
     """
     vertex = topology.vertex(name)
-    if vertex.determinism is Determinism.INDETERMINATE:
+    if vertex.determinism is VertexDeterminism.INDETERMINATE:
         return True
     if vertex.replayable or name not in topology.sources:
         return False
@@ -88,14 +88,15 @@ def replay_differs(topology: Topology, name: str) -> bool:
 
 
 def restart_set(topology: Topology, failed: Collection[str]) -> frozenset[str]:
-    """R of these failures: the smallest closed set that contains them (R7). OurMistake for a name that is no vertex."""
+    """R of these failures: the smallest closed set that contains them (R7). LocalProtocolError for a name that is no
+    vertex."""
     return _consequences(topology, failed)[0]
 
 
 def _consequences(topology: Topology, failed: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Who restarts, and whose outputs then carry other rows under the same numbers: one search over both facts."""
     if unknown := set(failed) - set(topology.by_id):
-        raise OurMistake(f"{sorted(unknown)} failed, which is no vertex")
+        raise LocalProtocolError(f"{sorted(unknown)} failed, which is no vertex")
     follows: dict[_Fact, list[_Fact]] = {}
     for name in topology.live:
         follows[_RESTARTS, name] = [(_DIFFERS, name)] if replay_differs(topology, name) else []

@@ -26,7 +26,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import Plain, SubtaskSnapshot
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Splits:
+class RestoredSplits:
     """The splits of one source vertex, or of one subtask of it; as plain data a mapping with these three keys."""
 
     assigned: Mapping[str, Plain]
@@ -52,7 +52,7 @@ class Splits:
 
 def redistribute(
     record: CheckpointRecord, new: Topology, give_up: Collection[str] = ()
-) -> Mapping[Subtask, SubtaskSnapshot] | RestoreRefused:
+) -> Mapping[Subtask, SubtaskSnapshot] | RestoreRefusal:
     """What each subtask of ``new`` begins with, and where those stand who were left out; the same graph gets the same
     snapshots. Empty for checkpoint 0: everything begins from nothing. ``give_up``: vertices that were taken out of the
     graph together with their state (RS7)."""
@@ -60,12 +60,12 @@ def redistribute(
         return {}
     old, new = record.topology, _without_those_left_out(record, new)
     if missing := sorted(set(old.subtasks()) - set(record.snapshots)):
-        return RestoreRefused(f"the record says nothing of {missing[0]}")
+        return RestoreRefusal(f"the record says nothing of {missing[0]}")
     if _shape(old) == _shape(new):
         return record.snapshots
     kept = _kept_edges(old, new)
     if why := _shaken(old, new) or _unsettled(record, kept) or _abandoned(record, new, give_up):
-        return RestoreRefused(why)
+        return RestoreRefusal(why)
     found: dict[Subtask, SubtaskSnapshot] = {}
     for vertex in new.live:
         subtasks = new.subtasks([vertex])
@@ -74,7 +74,7 @@ def redistribute(
             continue
         before = [record.snapshots[subtask] for subtask in old.subtasks([vertex])]
         after = before if len(before) == len(subtasks) else _rescaled(vertex, before, old, new)
-        if isinstance(after, RestoreRefused):
+        if isinstance(after, RestoreRefusal):
             return after
         for subtask, snapshot in zip(subtasks, after, strict=True):
             found[subtask] = _anew(snapshot, kept, record.checkpoint)
@@ -86,11 +86,11 @@ def redistribute(
 
 def adapted(
     record: CheckpointRecord, new: Topology, give_up: Collection[str] = ()
-) -> CheckpointRecord | RestoreRefused:
+) -> CheckpointRecord | RestoreRefusal:
     """The record as if it had been made of ``new``, for a coordinator of that graph to go on from; unchanged where the
     graph is. Epochs of vertices that are gone stay: one that comes back begins above them (I11)."""
     snapshots = redistribute(record, new, give_up)
-    if isinstance(snapshots, RestoreRefused):
+    if isinstance(snapshots, RestoreRefusal):
         return snapshots
     if snapshots is record.snapshots:
         return record
@@ -101,30 +101,30 @@ def adapted(
 # ---------------------------------------------------------------- splits and key groups
 
 
-def enumerator_state(states: Iterable[Plain]) -> Splits | RestoreRefused:
+def enumerator_state(states: Iterable[Plain]) -> RestoredSplits | RestoreRefusal:
     """What the readers of a source forward to its split enumerator (O5.4)."""
-    parts: list[Splits] = []
+    parts: list[RestoredSplits] = []
     for state in states:
         part = _splits(state)
         if part is None:
-            return RestoreRefused("the state is not made of splits: it cannot be divided")
+            return RestoreRefusal("the state is not made of splits: it cannot be divided")
         parts.append(part)
-    every = Splits(
+    every = RestoredSplits(
         {split: position for part in parts for split, position in part.assigned.items()},
         tuple(sorted(split for part in parts for split in part.unassigned)),
         tuple(sorted(split for part in parts for split in part.finished)),
     )
     times = Counter(split for part in parts for split in (*part.assigned, *part.unassigned, *part.finished))
     if twice := sorted(split for split, count in times.items() if count > 1):
-        return RestoreRefused(f"split {twice[0]!r} stands in the record twice")
+        return RestoreRefusal(f"split {twice[0]!r} stands in the record twice")
     return every
 
 
-def deal(splits: Splits, parallelism: int) -> tuple[Splits, ...]:
+def deal(splits: RestoredSplits, parallelism: int) -> tuple[RestoredSplits, ...]:
     """The splits in turn to so many readers (RS2)."""
     assigned = sorted(splits.assigned)
     return tuple(
-        Splits(
+        RestoredSplits(
             {split: splits.assigned[split] for split in assigned[at::parallelism]},
             splits.unassigned[at::parallelism],
             splits.finished[at::parallelism],
@@ -138,16 +138,16 @@ def subtask_of(key_group: int, parallelism: int) -> int:
     return key_group * parallelism // KEY_GROUPS
 
 
-def _splits(state: Plain) -> Splits | None:
+def _splits(state: Plain) -> RestoredSplits | None:
     """None where the state is of another shape; a reader that has no state yet holds no split."""
     if state is None:
-        return Splits({})
+        return RestoredSplits({})
     if not isinstance(state, Mapping) or state.keys() != {"assigned", "unassigned", "finished"}:
         return None
     assigned, unassigned, finished = state["assigned"], _names(state["unassigned"]), _names(state["finished"])
     if not isinstance(assigned, Mapping) or unassigned is None or finished is None:
         return None
-    return Splits(assigned, unassigned, finished)
+    return RestoredSplits(assigned, unassigned, finished)
 
 
 def _names(value: Plain) -> tuple[str, ...] | None:
@@ -156,29 +156,29 @@ def _names(value: Plain) -> tuple[str, ...] | None:
     return tuple(map(str, value)) if all(isinstance(one, str) for one in value) else None
 
 
-def _key_groups(states: Iterable[Plain]) -> Mapping[int, Plain] | RestoreRefused:
+def _key_groups(states: Iterable[Plain]) -> Mapping[int, Plain] | RestoreRefusal:
     groups = {str(group): group for group in range(KEY_GROUPS)}
     found: dict[int, Plain] = {}
     for state in states:
         if not isinstance(state, Mapping | None):
-            return RestoreRefused("the state is not made of key groups: it cannot be divided")
+            return RestoreRefusal("the state is not made of key groups: it cannot be divided")
         for name, value in (state or {}).items():
             group = groups.get(name)
             if group is None or group in found:
-                return RestoreRefused(f"{name!r} is no key group, or stands in the record twice")
+                return RestoreRefusal(f"{name!r} is no key group, or stands in the record twice")
             found[group] = value
     return found
 
 
 def _rescaled(
     vertex: str, before: list[SubtaskSnapshot], old: Topology, new: Topology
-) -> list[SubtaskSnapshot] | RestoreRefused:
+) -> list[SubtaskSnapshot] | RestoreRefusal:
     """The states of one vertex, divided among another number of subtasks."""
     parallelism = new.vertex(vertex).parallelism
     states = [snapshot.state for snapshot in before]
     after = _divided(vertex, states, parallelism, old, new)
-    if isinstance(after, RestoreRefused):
-        return RestoreRefused(f"{vertex}, {len(before)} -> {parallelism} subtasks: {after.why}")
+    if isinstance(after, RestoreRefusal):
+        return RestoreRefusal(f"{vertex}, {len(before)} -> {parallelism} subtasks: {after.why}")
     # Only where all had ended is nothing left; a new subtask that has nothing to read finds that out by itself (I46).
     ended = all(snapshot.ended for snapshot in before)
     taken = max(snapshot.taken for snapshot in before)
@@ -187,18 +187,18 @@ def _rescaled(
 
 def _divided(
     vertex: str, states: list[Plain], parallelism: int, old: Topology, new: Topology
-) -> list[Plain] | RestoreRefused:
+) -> list[Plain] | RestoreRefusal:
     if all(state is None for state in states):
         return [None] * parallelism
     if vertex in old.sources and vertex in new.sources:
         splits = enumerator_state(states)
-        return splits if isinstance(splits, RestoreRefused) else [one.plain() for one in deal(splits, parallelism)]
+        return splits if isinstance(splits, RestoreRefusal) else [one.plain() for one in deal(splits, parallelism)]
     if not (_keyed(vertex, old) and _keyed(vertex, new)):
-        return RestoreRefused("it has state, and not all of its inputs are keyed")
+        return RestoreRefusal("it has state, and not all of its inputs are keyed")
     if parallelism > KEY_GROUPS:
-        return RestoreRefused(f"there are {KEY_GROUPS} key groups only")
+        return RestoreRefusal(f"there are {KEY_GROUPS} key groups only")
     groups = _key_groups(states)
-    if isinstance(groups, RestoreRefused):
+    if isinstance(groups, RestoreRefusal):
         return groups
     return [
         {str(group): groups[group] for group in sorted(groups) if subtask_of(group, parallelism) == at}

@@ -5,8 +5,8 @@ for what nobody may do.
 
     SeaTunnelError
     └── ProtocolError        never raised itself: somebody has to be blamed
-        ├── OurMistake       this side did what its own rules forbid: a bug
-        └── PeerMistake      the other side sent what no correct peer sends
+        ├── LocalProtocolError       this side did what its own rules forbid: a bug
+        └── RemoteProtocolError      the other side sent what no correct peer sends
 
 May not know: who catches them.
 """
@@ -21,13 +21,13 @@ class ProtocolError(SeaTunnelError):
 
     def __init__(self, message: str, remedy: str = "") -> None:
         if type(self) is ProtocolError:
-            raise TypeError("a ProtocolError is somebody's mistake: raise OurMistake or PeerMistake")
+            raise TypeError("a ProtocolError is somebody's mistake: raise LocalProtocolError or RemoteProtocolError")
         super().__init__(message, remedy)
 
 
-class OurMistake(ProtocolError):
+class LocalProtocolError(ProtocolError):
     """This side broke its own rules."""
 
 
-class PeerMistake(ProtocolError):
+class RemoteProtocolError(ProtocolError):
     """The other side broke the rules; the door through which its message came says so."""

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeAlias, TypeVar
 
-from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.errors import LocalProtocolError
 
 
 class PipelineState(StrEnum):
@@ -55,7 +55,7 @@ class PipelineEvent(StrEnum):
     CANCEL = "cancel"
 
 
-class Life(StrEnum):
+class ExecutionState(StrEnum):
     """Of a subtask. That a source has nothing more to read is no state: it lives on and answers triggers (I46)."""
 
     NONE = "none"
@@ -64,7 +64,7 @@ class Life(StrEnum):
     FAILED = "failed"
 
 
-class LifeEvent(StrEnum):
+class ExecutionEvent(StrEnum):
     """RESTORE begins a life, with an epoch of its own, whatever became of the one before."""
 
     RESTORE = "restore"
@@ -154,11 +154,15 @@ PIPELINE: Table[PipelineState, PipelineEvent] = {
     PipelineState.CANCELLED: {},
 }
 
-LIFE: Table[Life, LifeEvent] = {
-    Life.NONE: {LifeEvent.RESTORE: Life.READY},
-    Life.READY: {LifeEvent.RESTORE: Life.READY, LifeEvent.START: Life.RUNNING, LifeEvent.FAIL: Life.FAILED},
-    Life.RUNNING: {LifeEvent.RESTORE: Life.READY, LifeEvent.FAIL: Life.FAILED},
-    Life.FAILED: {LifeEvent.RESTORE: Life.READY},
+LIFE: Table[ExecutionState, ExecutionEvent] = {
+    ExecutionState.NONE: {ExecutionEvent.RESTORE: ExecutionState.READY},
+    ExecutionState.READY: {
+        ExecutionEvent.RESTORE: ExecutionState.READY,
+        ExecutionEvent.START: ExecutionState.RUNNING,
+        ExecutionEvent.FAIL: ExecutionState.FAILED,
+    },
+    ExecutionState.RUNNING: {ExecutionEvent.RESTORE: ExecutionState.READY, ExecutionEvent.FAIL: ExecutionState.FAILED},
+    ExecutionState.FAILED: {ExecutionEvent.RESTORE: ExecutionState.READY},
 }
 
 CHECKPOINT: Table[CheckpointState, CheckpointEvent] = {
@@ -180,11 +184,11 @@ CHECKPOINT: Table[CheckpointState, CheckpointEvent] = {
 
 
 def advance(table: Table[S, E], state: S, event: E) -> S:
-    """The next state. Raises OurMistake for what the table does not hold (LC1)."""
+    """The next state. Raises LocalProtocolError for what the table does not hold (LC1)."""
     row = table[state]
     if event not in row:
         allowed = ", ".join(row) or "nothing: it is an end"
-        raise OurMistake(f"{type(state).__name__}: {event} cannot happen when {state}; what can is {allowed}")
+        raise LocalProtocolError(f"{type(state).__name__}: {event} cannot happen when {state}; what can is {allowed}")
     return row[event]
 
 

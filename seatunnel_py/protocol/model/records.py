@@ -30,7 +30,7 @@ class RecordKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class CommitRecord:
     """What has to become visible at once in one scope; ``checkpoint`` is where its ledger will stand afterwards."""
 
     scope: str
@@ -52,7 +52,7 @@ class CheckpointRecord:
     topology: Topology
     epochs: Mapping[str, int]
     snapshots: Mapping[Subtask, SubtaskSnapshot]
-    uncommitted: tuple[Commit, ...] = ()
+    uncommitted: tuple[CommitRecord, ...] = ()
     name: str = ""
     set_up: frozenset[str] = field(default_factory=frozenset)
     plan: Plain = None

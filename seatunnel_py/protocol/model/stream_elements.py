@@ -46,7 +46,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchHandle:
     """A handle on rows. ``digest`` is over the rows without their order; ``payload`` means nothing to the protocol."""
 
     number: int
@@ -72,7 +72,7 @@ class CancelMarker:
     checkpoint: int
 
 
-Item: TypeAlias = Batch | Barrier | CancelMarker
+Item: TypeAlias = BatchHandle | Barrier | CancelMarker
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class StagedPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenInput:
     """What a unit took: a batch of an input, or for a source the range that it read (I39)."""
 
     number: int
@@ -123,7 +123,7 @@ class SubtaskSnapshot:
     state: Plain = None
     applied: Mapping[Channel, int] = field(default_factory=dict)
     sent: Mapping[Channel, int] = field(default_factory=dict)
-    channel_state: Mapping[Channel, tuple[Batch, ...]] = field(default_factory=dict)
+    channel_state: Mapping[Channel, tuple[BatchHandle, ...]] = field(default_factory=dict)
     pieces: tuple[StagedPiece, ...] = ()
     since: int = 0
     taken: int = 0

@@ -17,7 +17,7 @@ from functools import cached_property
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 
 
-class Determinism(StrEnum):
+class VertexDeterminism(StrEnum):
     """What a second run over the same input gives: the same batches; the same rows in another order; other rows."""
 
     DETERMINATE = "determinate"
@@ -49,7 +49,7 @@ class Vertex:
 
     id: str
     parallelism: int = 1
-    determinism: Determinism = Determinism.DETERMINATE
+    determinism: VertexDeterminism = VertexDeterminism.DETERMINATE
     sink: SinkKind = SinkKind.NONE
     replayable: bool = True
     scope: str = ""

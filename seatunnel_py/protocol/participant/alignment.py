@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from seatunnel_py.protocol.model.ids import Channel
-from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, Item, Operation
+from seatunnel_py.protocol.model.stream_elements import Barrier, BatchHandle, Item, Operation
 
 
 class Phase(StrEnum):
@@ -75,7 +75,7 @@ class Alignment:
         self.unaligned = False
         self._reached: set[Channel] = set()
         self._open: set[Channel] = set()
-        self._recorded: dict[Channel, list[Batch]] = {}
+        self._recorded: dict[Channel, list[BatchHandle]] = {}
 
     def reached(self, channel: Channel) -> None:
         """The barrier is at the head of this input (A1)."""
@@ -104,7 +104,7 @@ class Alignment:
         """After the cut: the barrier of this input, aligned or not, closes its recording."""
         self._open.discard(channel)
 
-    def record(self, channel: Channel, batch: Batch) -> None:
+    def record(self, channel: Channel, batch: BatchHandle) -> None:
         """A batch arrived."""
         if channel in self._open:
             self._recorded[channel].append(batch)
@@ -146,7 +146,7 @@ class Alignment:
         return tuple(channel for channel in self.inputs if channel in wanted)
 
     @property
-    def recorded(self) -> Mapping[Channel, tuple[Batch, ...]]:
+    def recorded(self) -> Mapping[Channel, tuple[BatchHandle, ...]]:
         """The channel state; inputs without any do not appear."""
         return {channel: tuple(batches) for channel, batches in self._recorded.items() if batches}
 
@@ -154,11 +154,11 @@ class Alignment:
         self.phase = TRANSITIONS[self.phase, signal]
 
 
-def _before(checkpoint: int, queue: Iterable[Item]) -> tuple[list[Batch], bool]:
+def _before(checkpoint: int, queue: Iterable[Item]) -> tuple[list[BatchHandle], bool]:
     """The batches before this checkpoint's barrier, and whether the barrier is there."""
-    batches: list[Batch] = []
+    batches: list[BatchHandle] = []
     for item in queue:
-        if isinstance(item, Batch):
+        if isinstance(item, BatchHandle):
             batches.append(item)
         elif isinstance(item, Barrier) and item.checkpoint == checkpoint:
             return batches, True

@@ -27,7 +27,7 @@ from seatunnel_py.protocol.participant.messages import Acknowledge, Decline, Tim
 from seatunnel_py.protocol.participant.subtask_state import SubtaskState
 
 
-class Passage:
+class SubtaskCheckpoint:
     """Acts on the state of one subtask; ``timeout`` in seconds, zero or less: an alignment never times out."""
 
     def __init__(self, state: SubtaskState, timeout: float) -> None:

@@ -14,8 +14,8 @@ from collections import deque
 from collections.abc import Collection, Container, Mapping
 
 from seatunnel_py.protocol.model.ids import Channel
-from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, SubtaskSnapshot
-from seatunnel_py.protocol.participant.sequence_tracker import DataIds, Verdict
+from seatunnel_py.protocol.model.stream_elements import Barrier, BatchHandle, SubtaskSnapshot
+from seatunnel_py.protocol.participant.sequence_tracker import SequenceTracker, SequenceVerdict
 
 
 class Inputs:
@@ -31,8 +31,8 @@ class Inputs:
         """A life begins: everything before is forgotten, but which inputs are cut."""
         self.applied = {channel: snapshot.applied.get(channel, 0) for channel in self.channels}
         held = {channel: snapshot.channel_state.get(channel, ()) for channel in self.channels}
-        self.queues: dict[Channel, deque[Batch | Barrier]] = {channel: deque(held[channel]) for channel in held}
-        self.ids = {channel: DataIds(self.applied[channel], held[channel]) for channel in self.channels}
+        self.queues: dict[Channel, deque[BatchHandle | Barrier]] = {channel: deque(held[channel]) for channel in held}
+        self.ids = {channel: SequenceTracker(self.applied[channel], held[channel]) for channel in self.channels}
         for channel, epoch in epochs.items():
             self.knows_life(channel, epoch)
         self._turn = 0
@@ -49,10 +49,10 @@ class Inputs:
         self.epochs[channel] = epoch
         return True
 
-    def receive(self, channel: Channel, batch: Batch) -> Verdict:
+    def receive(self, channel: Channel, batch: BatchHandle) -> SequenceVerdict:
         """Queue the batch if it is the next one."""
         verdict = self.ids[channel].receive(batch)
-        if verdict is Verdict.ACCEPT:
+        if verdict is SequenceVerdict.ACCEPT:
             self.queues[channel].append(batch)
         return verdict
 
@@ -87,15 +87,15 @@ class Inputs:
                 return channel
         return None
 
-    def head(self, channel: Channel) -> Batch | None:
+    def head(self, channel: Channel) -> BatchHandle | None:
         """The batch that this input would give."""
         queue = self.queues[channel]
-        return queue[0] if queue and isinstance(queue[0], Batch) else None
+        return queue[0] if queue and isinstance(queue[0], BatchHandle) else None
 
-    def take(self, channel: Channel) -> Batch:
+    def take(self, channel: Channel) -> BatchHandle:
         """Take the head out; it counts as applied when its unit is done."""
         batch = self.queues[channel].popleft()
-        assert isinstance(batch, Batch), "barriers are reached, not taken"
+        assert isinstance(batch, BatchHandle), "barriers are reached, not taken"
         return batch
 
     def cut(self, vertices: Collection[str]) -> None:

@@ -15,13 +15,13 @@ from typing import TypeAlias
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.stream_elements import (
-    Batch,
+    BatchHandle,
     Envelope,
     Operation,
     Plain,
     StagedPiece,
     SubtaskSnapshot,
-    Taken,
+    TakenInput,
 )
 
 # ---------------------------------------------------------------- events
@@ -48,7 +48,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenLogged:
+class UnitLogged:
     """The journal entry with this number is durable: what the unit emits may be shown (I39)."""
 
     at: float
@@ -120,7 +120,7 @@ class Restored:
     snapshot: SubtaskSnapshot | None
     senders: Mapping[Channel, int]
     receivers: Mapping[Channel, int]
-    journal: tuple[Taken, ...] = ()
+    journal: tuple[TakenInput, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class PeerRestarted:
 ParticipantEvent: TypeAlias = (
     Triggered
     | Arrived
-    | TakenLogged
+    | UnitLogged
     | UnitDone
     | UnitFailed
     | AlignmentTimedOut
@@ -170,17 +170,17 @@ class RunUnit:
     number: int
     state: Plain
     channel: Channel | None = None
-    batch: Batch | None = None
+    batch: BatchHandle | None = None
     range: Plain = None
 
 
 @dataclass(frozen=True, slots=True)
-class LogTaken:
-    """Make a journal entry durable. Answer: TakenLogged."""
+class LogUnit:
+    """Make a journal entry durable. Answer: UnitLogged."""
 
     subtask: Subtask
     epoch: int
-    entry: Taken
+    entry: TakenInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,5 +251,5 @@ class TimeAlignment:
 
 
 ParticipantCommand: TypeAlias = (
-    RunUnit | LogTaken | Emit | Acknowledge | Decline | ReportReady | ReportFailed | ReportEnded | TimeAlignment
+    RunUnit | LogUnit | Emit | Acknowledge | Decline | ReportReady | ReportFailed | ReportEnded | TimeAlignment
 )

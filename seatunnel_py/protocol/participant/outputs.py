@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from seatunnel_py.protocol.model.ids import Channel
 from seatunnel_py.protocol.model.stream_elements import (
     Barrier,
-    Batch,
+    BatchHandle,
     CancelMarker,
     Envelope,
     Item,
@@ -39,7 +39,7 @@ class Outputs:
         """A life with this epoch begins: everything before is forgotten, but which outputs are cut."""
         self.epoch = epoch
         self.sent = {channel: snapshot.sent.get(channel, 0) for channel in self.channels}
-        self.kept: dict[Channel, deque[Batch]] = {channel: deque() for channel in self.channels}
+        self.kept: dict[Channel, deque[BatchHandle]] = {channel: deque() for channel in self.channels}
         for channel, known in epochs.items():
             self.epochs[channel] = max(known, self.epochs.get(channel, known))
 
@@ -48,7 +48,7 @@ class Outputs:
         if channel in self.cut_off:
             return ()
         self.sent[channel] += 1
-        batch = Batch(self.sent[channel], rows, digest, payload)
+        batch = BatchHandle(self.sent[channel], rows, digest, payload)
         if channel in self.retained:
             self.kept[channel].append(batch)
         return (self._envelope(channel, batch),)

@@ -19,17 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.lifecycle import Life, LifeEvent
+from seatunnel_py.protocol.model.lifecycle import ExecutionEvent, ExecutionState
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.stream_elements import Batch, CancelMarker, Plain, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, CancelMarker, Plain, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
-from seatunnel_py.protocol.participant.checkpointing import Passage
+from seatunnel_py.protocol.participant.checkpointing import SubtaskCheckpoint
 from seatunnel_py.protocol.participant.messages import (
     AlignmentTimedOut,
     Arrived,
     CheckpointAborted,
     CheckpointCompleted,
-    LogTaken,
+    LogUnit,
     ParticipantCommand,
     ParticipantEvent,
     PeerRestarted,
@@ -39,15 +39,15 @@ from seatunnel_py.protocol.participant.messages import (
     Restored,
     RunUnit,
     Started,
-    TakenLogged,
     Triggered,
     UnitDone,
     UnitFailed,
+    UnitLogged,
 )
-from seatunnel_py.protocol.participant.sequence_tracker import Verdict
+from seatunnel_py.protocol.participant.sequence_tracker import SequenceVerdict
 from seatunnel_py.protocol.participant.subtask_state import SubtaskState
 
-_FATAL = {Verdict.GAP: Reason.GAP, Verdict.CHANGED: Reason.CONTENT_CHANGED}
+_FATAL = {SequenceVerdict.GAP: Reason.GAP, SequenceVerdict.CHANGED: Reason.CONTENT_CHANGED}
 
 
 class Participant(SubtaskState):
@@ -55,7 +55,7 @@ class Participant(SubtaskState):
 
     def __init__(self, subtask: Subtask, topology: Topology, alignment_timeout: float) -> None:
         super().__init__(subtask, topology)
-        self._passage = Passage(self, alignment_timeout)
+        self._passage = SubtaskCheckpoint(self, alignment_timeout)
         self._failure = Reason.UNIT_FAILED
         self._early: list[Arrived] = []
 
@@ -66,7 +66,7 @@ class Participant(SubtaskState):
                 self._arrived(event)
             case UnitDone():
                 self._unit_done(event)
-            case TakenLogged():
+            case UnitLogged():
                 self._taken_logged(event)
             case UnitFailed():
                 self._unit_failed(event)
@@ -80,7 +80,7 @@ class Participant(SubtaskState):
                 self._triggered(event)
             case Started():
                 self._started(event)
-            case _ if self.life is Life.FAILED:
+            case _ if self.life is ExecutionState.FAILED:
                 self._say_failed()  # the report may have been lost
             case CheckpointCompleted():
                 self._completed(event)
@@ -97,13 +97,13 @@ class Participant(SubtaskState):
     def holds(self) -> Iterator[Plain]:
         """Also what has come for a life that has not begun yet."""
         yield from super().holds()
-        yield from (one.envelope.item.payload for one in self._early if isinstance(one.envelope.item, Batch))
+        yield from (one.envelope.item.payload for one in self._early if isinstance(one.envelope.item, BatchHandle))
 
     # ------------------------------------------------------------ lives
 
     def _restored(self, event: Restored) -> None:
         if (event.incarnation, event.epoch) <= (self.incarnation, self.epoch):
-            if self.life is Life.READY and event.epoch == self.epoch:
+            if self.life is ExecutionState.READY and event.epoch == self.epoch:
                 self.say(ReportReady(self.subtask, self.incarnation, self.epoch))  # the answer may have been lost
             else:
                 self._drop()
@@ -122,15 +122,15 @@ class Participant(SubtaskState):
             self._arrived(arrived)
 
     def _started(self, event: Started) -> None:
-        if event.epoch != self.epoch or self.life is not Life.READY:
+        if event.epoch != self.epoch or self.life is not ExecutionState.READY:
             self._drop()
             return
-        self.live(LifeEvent.START)
+        self.live(ExecutionEvent.START)
         if self.units.ended:
             self._report_ended()  # the report of an earlier life may have been lost
 
     def _fail(self, reason: Reason) -> None:
-        self.live(LifeEvent.FAIL)
+        self.live(ExecutionEvent.FAIL)
         self._failure = reason
         self.units.under_way = None
         self._say_failed()
@@ -151,23 +151,23 @@ class Participant(SubtaskState):
             self._early.append(event)
         elif (
             envelope.receiver_epoch < self.epoch
-            or self.life is Life.FAILED
+            or self.life is ExecutionState.FAILED
             or channel in self.inputs.cut_off
             or not self.inputs.knows_life(channel, envelope.sender_epoch)
         ):
             self._drop()
-        elif isinstance(item, Batch):
+        elif isinstance(item, BatchHandle):
             self._batch(channel, item)
         elif isinstance(item, CancelMarker):
             self._passage.cancelled(item)
         else:
             self._passage.barrier(channel, item)
 
-    def _batch(self, channel: Channel, batch: Batch) -> None:
+    def _batch(self, channel: Channel, batch: BatchHandle) -> None:
         verdict = self.inputs.receive(channel, batch)
         if verdict in _FATAL:
             self._fail(_FATAL[verdict])
-        elif verdict is Verdict.ACCEPT and self.checkpoints.current is not None:
+        elif verdict is SequenceVerdict.ACCEPT and self.checkpoints.current is not None:
             self.checkpoints.current.record(channel, batch)
 
     # ------------------------------------------------------------ units
@@ -181,9 +181,9 @@ class Participant(SubtaskState):
         if unit.replayed:
             self._finish_unit(event)
         else:
-            self.say(LogTaken(self.subtask, self.epoch, unit.entry(event)))
+            self.say(LogUnit(self.subtask, self.epoch, unit.entry(event)))
 
-    def _taken_logged(self, event: TakenLogged) -> None:
+    def _taken_logged(self, event: UnitLogged) -> None:
         unit = self.units.under_way
         if unit is None or unit.done is None or (event.number, event.epoch) != (unit.number, self.epoch):
             self._drop()
@@ -213,13 +213,17 @@ class Participant(SubtaskState):
         known = self.checkpoints.is_dead(event.checkpoint) or event.checkpoint == self.checkpoint
         if event.epoch != self.epoch or known:
             self._drop()
-        elif self.life is not Life.RUNNING:
+        elif self.life is not ExecutionState.RUNNING:
             self._passage.refuse(event.checkpoint)
         else:
             self._passage.triggered(event)
 
     def _timed_out(self, event: AlignmentTimedOut) -> None:
-        if event.epoch != self.epoch or self.life is not Life.RUNNING or not self._passage.timed_out(event.checkpoint):
+        if (
+            event.epoch != self.epoch
+            or self.life is not ExecutionState.RUNNING
+            or not self._passage.timed_out(event.checkpoint)
+        ):
             self._drop()
 
     def _completed(self, event: CheckpointCompleted) -> None:
@@ -231,7 +235,7 @@ class Participant(SubtaskState):
     # ------------------------------------------------------------ what has become possible
 
     def _advance(self) -> None:
-        while self.life is Life.RUNNING:
+        while self.life is ExecutionState.RUNNING:
             self._passage.advance()
             if self.units.under_way is not None or not self._begin_unit():
                 return

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.protocol.model.stream_elements import BatchHandle
 
 
-class Verdict(StrEnum):
+class SequenceVerdict(StrEnum):
     """What to do with a batch that arrived."""
 
     ACCEPT = "accept"
@@ -25,32 +25,32 @@ class Verdict(StrEnum):
     CHANGED = "changed"
 
 
-class DataIds:
+class SequenceTracker:
     """The numbers of one channel. ``received`` is the highest one, and all below it came before."""
 
     __slots__ = ("_known", "received")
 
-    def __init__(self, applied: int = 0, channel_state: Iterable[Batch] = ()) -> None:
+    def __init__(self, applied: int = 0, channel_state: Iterable[BatchHandle] = ()) -> None:
         """A life begins: ``applied`` is in its state, ``channel_state`` waits in its queue (I25)."""
         self.received = applied
         self._known: dict[int, tuple[int, int]] = {}
         for batch in channel_state:
             self._remember(batch)
 
-    def judge(self, batch: Batch) -> Verdict:
+    def judge(self, batch: BatchHandle) -> SequenceVerdict:
         """What this batch is. Changes nothing."""
         if batch.number > self.received + 1:
-            return Verdict.GAP
+            return SequenceVerdict.GAP
         if batch.number > self.received:
-            return Verdict.ACCEPT
+            return SequenceVerdict.ACCEPT
         content = (batch.rows, batch.digest)
         # An unknown one was received before the newest completed checkpoint, or by an earlier life (D4).
-        return Verdict.DROP if self._known.get(batch.number, content) == content else Verdict.CHANGED
+        return SequenceVerdict.DROP if self._known.get(batch.number, content) == content else SequenceVerdict.CHANGED
 
-    def receive(self, batch: Batch) -> Verdict:
+    def receive(self, batch: BatchHandle) -> SequenceVerdict:
         """As ``judge``, and an accepted batch is received."""
         verdict = self.judge(batch)
-        if verdict is Verdict.ACCEPT:
+        if verdict is SequenceVerdict.ACCEPT:
             self._remember(batch)
         return verdict
 
@@ -64,6 +64,6 @@ class DataIds:
         """How many contents are kept: bounded by what comes between two checkpoints (I50)."""
         return len(self._known)
 
-    def _remember(self, batch: Batch) -> None:
+    def _remember(self, batch: BatchHandle) -> None:
         self.received = batch.number
         self._known[batch.number] = (batch.rows, batch.digest)

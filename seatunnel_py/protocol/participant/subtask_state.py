@@ -14,15 +14,15 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.lifecycle import LIFE, Life, LifeEvent, advance
-from seatunnel_py.protocol.model.stream_elements import Batch, Envelope, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.lifecycle import LIFE, ExecutionEvent, ExecutionState, advance
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, Envelope, Plain, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.participant.alignment import LocalCheckpoints
 from seatunnel_py.protocol.participant.inputs import Inputs
 from seatunnel_py.protocol.participant.messages import Emit, ParticipantCommand
 from seatunnel_py.protocol.participant.outputs import Outputs
-from seatunnel_py.protocol.participant.unit_log import Units
-from seatunnel_py.protocol.stuck import Doing, Waiting
+from seatunnel_py.protocol.participant.unit_log import UnitLog
+from seatunnel_py.protocol.stuck import SubtaskActivity, SubtaskWait
 
 
 class SubtaskState:
@@ -33,7 +33,7 @@ class SubtaskState:
         whole = replace(topology, detached=frozenset()) if topology.detached else topology
         outputs = whole.outputs(subtask)
         self.subtask = subtask
-        self.life = Life.NONE
+        self.life = ExecutionState.NONE
         self.incarnation = -1
         self.epoch = -1
         self.stale = 0
@@ -53,20 +53,20 @@ class SubtaskState:
         self.cut(topology.detached)
         self._let_in: tuple[int, frozenset[Channel]] = (0, frozenset())
         """The checkpoint at which these outputs were opened again."""
-        self.units = Units()
+        self.units = UnitLog()
         self.checkpoints = LocalCheckpoints()
         self._snapshots: dict[int, SubtaskSnapshot] = {}
         """Own snapshots that are not known to be completed, without their channel state."""
 
         self._commands: list[ParticipantCommand] = []
 
-    def live(self, event: LifeEvent) -> None:
+    def live(self, event: ExecutionEvent) -> None:
         """Its life goes on as the table says."""
         self.life = advance(LIFE, self.life, event)
 
     def begin_life(self, incarnation: int, epoch: int, checkpoint: int) -> None:
         """Forget the life before; inputs, outputs and units are restored by themselves."""
-        self.live(LifeEvent.RESTORE)
+        self.live(ExecutionEvent.RESTORE)
         self.incarnation, self.epoch = incarnation, epoch
         self.dead_pieces, self.pieces, self.since = self.pieces, (), checkpoint
         self.checkpoints = LocalCheckpoints(checkpoint)
@@ -107,7 +107,7 @@ class SubtaskState:
             ended=self.units.ended,
         )
 
-    def frozen(self, checkpoint: int, channel_state: Mapping[Channel, tuple[Batch, ...]]) -> SubtaskSnapshot:
+    def frozen(self, checkpoint: int, channel_state: Mapping[Channel, tuple[BatchHandle, ...]]) -> SubtaskSnapshot:
         """The same, with what was recorded since."""
         frozen = self._snapshots[checkpoint]
         return replace(frozen, channel_state=channel_state) if channel_state else frozen
@@ -143,7 +143,7 @@ class SubtaskState:
         stay."""
         yield self.units.state
         yield from (snapshot.state for snapshot in self._snapshots.values())
-        batches = [item for queue in self.inputs.queues.values() for item in queue if isinstance(item, Batch)]
+        batches = [item for queue in self.inputs.queues.values() for item in queue if isinstance(item, BatchHandle)]
         batches += [batch for kept in self.outputs.kept.values() for batch in kept]
         if (current := self.checkpoints.current) is not None and current.has_cut:
             batches += [batch for recorded in current.recorded.values() for batch in recorded]
@@ -191,11 +191,11 @@ class SubtaskState:
         return sum(ids.remembered for ids in self.inputs.ids.values()) + sum(map(len, self.outputs.kept.values()))
 
     @property
-    def waiting_on(self) -> Waiting:
+    def waiting_on(self) -> SubtaskWait:
         """What it is at, as ``explain`` wants to know it (Q4, O1.6). Full outputs are known to the world alone."""
         current = self.checkpoints.current
         doing, unit, channels = self._doing()
-        return Waiting(
+        return SubtaskWait(
             self.subtask,
             doing,
             self.said_at,
@@ -206,13 +206,17 @@ class SubtaskState:
             missing=() if current is None else current.missing,
         )
 
-    def _doing(self) -> tuple[Doing, int, tuple[Channel, ...]]:
-        if self.life is not Life.RUNNING:
-            return Doing.NOT_STARTED, 0, ()
+    def _doing(self) -> tuple[SubtaskActivity, int, tuple[Channel, ...]]:
+        if self.life is not ExecutionState.RUNNING:
+            return SubtaskActivity.NOT_STARTED, 0, ()
         if (unit := self.units.under_way) is not None:
-            return (Doing.RUNNING if unit.done is None else Doing.JOURNAL), unit.number, ()
+            return (SubtaskActivity.RUNNING if unit.done is None else SubtaskActivity.JOURNAL), unit.number, ()
         if (entry := self.units.replay) is not None and entry.channel is not None:
-            return Doing.REPLAYING, entry.number, (entry.channel,)
+            return SubtaskActivity.REPLAYING, entry.number, (entry.channel,)
         if not self.inputs.channels:
-            return Doing.ENDED, 0, ()  # a source has a unit under way as long as there is anything to read
-        return Doing.INPUT_EMPTY, 0, tuple(channel for channel in self.inputs.live if channel not in self.blocked)
+            return SubtaskActivity.ENDED, 0, ()  # a source has a unit under way as long as there is anything to read
+        return (
+            SubtaskActivity.INPUT_EMPTY,
+            0,
+            tuple(channel for channel in self.inputs.live if channel not in self.blocked),
+        )

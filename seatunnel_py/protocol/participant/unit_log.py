@@ -18,28 +18,28 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from seatunnel_py.protocol.model.ids import Channel
-from seatunnel_py.protocol.model.stream_elements import Batch, JournalUse, Plain, SubtaskSnapshot, Taken
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, JournalUse, Plain, SubtaskSnapshot, TakenInput
 from seatunnel_py.protocol.participant.messages import UnitDone
 
 
 @dataclass(slots=True)
-class Unit:
+class UnitEntry:
     """The unit under way; a ``replayed`` one stands in the journal; ``done`` is there while its entry is logged."""
 
     number: int
     channel: Channel | None
-    batch: Batch | None
+    batch: BatchHandle | None
     replayed: bool
     done: UnitDone | None = None
 
-    def entry(self, done: UnitDone) -> Taken:
+    def entry(self, done: UnitDone) -> TakenInput:
         """What the journal has to hold before its outputs are shown."""
         if self.channel is None or self.batch is None:
-            return Taken(self.number, range=done.range)
-        return Taken(self.number, self.channel, self.batch.number)
+            return TakenInput(self.number, range=done.range)
+        return TakenInput(self.number, self.channel, self.batch.number)
 
 
-def retaken(use: JournalUse, snapshot: SubtaskSnapshot | None, entries: Iterable[Taken]) -> tuple[Taken, ...]:
+def retaken(use: JournalUse, snapshot: SubtaskSnapshot | None, entries: Iterable[TakenInput]) -> tuple[TakenInput, ...]:
     """What the next life takes again of the journal behind its snapshot (W6); the entries in their order."""
     if use is JournalUse.WHOLE:
         return tuple(entries)
@@ -49,27 +49,27 @@ def retaken(use: JournalUse, snapshot: SubtaskSnapshot | None, entries: Iterable
     return tuple(takewhile(lambda entry: (entry.channel, entry.batch) in held, entries))
 
 
-class Units:
+class UnitLog:
     """State of the subtask's own work."""
 
     def __init__(self) -> None:
         self.restore(SubtaskSnapshot(), ())
 
-    def restore(self, snapshot: SubtaskSnapshot, journal: Iterable[Taken]) -> bool:
+    def restore(self, snapshot: SubtaskSnapshot, journal: Iterable[TakenInput]) -> bool:
         """A life begins; false if the journal does not fit (W4)."""
         self.state: Plain = snapshot.state
         self.taken = snapshot.taken
         self.ended = snapshot.ended
         self.stopped_by: int | None = None
         """The checkpoint behind whose barrier nothing more is read."""
-        self.under_way: Unit | None = None
+        self.under_way: UnitEntry | None = None
         self.journal = deque(journal)
         return [entry.number for entry in self.journal] == [
             self.taken + step for step in range(1, len(self.journal) + 1)
         ]
 
     @property
-    def replay(self) -> Taken | None:
+    def replay(self) -> TakenInput | None:
         """The journal entry that has to be taken next (W3)."""
         return self.journal[0] if self.journal else None
 
@@ -78,15 +78,15 @@ class Units:
         """A source has nothing more to read (W5)."""
         return self.ended or self.stopped_by is not None
 
-    def begin(self, channel: Channel | None = None, batch: Batch | None = None) -> Unit:
+    def begin(self, channel: Channel | None = None, batch: BatchHandle | None = None) -> UnitEntry:
         """The next unit is under way (W1)."""
         replayed = bool(self.journal)
         if replayed:
             self.journal.popleft()
-        self.under_way = Unit(self.taken + 1, channel, batch, replayed)
+        self.under_way = UnitEntry(self.taken + 1, channel, batch, replayed)
         return self.under_way
 
-    def finish(self, done: UnitDone) -> tuple[Unit, bool]:
+    def finish(self, done: UnitDone) -> tuple[UnitEntry, bool]:
         """The unit under way is over, and its entry durable. Also true if the source ends with it."""
         unit, self.under_way = self.under_way, None
         assert unit is not None, "a unit that is finished was under way"

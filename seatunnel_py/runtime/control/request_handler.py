@@ -21,39 +21,41 @@ from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.protocol.coordinator.commands import CheckpointEnded, CoordinatorCommand, Refused
 from seatunnel_py.protocol.coordinator.events import SavepointRequested
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime.control.requests import Answer, Control, Request, Wish
+from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.observe.events import JobEvent, RequestAnswered
-from seatunnel_py.runtime.observe.live_counters import Counters
+from seatunnel_py.runtime.observe.live_counters import LiveCounters
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.observe.stall_detector import Watch
-from seatunnel_py.runtime.observe.standing import Standing
-from seatunnel_py.runtime.storage.savepoint_store import Kept, settled, taken
+from seatunnel_py.runtime.observe.stall_detector import StallDetector
+from seatunnel_py.runtime.observe.standing import PipelineDiagnosis
+from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary, committed_only, name_taken_error
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.driver.job_port import JobPort
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 POLL_SECONDS = 0.5
 FAR_EVERY = 4  # looks at the job's place to one at what it shares
 NAMED_MAX = 5
 
 
-class Keeper(Protocol):
+class SavepointWriter(Protocol):
     """What puts savepoints where they outlive the job."""
 
-    def kept(self, name: str) -> Kept | None:
+    def kept(self, name: str) -> SavepointSummary | None:
         """The one of that name, if there is one."""
 
-    def keep(self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Kept:
+    def keep(
+        self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]
+    ) -> SavepointSummary:
         """Write one of these records, without the pipelines that had not begun."""
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenRequest:
     """A request that is being performed. ``found``: where pipelines stand, None where one had not begun; ``asked``:
     who has not answered yet; ``said``: why not; ``aside``: its files are looked at or written, and nothing is done."""
 
-    request: Request
+    request: ControlRequest
     until: float
     found: dict[str, CheckpointRecord | None] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
@@ -62,37 +64,37 @@ class _Open:
     told: str = ""
 
 
-class Desk:
+class RequestHandler:
     """``run`` names this run, as requests do. ``show`` shows people that this driver lives, ``count`` how far it has
     come."""
 
     def __init__(
         self,
-        control: Control,
+        control: RequestStore,
         run: str,
-        keeper: Keeper,
+        keeper: SavepointWriter,
         show: Callable[[], object] = lambda: None,
         count: Callable[[Mapping[str, Any]], None] = lambda counters: None,
     ) -> None:
         self._control = control
         self._show = show
         self._count = count
-        self._counters: Counters | None = None
+        self._counters: LiveCounters | None = None
         self._run = run
         self._keeper = keeper
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenRequest] = {}
         self._answered: set[str] = set()
-        self._watch: Watch | None = None
+        self._watch: StallDetector | None = None
         self._looks = 0
         self._unheard = ""
         self._files = ThreadPoolExecutor(1, thread_name_prefix="control")
 
-    def begin(self, driver: JobPort, lives: Mapping[str, PipelineLife]) -> None:
+    def begin(self, driver: JobPort, lives: Mapping[str, PipelineRunner]) -> None:
         """The driver runs from now on."""
         self._driver = driver
         self._lives = lives
-        self._watch = Watch(driver, lives)
-        self._counters = Counters(self._run, lives)
+        self._watch = StallDetector(driver, lives)
+        self._counters = LiveCounters(self._run, lives)
         self._poll()
 
     @property
@@ -114,7 +116,7 @@ class Desk:
         self._files.shutdown(wait=True)
         with suppress(OSError, SeaTunnelError):  # whoever waits sees that no driver lives
             for request in self._control.open():
-                self._control.answer(Answer(request.id, False, "the job has ended"))
+                self._control.answer(ControlAnswer(request.id, False, "the job has ended"))
 
     # ---------------------------------------------------------------- what is heard
 
@@ -129,11 +131,11 @@ class Desk:
         self._aside(partial(self._look_in, everywhere=everywhere), partial(self._asked, everywhere=everywhere))
         self._driver.after(("control",), POLL_SECONDS, self._poll)
 
-    def _look_in(self, *, everywhere: bool) -> tuple[Request, ...]:
+    def _look_in(self, *, everywhere: bool) -> tuple[ControlRequest, ...]:
         self._show()
         return self._control.open(others=everywhere)
 
-    def _asked(self, requests: tuple[Request, ...], *, everywhere: bool) -> None:
+    def _asked(self, requests: tuple[ControlRequest, ...], *, everywhere: bool) -> None:
         if everywhere:  # an answer that is written is not asked for again
             self._unheard = ""
             self._answered &= {request.id for request in requests} | self._open.keys()
@@ -142,27 +144,27 @@ class Desk:
                 self._begin(request)
         self.look()
 
-    def _begin(self, request: Request) -> None:
-        if request.wish is Wish.LIVES:
+    def _begin(self, request: ControlRequest) -> None:
+        if request.wish is RequestKind.LIVES:
             self._answered.add(request.id)  # no event: nothing happens by it
             ours = request.run in ("", self._run)
             text = "it works" if ours else "another driver has the job now"
-            self._aside(partial(self._control.answer, Answer(request.id, ours, text)), lambda _: None)
+            self._aside(partial(self._control.answer, ControlAnswer(request.id, ours, text)), lambda _: None)
             return
-        if request.wish is Wish.EXPLAIN and self._watch is not None:
+        if request.wish is RequestKind.EXPLAIN and self._watch is not None:
             self._answered.add(request.id)
             self._watch.explain(partial(self._explained, request.id))
             return
-        if request.wish is not Wish.SAVEPOINT and request.run != self._run:
+        if request.wish is not RequestKind.SAVEPOINT and request.run != self._run:
             text = "the driver that was to end is dead, and the job has been gone on with"
-            self._answer(Answer(request.id, False, text, "ask again, if this run shall end, too"))
+            self._answer(ControlAnswer(request.id, False, text, "ask again, if this run shall end, too"))
             return
         lives = [life for life in self._lives.values() if _concerned(life, request.tables)]
         if wrong := _not_to_be_had(lives, request):
             self._answer(wrong)
             return
-        one = self._open[request.id] = _Open(request, self._driver.now() + request.seconds)
-        if request.wish is Wish.CANCEL:
+        one = self._open[request.id] = _OpenRequest(request, self._driver.now() + request.seconds)
+        if request.wish is RequestKind.CANCEL:
             self._driver.cancel_all(lives, f"it was cancelled (request {request.id})", whole=not request.tables)
             return
         one.aside = True  # nothing ends for a savepoint that cannot be kept under its name
@@ -170,15 +172,15 @@ class Desk:
             partial(self._keeper.kept, request.name), partial(self._looked_up, one), partial(self._not_kept, one)
         )
 
-    def _looked_up(self, one: _Open, found: Kept | None) -> None:
+    def _looked_up(self, one: _OpenRequest, found: SavepointSummary | None) -> None:
         """Whether there is a savepoint of that name. A driver may have died between keeping it and saying so."""
         if found is not None and found.request == one.request.id:
             self._kept(one, found)
         elif found is not None:
-            self._not_kept(one, taken(one.request.name, found.place))
+            self._not_kept(one, name_taken_error(one.request.name, found.place))
         else:
             one.aside = False
-            if one.request.wish is Wish.STOP and not any(map(_refused_commit, self._lives.values())):
+            if one.request.wish is RequestKind.STOP and not any(map(_refused_commit, self._lives.values())):
                 self._driver.stop_waiting(ExitCode.TERMINATED)
             self.look()
 
@@ -193,7 +195,7 @@ class Desk:
                 if newest is not None and newest.kind is RecordKind.SAVEPOINT and newest.name == one.request.name:
                     one.found[pipeline] = newest
 
-    def begins_anew(self, pipeline: str) -> None:
+    def restarted(self, pipeline: str) -> None:
         """Another life of a pipeline takes the place of one that answers nothing any more: it is asked instead."""
         for one in self._open.values():
             one.asked.discard(pipeline)
@@ -205,24 +207,24 @@ class Desk:
         for one in list(self._open.values()):
             if one.aside or one.request.id in self._answered:
                 continue
-            waiting = self._cancelled(one) if one.request.wish is Wish.CANCEL else self._saved(one)
+            waiting = self._cancelled(one) if one.request.wish is RequestKind.CANCEL else self._saved(one)
             if waiting and self._driver.now() > one.until:
                 text = f"not within {one.request.seconds:.0f} s: {_named(waiting)}"
                 self._give_up(one, text, "ask again with a longer --timeout", waiting)
             elif waiting:
                 self._tell(one, waiting)
 
-    def _cancelled(self, one: _Open) -> dict[str, str]:
+    def _cancelled(self, one: _OpenRequest) -> dict[str, str]:
         """Who has not ended yet, and why; answered where nobody is left."""
         lives = [life for life in self._lives.values() if _concerned(life, one.request.tables)]
         waiting = {life.pipeline.name: "it is ending" for life in lives if life.id not in self._driver.closed}
         if not waiting:
             ends = {life.pipeline.name: life.state.value for life in lives}
             stopped = sum(state == TableState.STOPPED for state in ends.values())
-            self._answer(Answer(one.request.id, True, _cancelled_text(stopped, len(ends)), about=ends))
+            self._answer(ControlAnswer(one.request.id, True, _cancelled_text(stopped, len(ends)), about=ends))
         return waiting
 
-    def _saved(self, one: _Open) -> dict[str, str]:
+    def _saved(self, one: _OpenRequest) -> dict[str, str]:
         """Whose checkpoint is missing, and why; the savepoint is kept where nobody's is."""
         waiting: dict[str, str] = {}
         if refused := {life.pipeline.name: why for life in self._lives.values() if (why := _refused_commit(life))}:
@@ -237,23 +239,23 @@ class Desk:
                 waiting[life.pipeline.name] = why
         if not waiting:
             one.aside = True
-            records = {key: settled(record) for key, record in one.found.items() if record is not None}
+            records = {key: committed_only(record) for key, record in one.found.items() if record is not None}
             absent = tuple(key for key, record in one.found.items() if record is None)
             keep = partial(self._keeper.keep, one.request.name, one.request.id, records, absent)
             self._aside(keep, partial(self._kept, one), partial(self._not_kept, one))
         return waiting
 
-    def _ask(self, one: _Open, key: str, life: PipelineLife) -> None:
+    def _ask(self, one: _OpenRequest, key: str, life: PipelineRunner) -> None:
         if life.id in self._driver.closed or life.shown.started_at is None:
             record = self._driver.newest(key)
             one.found[key] = None if record is None or record.kind is RecordKind.ZERO else record
         elif life.coordinator is not None and key not in one.asked:
             one.asked.add(key)
-            if one.request.wish is Wish.STOP:
+            if one.request.wish is RequestKind.STOP:
                 life.ending = TableState.STOPPED
-            life.hear(SavepointRequested(self._driver.now(), one.request.name, one.request.wish is Wish.STOP))
+            life.hear(SavepointRequested(self._driver.now(), one.request.name, one.request.wish is RequestKind.STOP))
 
-    def _lacks(self, one: _Open, key: str, life: PipelineLife) -> str:
+    def _lacks(self, one: _OpenRequest, key: str, life: PipelineRunner) -> str:
         """Why the savepoint cannot hold this pipeline yet, or nothing."""
         if key not in one.found:
             return one.said.get(key, "its checkpoint is under way")
@@ -261,39 +263,39 @@ class Desk:
         unconfirmed = self._driver.unconfirmed(key)
         if record is not None and any(checkpoint <= record.checkpoint for checkpoint in unconfirmed):
             return "its rows are not committed yet"
-        return "it is ending" if one.request.wish is Wish.STOP and life.id not in self._driver.closed else ""
+        return "it is ending" if one.request.wish is RequestKind.STOP and life.id not in self._driver.closed else ""
 
-    def _kept(self, one: _Open, kept: Kept) -> None:
+    def _kept(self, one: _OpenRequest, kept: SavepointSummary) -> None:
         name, begun = one.request.name, len(kept.checkpoints)
         about = {"savepoint": name, "path": kept.place, "checkpoints": kept.checkpoints, "absent": kept.absent}
         text = f"savepoint {name}: {begun} of {_tables(begun + len(kept.absent))} had begun"
-        self._answer(Answer(one.request.id, True, text if kept.absent else f"savepoint {name}", about=about))
+        self._answer(ControlAnswer(one.request.id, True, text if kept.absent else f"savepoint {name}", about=about))
 
-    def _not_kept(self, one: _Open, error: BaseException) -> None:
+    def _not_kept(self, one: _OpenRequest, error: BaseException) -> None:
         if not isinstance(error, SeaTunnelError):
             raise error
-        self._answer(Answer(one.request.id, False, error.message, error.remedy))
+        self._answer(ControlAnswer(one.request.id, False, error.message, error.remedy))
 
-    def _give_up(self, one: _Open, text: str, remedy: str, about: Mapping[str, str]) -> None:
+    def _give_up(self, one: _OpenRequest, text: str, remedy: str, about: Mapping[str, str]) -> None:
         for life in self._lives.values():
-            if one.request.wish is Wish.STOP and not life.state.ended:
+            if one.request.wish is RequestKind.STOP and not life.state.ended:
                 life.ending = None
-        self._answer(Answer(one.request.id, False, text, remedy, dict(about)))
+        self._answer(ControlAnswer(one.request.id, False, text, remedy, dict(about)))
 
     # ---------------------------------------------------------------- answers
 
-    def _explained(self, request: str, found: Sequence[Standing]) -> None:
+    def _explained(self, request: str, found: Sequence[PipelineDiagnosis]) -> None:
         """What everything is at."""
-        answer = Answer(request, True, _tables(len(found)), about={"tables": [one.to_plain() for one in found]})
+        answer = ControlAnswer(request, True, _tables(len(found)), about={"tables": [one.to_plain() for one in found]})
         self._aside(partial(self._control.answer, answer), lambda _: None)
 
-    def _tell(self, one: _Open, waiting: Mapping[str, str]) -> None:
+    def _tell(self, one: _OpenRequest, waiting: Mapping[str, str]) -> None:
         text = f"waiting for {_tables(len(waiting))}: {_named(waiting)}"
         if text != one.told:
             one.told = text
             self._aside(partial(self._control.tell, one.request.id, text), lambda _: None)
 
-    def _answer(self, answer: Answer) -> None:
+    def _answer(self, answer: ControlAnswer) -> None:
         self._answered.add(answer.request)
         wish = self._open[answer.request].request.wish.value if answer.request in self._open else "request"
         self._driver.tell(RequestAnswered(answer.request, wish, answer.done, answer.text, self._driver.now()))
@@ -337,23 +339,23 @@ def _cancelled_text(stopped: int, asked: int) -> str:
     return f"cancelled: {_tables(stopped)} stopped{done}"
 
 
-def _concerned(life: PipelineLife, tables: tuple[str, ...]) -> bool:
+def _concerned(life: PipelineRunner, tables: tuple[str, ...]) -> bool:
     return not tables or any(str(path) in tables for path in life.pipeline.tables)
 
 
-def _not_to_be_had(lives: list[PipelineLife], request: Request) -> Answer | None:
+def _not_to_be_had(lives: list[PipelineRunner], request: ControlRequest) -> ControlAnswer | None:
     """Why a request cannot be meant as it is."""
     known = {str(path) for life in lives for path in life.pipeline.tables}
     if unknown := [table for table in request.tables if table not in known]:
         remedy = "`seatunnel jobs show` names the tables"
-        return Answer(request.id, False, f"the job has no table {', '.join(unknown)}", remedy)
+        return ControlAnswer(request.id, False, f"the job has no table {', '.join(unknown)}", remedy)
     if request.tables and (others := sorted(known.difference(request.tables))):
         text = f"{', '.join(request.tables)} ends together with {', '.join(others[:NAMED_MAX])}"
-        return Answer(request.id, False, text, "name them, too: they share a pipeline")
+        return ControlAnswer(request.id, False, text, "name them, too: they share a pipeline")
     return None
 
 
-def _refused_commit(life: PipelineLife) -> str:
+def _refused_commit(life: PipelineRunner) -> str:
     """Which of its commits a target has refused for good, or nothing."""
     if life.view is None:
         return ""

@@ -34,7 +34,7 @@ class ControlDamagedError(SeaTunnelError):
     """A request or an answer is not what was written."""
 
 
-class Wish(StrEnum):
+class RequestKind(StrEnum):
     """STOP is a savepoint behind which the job ends; CANCEL ends it, or some of its tables, at once; EXPLAIN asks what
     it is at, LIVES only whether this run works."""
 
@@ -46,12 +46,12 @@ class Wish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ControlRequest:
     """``run`` names the run that is meant; ``name``: of the savepoint; ``tables``: none means all of them;
     after ``seconds`` the driver gives it up."""
 
     id: str
-    wish: Wish
+    wish: RequestKind
     run: str
     name: str = ""
     tables: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ControlAnswer:
     """``done``: it is as it was asked for; ``about`` is for machines."""
 
     request: str
@@ -74,7 +74,7 @@ def request_id() -> str:
     return secrets.token_hex(6)
 
 
-class Control:
+class RequestStore:
     """The requests of one job. Names are ``control/ID.what`` in its storage; ``others`` are storages where it may be
     asked too: it is answered where it was asked."""
 
@@ -82,16 +82,16 @@ class Control:
         self._storages = (storage, *others)
         self._asked_in: dict[str, Storage] = {}
 
-    def ask(self, request: Request) -> None:
+    def ask(self, request: ControlRequest) -> None:
         """Leave it for the driver."""
         self._create(request.id, "request", asdict(request))
 
-    def open(self, *, others: bool = True) -> tuple[Request, ...]:
+    def open(self, *, others: bool = True) -> tuple[ControlRequest, ...]:
         """What nobody has answered yet; in the other storages too, which may be far away."""
         storages = self._storages if others else self._storages[:1]
         return tuple(request for storage in storages for request in self._open_in(storage))
 
-    def _open_in(self, storage: Storage) -> tuple[Request, ...]:
+    def _open_in(self, storage: Storage) -> tuple[ControlRequest, ...]:
         names = storage.names(FOLDER)
         answered = {name.partition(".")[0] for name in names if name.endswith(".answer")}
         asked = [name.partition(".")[0] for name in names if name.endswith(".request")]
@@ -99,20 +99,20 @@ class Control:
         found = (self._request(one) for one in asked if one not in answered)
         return tuple(request for request in found if request is not None)
 
-    def _request(self, request: str) -> Request | None:
+    def _request(self, request: str) -> ControlRequest | None:
         """None: it is gone, or damaged, and answered."""
         try:
             plain = self._read(request, "request")
         except ControlDamagedError as error:
-            self.answer(Answer(request, False, f"nothing was done: {error.message}", "ask again"))
+            self.answer(ControlAnswer(request, False, f"nothing was done: {error.message}", "ask again"))
             return None
         if plain is None:
             return None
         try:
-            return Request(**{**plain, "wish": Wish(plain["wish"]), "tables": tuple(plain["tables"])})
+            return ControlRequest(**{**plain, "wish": RequestKind(plain["wish"]), "tables": tuple(plain["tables"])})
         except (KeyError, TypeError, ValueError) as error:
             why = f"nothing was done: this driver does not know what is asked: {worded(error)}"
-            self.answer(Answer(request, False, why, "ask with the version of seatunnel-py that runs the job"))
+            self.answer(ControlAnswer(request, False, why, "ask with the version of seatunnel-py that runs the job"))
             return None
 
     def tell(self, request: str, text: str) -> None:
@@ -124,14 +124,14 @@ class Control:
         """How far it had come when somebody last said so."""
         return (self._of(request).get(_name(request, "progress")) or b"").decode(errors="replace")
 
-    def answer(self, answer: Answer) -> bool:
+    def answer(self, answer: ControlAnswer) -> bool:
         """What became of it. False: somebody has said so before."""
         return self._create(answer.request, "answer", asdict(answer))
 
-    def answered(self, request: str) -> Answer | None:
+    def answered(self, request: str) -> ControlAnswer | None:
         """The answer, once there is one."""
         plain = self._read(request, "answer")
-        return None if plain is None else Answer(**plain)
+        return None if plain is None else ControlAnswer(**plain)
 
     def forget(self, request: str) -> None:
         """Whoever asked knows, and nobody else will want to."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.nouns import counted
 from seatunnel_py.plan.graph_nodes import SqlNode, TransformNode
-from seatunnel_py.plan.pipelines import Vertex
-from seatunnel_py.runtime.counts.row_tallies import Tally
+from seatunnel_py.plan.pipelines import PlannedVertex
+from seatunnel_py.runtime.counts.row_tallies import RowTally
 from seatunnel_py.work.unit import QUARANTINE, FailureKind, Unit, UnitFailure, UnitResult
 
 
-def violation(vertex: Vertex, unit: Unit, result: UnitResult, tally: Tally) -> UnitFailure | None:
+def violation(vertex: PlannedVertex, unit: Unit, result: UnitResult, tally: RowTally) -> UnitFailure | None:
     """Why a unit must not count although it says that it went well; ``tally`` is what it adds."""
     if vertex.query is not None:
         return None
@@ -43,7 +43,7 @@ def violation(vertex: Vertex, unit: Unit, result: UnitResult, tally: Tally) -> U
     return None
 
 
-def _added(vertex: Vertex, result: UnitResult) -> int:
+def _added(vertex: PlannedVertex, result: UnitResult) -> int:
     """Rows that queries of the chain gave beyond those that they got: EXPLODE makes several of one."""
     queries = {node.step.id for node in vertex.nodes if isinstance(node, SqlNode)}
     return sum(

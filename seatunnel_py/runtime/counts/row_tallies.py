@@ -15,12 +15,12 @@ from typing import Any
 from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.plan.graph_nodes import SqlNode, TableNode, TransformNode
-from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.work.unit import QUARANTINE, UnitResult
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RowTally:
     """``written``: rows and bytes by sink node."""
 
     read: int = 0
@@ -28,35 +28,35 @@ class Tally:
     rejected: int = 0
     written: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
-    def plus(self, other: Tally) -> Tally:
+    def plus(self, other: RowTally) -> RowTally:
         """The sum of both."""
         written = dict(self.written)
         for node, (rows, size) in other.written.items():
             before = written.get(node, (0, 0))
             written[node] = (before[0] + rows, before[1] + size)
-        return Tally(self.read + other.read, self.filtered + other.filtered, self.rejected + other.rejected, written)
+        return RowTally(self.read + other.read, self.filtered + other.filtered, self.rejected + other.rejected, written)
 
     def to_plain(self) -> list[Any]:
         return [self.read, self.filtered, self.rejected, {node: list(sums) for node, sums in self.written.items()}]
 
 
-def tally_of(plain: Any) -> Tally:
+def tally_of(plain: Any) -> RowTally:
     """The inverse of ``Tally.to_plain``; None is nothing yet."""
     if plain is None:
-        return Tally()
+        return RowTally()
     read, filtered, rejected, written = plain
-    return Tally(read, filtered, rejected, {node: (rows, size) for node, (rows, size) in written.items()})
+    return RowTally(read, filtered, rejected, {node: (rows, size) for node, (rows, size) in written.items()})
 
 
-class Counting:
+class TallyCounter:
     """What a result of one vertex adds."""
 
-    def __init__(self, vertex: Vertex) -> None:
+    def __init__(self, vertex: PlannedVertex) -> None:
         self._source = None if vertex.source is None else (vertex.source.step.id, vertex.source.table.schema.path)
         self._filters = {key for node in vertex.nodes if (key := _filter(node)) is not None}
         self._sinks = {(node.step.id, node.table.path): node.id for node in vertex.sinks}
 
-    def of(self, result: UnitResult) -> Tally:
+    def of(self, result: UnitResult) -> RowTally:
         """The rows of one unit that ended well."""
         filtered = rejected = skipped = 0
         for step in result.counts:
@@ -66,14 +66,14 @@ class Counting:
                 skipped = less
             elif (step.step, step.table) in self._filters:
                 filtered += less
-        written = Tally()
+        written = RowTally()
         for piece in result.pieces:
             if piece.step == QUARANTINE:
                 continue
             node = self._sinks[(piece.step, piece.table)]
-            written = written.plus(Tally(written={node: (piece.piece.rows, piece.piece.bytes)}))
+            written = written.plus(RowTally(written={node: (piece.piece.rows, piece.piece.bytes)}))
         read = 0 if self._source is None else result.rows + skipped
-        return Tally(read, filtered + skipped, rejected, written.written)
+        return RowTally(read, filtered + skipped, rejected, written.written)
 
 
 def _filter(node: TableNode) -> tuple[str, TablePath] | None:

@@ -13,12 +13,12 @@ from types import MappingProxyType
 
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.runtime.counts.row_tallies import Tally
-from seatunnel_py.runtime.observe.receipt import Stand, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.counts.row_tallies import RowTally
+from seatunnel_py.runtime.observe.receipt import ResumePoint, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.work.unit import UnitFailure
 
 
-class Counts:
+class TableCounts:
     """Who keeps the books for whom, in one pipeline."""
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -43,12 +43,12 @@ class Counts:
 
     def receipts(
         self,
-        tallies: Mapping[str, Tally],
+        tallies: Mapping[str, RowTally],
         attempts: Mapping[str, int],
         state: TableState,
         seconds: float,
         cause: UnitFailure | None,
-        left: Mapping[str, tuple[UnitFailure, Stand]] = MappingProxyType({}),
+        left: Mapping[str, tuple[UnitFailure, ResumePoint]] = MappingProxyType({}),
         apart: Collection[str] = (),
         setups: Mapping[str, Setup] = MappingProxyType({}),
         before: Mapping[str, int] = MappingProxyType({}),
@@ -59,10 +59,10 @@ class Counts:
         left out, why, and where they stand; a table that one of them has not got whole is left out there. ``apart``:
         those that another pipeline speaks for. ``setups``: what was decided for sink nodes. ``before``: rows that
         earlier drivers have read, by vertex; ``kept``: they had done everything."""
-        sums = dict.fromkeys(self._tables, Tally())
+        sums = dict.fromkeys(self._tables, RowTally())
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
-            sums[book] = sums[book].plus(tallies.get(vertex, Tally()))
+            sums[book] = sums[book].plus(tallies.get(vertex, RowTally()))
             failed[book] += attempts.get(vertex, 0)
         states, causes = dict.fromkeys(self._tables, state), dict.fromkeys(self._tables, cause)
         for vertex in self._tables:
@@ -94,9 +94,9 @@ class Counts:
     def _target_receipts(
         self,
         vertex: str,
-        tally: Tally,
+        tally: RowTally,
         state: TableState,
-        left: Mapping[str, tuple[UnitFailure, Stand]],
+        left: Mapping[str, tuple[UnitFailure, ResumePoint]],
         apart: Collection[str],
     ) -> Iterator[tuple[str, TargetReceipt]]:
         """The targets in the order of the plan; where some were left out, what became of each."""

@@ -15,14 +15,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 OPEN_MAX = 128  # that end
 WORK_MAX = 128  # subtasks with work, of those: one behind another they keep two cores busy
 WORK_MAX_PER_SLOT = 4  # where there are many
 
 
-def work_of(life: PipelineLife) -> int:
+def work_of(life: PipelineRunner) -> int:
     """How many of its subtasks have work: all of them, until it is known what there is to read."""
     if not life.subtasks:
         return sum(vertex.parallelism for vertex in life.pipeline.vertices)
@@ -32,11 +32,11 @@ def work_of(life: PipelineLife) -> int:
 class Admission:
     """Of one driver. ``slots``: how many units its engine runs at the same time, once there is one."""
 
-    def __init__(self, lives: Iterable[PipelineLife]) -> None:
+    def __init__(self, lives: Iterable[PipelineRunner]) -> None:
         self._waiting = deque(lives)
-        self._open: dict[str, PipelineLife] = {}
+        self._open: dict[str, PipelineRunner] = {}
         self._work: dict[str, int] = {}  # of those that end
-        self._unknown: list[PipelineLife] = []  # which of those count in full, so far
+        self._unknown: list[PipelineRunner] = []  # which of those count in full, so far
         self.slots = 0
 
     def __bool__(self) -> bool:
@@ -64,11 +64,11 @@ class Admission:
             self._unknown.remove(life)
             self._work[life.id] = work_of(life)
 
-    def _next(self) -> PipelineLife | None:
+    def _next(self) -> PipelineRunner | None:
         """The first whose turn it may be (rule 5)."""
         return next((one for one in self._waiting if one.behind is None or not self._at_work(one.behind)), None)
 
-    def _at_work(self, life: PipelineLife) -> bool:
+    def _at_work(self, life: PipelineRunner) -> bool:
         return life.id in self._open or life in self._waiting
 
     def ended(self, pipeline: str) -> None:
@@ -78,12 +78,12 @@ class Admission:
         if life in self._unknown:
             self._unknown.remove(life)
 
-    def skip(self, life: PipelineLife) -> None:
+    def skip(self, life: PipelineRunner) -> None:
         """It will not begin, if it has not yet."""
         if life in self._waiting:
             self._waiting.remove(life)
 
-    def skip_all(self) -> tuple[PipelineLife, ...]:
+    def skip_all(self) -> tuple[PipelineRunner, ...]:
         """Nobody will begin any more; those that would have."""
         waiting = tuple(self._waiting)
         self._waiting.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-class HeldCalls:
+class DeferredCalls:
     """``h(call)`` calls, now or when it has begun. For one thread."""
 
     def __init__(self) -> None:

@@ -17,16 +17,16 @@ from typing import Any
 from seatunnel_py.errors import EngineError, ExitCode, SeaTunnelError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.commit.claims import Claim
-from seatunnel_py.protocol.commit.record_batcher import Addressed, HubCommand, PersistTogether
+from seatunnel_py.protocol.commit.record_batcher import AddressedCommand, HubCommand, PersistTogether
 from seatunnel_py.protocol.coordinator.events import CoordinatorEvent, PersistFailed
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.protocol.model.stream_elements import Taken
-from seatunnel_py.runtime.control.request_handler import Desk
+from seatunnel_py.protocol.model.stream_elements import TakenInput
+from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.driver.admission import Admission
-from seatunnel_py.runtime.driver.deferred_calls import HeldCalls
+from seatunnel_py.runtime.driver.deferred_calls import DeferredCalls
 from seatunnel_py.runtime.driver.engine_calls import EngineCalls
-from seatunnel_py.runtime.driver.executors import OtherThreads
+from seatunnel_py.runtime.driver.executors import Executors
 from seatunnel_py.runtime.driver.identity import identity_of
 from seatunnel_py.runtime.driver.ports import (
     Clock,
@@ -37,7 +37,7 @@ from seatunnel_py.runtime.driver.ports import (
     UnitLost,
     UnitStarted,
 )
-from seatunnel_py.runtime.driver.record_batcher import Gathering
+from seatunnel_py.runtime.driver.record_batcher import RecordBatcher
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.driver.timers import Timers
 from seatunnel_py.runtime.observe.events import JobEvent
@@ -45,18 +45,18 @@ from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.observe.table_receipts import receipts_of
 from seatunnel_py.runtime.pipeline.command_handlers import perform
-from seatunnel_py.runtime.pipeline.runner import PipelineLife
-from seatunnel_py.runtime.resume.isolated_sink_recovery import Remainder, Unfinished, remainders
-from seatunnel_py.runtime.resume.job_claim import Authority
+from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+from seatunnel_py.runtime.resume.isolated_sink_recovery import RecoveryPipeline, Unfinished, recovery_pipelines
+from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.resume.pipeline_start import past_of
-from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOff
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.journal import JournalFile
-from seatunnel_py.runtime.storage.journal_writer import Journalling
+from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
 from seatunnel_py.runtime.targets import failpoints, ledger_retention
 from seatunnel_py.runtime.targets.sink_operations import as_failure
-from seatunnel_py.runtime.targets.target_batcher import Failed, TargetWork, Then, Work
-from seatunnel_py.runtime.values.past import Past
-from seatunnel_py.runtime.values.rate_limit import ReadLimit
+from seatunnel_py.runtime.targets.target_batcher import Failed, TargetBatcher, TargetCall, Then
+from seatunnel_py.runtime.values.past import EarlierRun
+from seatunnel_py.runtime.values.rate_limit import RateLimit
 from seatunnel_py.runtime.values.topology_builder import graph_of, keys
 from seatunnel_py.runtime.values.troubles import STORE
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -72,7 +72,7 @@ class Driver(EngineCalls):
         pipelines: tuple[Pipeline, ...],
         engine: Callable[[], Engine],
         job_id: str,
-        authority: Authority,
+        authority: JobClaim,
         store: CheckpointStore,
         journal: JournalFile,
         settings: Settings,
@@ -80,48 +80,50 @@ class Driver(EngineCalls):
         listen: Callable[[JobEvent], None],
     ) -> None:
         self._await_engine = engine
-        self.when_begun = HeldCalls()
+        self.when_begun = DeferredCalls()
         self._settings = settings = settings.isolating(several=len(pipelines) > 1 or bool(authority.apart))
         self._clock, self._listen = clock, listen
         self._store, self._journal, self._authority = store, journal, authority
         self._job = identity_of(job_id, authority, settings)
-        self._lives: dict[str, PipelineLife] = {}
-        self._owner: dict[str, PipelineLife] = {}
+        self._lives: dict[str, PipelineRunner] = {}
+        self._owner: dict[str, PipelineRunner] = {}
         for key, pipeline in keys(pipelines).items():
             life = self._take(key, pipeline, authority.claims[key], past := self._past(key, authority.records.get(key)))
             own = life.left_out
-            for rest in remainders(key, pipeline, past, authority, self._past):
+            for rest in recovery_pipelines(key, pipeline, past, authority, self._past):
                 own.spoken_for(rest.scope, rest.why if isinstance(rest, Unfinished) else None)
-                if isinstance(rest, Remainder):
+                if isinstance(rest, RecoveryPipeline):
                     life = self._take(rest.key, rest.pipeline, authority.claims[rest.key], rest.past, behind=life)
-        self._gathering = Gathering(self._lives, settings.checkpoint.interval, self.after, self._perform, self.now)
+        self._record_batcher = RecordBatcher(
+            self._lives, settings.checkpoint.interval, self.after, self._perform, self.now
+        )
         self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._timers = Timers()
-        self._limits: dict[str, ReadLimit] = {}
+        self._limits: dict[str, RateLimit] = {}
         self._admission = Admission(self._lives.values())
-        self._threads = OtherThreads(self.post)
+        self._threads = Executors(self.post)
         self.aside, self._write = self._threads.aside, self._threads.write
-        self._target_work = TargetWork(self.aside, self.post)
-        self._journalling = Journalling(journal, self._write, self._journal_failed)
+        self._target_batcher = TargetBatcher(self.aside, self.post)
+        self._journal_batcher = JournalBatcher(journal, self._write, self._journal_failed)
         self._failed_fast = False
-        self._desk: Desk | None = None
+        self._request_handler: RequestHandler | None = None
         self.closed: set[str] = set()  # pipelines of which nothing is at work any more
         self.stopped_by = 0
         self.last_commit_at: float | None = None
         self.first_row_at: float | None = None  # wall clock: measured by workers
 
-    def _past(self, key: str, record: CheckpointRecord | None, **more: Any) -> Past:
+    def _past(self, key: str, record: CheckpointRecord | None, **more: Any) -> EarlierRun:
         past = past_of(self._journal.journal, key, record, per_split=self._settings.per_split)
         return replace(past, stood_at=self._authority.stood_at.get(key, {}), **more)
 
-    def _take(self, key: str, line: Pipeline, claim: Claim, past: Past, **more: Any) -> PipelineLife:
+    def _take(self, key: str, line: Pipeline, claim: Claim, past: EarlierRun, **more: Any) -> PipelineRunner:
         graph, told = graph_of(line, self._settings.retain), self._settings
-        self._lives[key] = PipelineLife(key, line, graph, self, told, self._job, claim, past, **more)
+        self._lives[key] = PipelineRunner(key, line, graph, self, told, self._job, claim, past, **more)
         return self._lives[key]
 
-    def _begin_anew(self, before: PipelineLife, fenced: BaseException | None) -> None:
+    def _begin_anew(self, before: PipelineRunner, fenced: BaseException | None) -> None:
         """Replaces a runner whose rows are void (``generation_renewal.py``). Ids and epochs go on counting."""
-        if isinstance(fenced, FencedOff):
+        if isinstance(fenced, FencedOffError):
             before.renewing.overtaken(as_failure(fenced))
             return
         if before.ending is not None:  # it was stopped meanwhile
@@ -133,15 +135,15 @@ class Driver(EngineCalls):
         strays, known = before.leftovers.staged, before.left_out.known_bad
         past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=known)
         self._take(key, before.pipeline, claim, past).replaces(before)
-        if self._desk is not None:
-            self._desk.begins_anew(key)
+        if self._request_handler is not None:
+            self._request_handler.restarted(key)
         self._lives[key].begin()
 
     # ---------------------------------------------------------------- from outside
 
-    def hears_at(self, desk: Desk) -> None:
+    def attach_control(self, desk: RequestHandler) -> None:
         """Where it looks for requests while it runs."""
-        self._desk = desk
+        self._request_handler = desk
 
     def stop(self, exit_code: int = ExitCode.INTERRUPTED) -> None:
         """End the job. The first call lets streaming pipelines end behind a savepoint; a second one ends at once."""
@@ -174,14 +176,16 @@ class Driver(EngineCalls):
             self.engine.start(lambda event: self._queue.put(lambda: self._from_engine(event)))
             self._admission.slots = self.engine.slots
             self.when_begun.begin()
-            if self._desk is not None:
-                self._desk.begin(self, self._lives)
+            if self._request_handler is not None:
+                self._request_handler.begin(self, self._lives)
             self._look_for_another()
-            while self._admission or self._journalling.busy or (self._desk and self._desk.busy):
+            while (
+                self._admission or self._journal_batcher.busy or (self._request_handler and self._request_handler.busy)
+            ):
                 self._next()
         finally:
-            if self._desk is not None:
-                self._desk.close()
+            if self._request_handler is not None:
+                self._request_handler.close()
             self.engine.stop()
 
     def status(self) -> tuple[PipelineStatus, ...]:
@@ -196,11 +200,11 @@ class Driver(EngineCalls):
     def withdraw(self) -> None:
         """Behind the end of a run: another driver has finished the job."""
         for life in self._lives.values():
-            life.leftovers.drop_all()
+            life.leftovers.delete_all()
 
     def end_lineage(self) -> tuple[str, ...]:
         """Behind the end of a run: targets need not remember a job that is done for ever; notes for people."""
-        return ledger_retention.tell(self._lives.values(), self._settings.ledger_days)
+        return ledger_retention.notify_targets(self._lives.values(), self._settings.ledger_days)
 
     def swept(self) -> tuple[str, ...]:
         """Notes for people: what a job that began anew has removed from its targets, and what it has left there."""
@@ -222,7 +226,7 @@ class Driver(EngineCalls):
         commits = record.uncommitted if view is None and record else ()
         return tuple(commit.checkpoint for commit in (view.commits.waiting if view else commits))
 
-    def cancel_all(self, lives: Iterable[PipelineLife], why: str, *, whole: bool) -> None:
+    def cancel_all(self, lives: Iterable[PipelineRunner], why: str, *, whole: bool) -> None:
         """End these at once; ``whole``: they are all there are, and the job ends."""
         if whole:
             self.stop_waiting(ExitCode.TERMINATED, why)
@@ -241,11 +245,11 @@ class Driver(EngineCalls):
         self._whose(self._looked)
 
     def _whose(self, then: Callable[[BaseException | None], None]) -> None:
-        """Ask the store whether the job is still this driver's: FencedOff where it is another one's."""
+        """Ask the store whether the job is still this driver's: FencedOffError where it is another one's."""
         self._write(lambda: self._store.check(self._authority.incarnation), then)
 
     def _looked(self, error: BaseException | None) -> None:
-        if not isinstance(error, FencedOff):
+        if not isinstance(error, FencedOffError):
             self.after(("another driver",), LOOK_SECONDS, self._look_for_another)
             return
         for life in list(self._lives.values()):
@@ -298,17 +302,17 @@ class Driver(EngineCalls):
     def forget(self, key: tuple[Any, ...]) -> None:
         self._timers.forget(key)
 
-    def of_target(self, work: Work, then: Then, failed: Failed) -> None:
-        self._target_work.ask(work, then, failed)
+    def of_target(self, work: TargetCall, then: Then, failed: Failed) -> None:
+        self._target_batcher.ask(work, then, failed)
 
     def to_coordinator(self, pipeline: str, event: CoordinatorEvent) -> None:
-        self._gathering.handle(pipeline, event)
+        self._record_batcher.handle(pipeline, event)
 
     def _perform(self, commands: Iterable[HubCommand]) -> None:
         for command in commands:
-            if isinstance(command, Addressed):
-                if self._desk is not None:
-                    self._desk.heard(command.pipeline, command.command)
+            if isinstance(command, AddressedCommand):
+                if self._request_handler is not None:
+                    self._request_handler.heard(command.pipeline, command.command)
                 perform(self._lives[command.pipeline], command.command)
             else:
                 self._persist(command)
@@ -324,8 +328,8 @@ class Driver(EngineCalls):
         self.when_begun(partial(self._tell, event))
 
     def _tell(self, event: JobEvent) -> None:
-        if self._desk is not None:
-            self._desk.saw(event)
+        if self._request_handler is not None:
+            self._request_handler.saw(event)
         self._listen(event)
 
     def ended(self, pipeline: str) -> None:
@@ -335,8 +339,8 @@ class Driver(EngineCalls):
             return
         self._admission.ended(life.id)
         self.closed.add(life.id)
-        if self._desk is not None:
-            self._desk.look()
+        if self._request_handler is not None:
+            self._request_handler.look()
         if life.state is TableState.DONE:
             self.last_commit_at = life.shown.ended_at
         if life.state is TableState.FAILED and self._settings.fail_fast and not self._failed_fast:
@@ -351,11 +355,11 @@ class Driver(EngineCalls):
                 raise error  # no answer of a store, but a mistake of ours
             for troubles in (self._lives[pipeline].troubles for pipeline in command.records):
                 troubles.begins(STORE, as_failure(error)) if error is not None else troubles.ends(STORE)
-            fenced = isinstance(error, FencedOff)
-            self._gathering.stored(command.number, ok=error is None, fenced=fenced)
+            fenced = isinstance(error, FencedOffError)
+            self._record_batcher.stored(command.number, ok=error is None, fenced=fenced)
 
         records = dict(command.records)
-        self._write(self._journalling.mark(self._store_records, records), stored)
+        self._write(self._journal_batcher.mark(self._store_records, records), stored)
 
     def _store_records(self, records: Mapping[str, CheckpointRecord]) -> None:
         failpoints.BEFORE_RECORD.hit()
@@ -363,12 +367,12 @@ class Driver(EngineCalls):
         for record in records.values():
             failpoints.completed(record.kind).hit()
 
-    def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
+    def taken(self, pipeline: str, subtask: Subtask) -> tuple[TakenInput, ...]:
         return self._journal.journal.taken_by(pipeline, subtask)
 
-    def read_limit(self, source: str) -> ReadLimit | None:
+    def read_limit(self, source: str) -> RateLimit | None:
         rows, size = self._settings.read_rows, self._settings.read_bytes
-        return None if rows is size is None else self._limits.setdefault(source, ReadLimit(rows, size))
+        return None if rows is size is None else self._limits.setdefault(source, RateLimit(rows, size))
 
     def exchanged(self) -> int:
         return sum(life.segments.size for life in self._lives.values())
@@ -379,16 +383,16 @@ class Driver(EngineCalls):
     def log(
         self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None], overtaken: Callable[[], None] = lambda: None
     ) -> None:
-        self._journalling.log(lines, then, overtaken)
+        self._journal_batcher.log(lines, then, overtaken)
 
     def _journal_failed(self, error: BaseException, overtaken: Iterable[Callable[[], None]]) -> None:
         """Without its journal no unit can ever be shown, and the job ends, resumable. One that has finished the job
         has removed the journal: who the job belongs to is asked first (I34)."""
 
         def looked(fenced: BaseException | None) -> None:
-            if not isinstance(fenced, FencedOff):
+            if not isinstance(fenced, FencedOffError):
                 raise error
-            self._journalling.give_up()
+            self._journal_batcher.give_up()
             self._looked(fenced)
             for call in overtaken:
                 call()

@@ -10,7 +10,8 @@ from seatunnel_py.work.unit import Unit, UnitId
 
 
 class EngineCalls(ABC):
-    """The part of the driver's ``World`` that is the engine's. ``first_unit_at``: when the first unit was handed in."""
+    """The part of the driver's ``DriverPort`` that is the engine's. ``first_unit_at``: when the first unit was handed
+    in."""
 
     engine: Engine
     first_unit_at: float | None = None

@@ -18,7 +18,7 @@ Awaited = TypeVar("Awaited")
 SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
 
 
-class OtherThreads:
+class Executors:
     """Of one loop."""
 
     def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from seatunnel_py.runtime.driver.settings import Settings
-from seatunnel_py.runtime.resume.job_claim import Authority
+from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 
 
-def identity_of(job_id: str, authority: Authority, settings: Settings) -> JobIdentity:
+def identity_of(job_id: str, authority: JobClaim, settings: Settings) -> JobIdentity:
     """As chains and targets know it."""
     return JobIdentity(
         job_id,

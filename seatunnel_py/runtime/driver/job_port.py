@@ -10,7 +10,7 @@ from seatunnel_py.runtime.driver.ports import Engine
 from seatunnel_py.runtime.observe.events import JobEvent
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 
 class JobPort(Protocol):
@@ -37,7 +37,7 @@ class JobPort(Protocol):
     def unconfirmed(self, pipeline: str) -> tuple[int, ...]:
         """The checkpoints of a pipeline whose rows are not known to be committed."""
 
-    def cancel_all(self, lives: Iterable[PipelineLife], why: str, *, whole: bool) -> None:
+    def cancel_all(self, lives: Iterable[PipelineRunner], why: str, *, whole: bool) -> None:
         """End these at once; ``whole``: they are all there are, and the job ends."""
 
     def stop_waiting(self, exit_code: int, why: str = ...) -> None:

@@ -8,15 +8,15 @@ from typing import Any, Protocol
 from seatunnel_py.protocol.coordinator.events import CoordinatorEvent
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.protocol.model.stream_elements import Taken
+from seatunnel_py.protocol.model.stream_elements import TakenInput
 from seatunnel_py.runtime.observe.events import JobEvent
-from seatunnel_py.runtime.targets.target_batcher import Failed, Then, Work
-from seatunnel_py.runtime.values.rate_limit import ReadLimit
+from seatunnel_py.runtime.targets.target_batcher import Failed, TargetCall, Then
+from seatunnel_py.runtime.values.rate_limit import RateLimit
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import Unit, UnitId
 
 
-class World(Protocol):
+class DriverPort(Protocol):
     """Whatever is reported back is reported on the loop's own thread."""
 
     def now(self) -> float: ...
@@ -49,7 +49,7 @@ class World(Protocol):
     def aside(self, task: Callable[[], Any], then: Then, failed: Failed) -> None:
         """Run something that blocks on another thread."""
 
-    def of_target(self, work: Work, then: Then, failed: Failed) -> None:
+    def of_target(self, work: TargetCall, then: Then, failed: Failed) -> None:
         """Have a target do this, perhaps with what other pipelines want of it."""
 
     def log(
@@ -58,13 +58,13 @@ class World(Protocol):
         """Make these lines of the journal durable, then call; ``overtaken`` instead where another driver has the
         journal by now."""
 
-    def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
+    def taken(self, pipeline: str, subtask: Subtask) -> tuple[TakenInput, ...]:
         """The journal of a subtask, in order."""
 
     def completed(self, pipeline: str, record: CheckpointRecord) -> None:
         """A record of the pipeline is durable: what it holds the journal may forget."""
 
-    def read_limit(self, source: str) -> ReadLimit | None:
+    def read_limit(self, source: str) -> RateLimit | None:
         """The budget of this source step, which all its readers share."""
 
     def exchanged(self) -> int:

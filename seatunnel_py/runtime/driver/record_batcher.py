@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.protocol.commit.record_batcher import Hub, HubCommand
+from seatunnel_py.protocol.commit.record_batcher import CoordinatorGroup, HubCommand
 from seatunnel_py.protocol.coordinator.events import CoordinatorEvent
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 MOMENT_SECONDS = 0.05  # 200 tables, every second: their records come within a few of them
 PART_OF_INTERVAL = 20  # the moment is no longer than this part
@@ -23,18 +23,18 @@ PART_OF_INTERVAL = 20  # the moment is no longer than this part
 After = Callable[[tuple[Any, ...], float, Callable[[], None]], None]
 
 
-class Gathering:
+class RecordBatcher:
     """The hub of a driver. ``after`` calls later; ``perform`` gets what the hub says."""
 
     def __init__(
         self,
-        lives: Mapping[str, PipelineLife],
+        lives: Mapping[str, PipelineRunner],
         interval: float | None,
         after: After,
         perform: Callable[[Iterable[HubCommand]], None],
         now: Callable[[], float],
     ) -> None:
-        self._hub = Hub({}, holds=True)
+        self._hub = CoordinatorGroup({}, holds=True)
         self._lives = lives
         self._after, self._perform, self._now = after, perform, now
         self._moment = MOMENT_SECONDS if interval is None else min(MOMENT_SECONDS, interval / PART_OF_INTERVAL)

@@ -15,12 +15,12 @@ from seatunnel_py.runtime.values.subtask_state import state_of
 from seatunnel_py.work.rows.positions import state_bytes
 
 
-def described(claims: Iterable[Claim], records: Iterable[Stored]) -> list[dict[str, Any]]:
+def describe(claims: Iterable[Claim], records: Iterable[Stored]) -> list[dict[str, Any]]:
     """The records of one pipeline that count, oldest first."""
     return [described_record(one) for one in on_chain(claims, records)]
 
 
-def chosen(claims: Iterable[Claim], records: Iterable[Stored], which: int | None) -> CheckpointRecord | None:
+def select(claims: Iterable[Claim], records: Iterable[Stored], which: int | None) -> CheckpointRecord | None:
     """One of the records that count: the newest, the one of this number, or counted back from the newest (-1, -2 …).
     None: it is not there, or cannot be read."""
     chain = on_chain(claims, records)

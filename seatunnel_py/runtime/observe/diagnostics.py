@@ -16,21 +16,21 @@ from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
 from seatunnel_py.nouns import counted
 from seatunnel_py.protocol import stuck
-from seatunnel_py.protocol.stuck import Doing, Waiting
+from seatunnel_py.protocol.stuck import SubtaskActivity, SubtaskWait
 from seatunnel_py.runtime.observe.receipt import position_text
-from seatunnel_py.runtime.observe.standing import Standing
+from seatunnel_py.runtime.observe.standing import PipelineDiagnosis
 from seatunnel_py.runtime.values.troubles import commit_of
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
-    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
 
 HANGS_SECONDS = 10.0  # beyond its budget, until a stream's unit is said to hang
 BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a target about
 _ASIDES = {"prepare": "a look at its sources and targets", "drop": "dropping what a past life has staged"}
 
 
-def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standing:
+def status_of(life: PipelineRunner, at: float, moved_at: float | None) -> PipelineDiagnosis:
     """Where this pipeline is now."""
     runs = [run for run in life.subtasks.values() if run.subtask not in life.left_out]
     waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
@@ -47,7 +47,7 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
         for subtask, run in life.subtasks.items()
         if subtask in life.left_out and run.vertex.sinks and not subtask.index
     )
-    return Standing(
+    return PipelineDiagnosis(
         life.pipeline.name,
         life.state.value,
         life.good,
@@ -58,7 +58,7 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
     )
 
 
-def held_up(life: PipelineLife, at: float) -> Mapping[str, Sink | Source]:
+def blocked_targets(life: PipelineRunner, at: float) -> Mapping[str, Sink | Source]:
     """The sinks and sources that may be what it waits for, by name: one of each place that has been asked for long."""
     since = [begun for _, begun in life.aside.under_way.values()] + list(life.units.since.values())
     if not since or at - min(since) < BRIEF_SECONDS:
@@ -67,7 +67,7 @@ def held_up(life: PipelineLife, at: float) -> Mapping[str, Sink | Source]:
     return {**{node.shown: node.sink for node in life.pipeline.sinks}, **sources}
 
 
-def _outside(life: PipelineLife, at: float) -> Iterator[str]:
+def _outside(life: PipelineRunner, at: float) -> Iterator[str]:
     """What other threads do for it."""
     for what, since in sorted(life.aside.under_way.values(), key=lambda one: one[1]):
         yield f"{_ASIDES.get(what, what)} has been under way for {at - since:.0f} s"
@@ -79,13 +79,13 @@ def _outside(life: PipelineLife, at: float) -> Iterator[str]:
             yield f"the commit of {scope} has failed {times} and waits for its next try{why}"
 
 
-def _pauses(runs: list[SubtaskRun]) -> Iterator[str]:
+def _pauses(runs: list[SubtaskRunner]) -> Iterator[str]:
     for run in runs:
         if run.held and (pause := run.pause):
             yield f"its sources pause: {pause}"
 
 
-def _units(life: PipelineLife, at: float) -> Iterator[str]:
+def _units(life: PipelineRunner, at: float) -> Iterator[str]:
     for run in life.subtasks.values():
         unit = run.unit
         if unit is None:
@@ -105,7 +105,7 @@ def _units(life: PipelineLife, at: float) -> Iterator[str]:
             yield f"unit {unit.id}{attempt} has been at work{where} for {at - since:.0f} s{hangs}"
 
 
-def _hangs(life: PipelineLife, run: SubtaskRun, seconds: float) -> str:
+def _hangs(life: PipelineRunner, run: SubtaskRunner, seconds: float) -> str:
     """A unit of a stream stops where its reader gives something, if only a Heartbeat: without that every checkpoint
     waits for it."""
     source, unit = run.vertex.source, run.unit
@@ -118,7 +118,7 @@ def _hangs(life: PipelineLife, run: SubtaskRun, seconds: float) -> str:
     )
 
 
-def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:
+def _checkpoints(life: PipelineRunner, at: float) -> Iterator[str]:
     for pending in life.view.pending if life.view is not None else ():
         missing = pending.missing
         what = f"waits for the barrier to pass {stuck.names(missing)}"
@@ -126,20 +126,20 @@ def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:
         yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {told}"
 
 
-def _view(run: SubtaskRun) -> Waiting:
+def _view(run: SubtaskRunner) -> SubtaskWait:
     """As its participant sees it, with what only the runtime knows: full channels, pauses, and nothing to read."""
     view = run.participant.waiting_on
-    if view.doing is not Doing.RUNNING or not run.held:
+    if view.doing is not SubtaskActivity.RUNNING or not run.held:
         return view
     full = run.full_outputs
     if full:
-        return replace(view, doing=Doing.OUTPUT_FULL, channels=full)
+        return replace(view, doing=SubtaskActivity.OUTPUT_FULL, channels=full)
     if run.pause:
-        return replace(view, doing=Doing.PAUSED, channels=(), unit=0)
-    return replace(view, doing=Doing.INPUT_EMPTY, channels=(), unit=0)
+        return replace(view, doing=SubtaskActivity.PAUSED, channels=(), unit=0)
+    return replace(view, doing=SubtaskActivity.INPUT_EMPTY, channels=(), unit=0)
 
 
-def _idle(life: PipelineLife, runs: list[SubtaskRun], at: float, moved_at: float | None) -> str:
+def _idle(life: PipelineRunner, runs: list[SubtaskRunner], at: float, moved_at: float | None) -> str:
     """Nothing is under way, and nobody waits."""
     if moved_at is None:
         return "its sources have given nothing yet" if runs else "it is about to begin"

@@ -54,7 +54,7 @@ class RowsMoved:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FailurePlace:
     """Where something went wrong: in which life of which vertex (or commit scope), at what position of which split;
     ``checkpoint`` is the last one of the pipeline that is good, None: it has none."""
 
@@ -77,7 +77,7 @@ class UnitRetried:
     delay_seconds: float
     failure: UnitFailure
     at: float
-    place: Place = field(default_factory=Place)
+    place: FailurePlace = field(default_factory=FailurePlace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class UnitGivenUp:
     unit: str
     attempt: int
     failure: UnitFailure
-    place: Place
+    place: FailurePlace
     at: float
 
 
@@ -110,7 +110,7 @@ class RegionRestarted:
 
 
 @dataclass(frozen=True, slots=True)
-class SinkLeftOut:
+class SinkIsolated:
     """A sink of a pipeline has failed for good, and the others go on without it. ``targets``: into which it writes;
     ``good``: the last checkpoint of the pipeline, None: it has none."""
 
@@ -138,7 +138,7 @@ class CheckpointDone:
 
 
 @dataclass(frozen=True, slots=True)
-class NothingMoved:
+class JobStalled:
     """For so many seconds no row has, although somebody waits; ``waits``: who for what, causes first."""
 
     seconds: float
@@ -196,7 +196,7 @@ class RequestAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreAway:
+class StoreUnavailable:
     """The job's storage cannot be used, and is asked again and again: ``message``; until it answers no checkpoint
     completes. Or it has answered, after so many ``seconds``: no message."""
 
@@ -219,14 +219,14 @@ JobEvent: TypeAlias = (
     | UnitRetried
     | UnitGivenUp
     | RegionRestarted
-    | SinkLeftOut
+    | SinkIsolated
     | StateLarge
     | CheckpointDone
-    | NothingMoved
+    | JobStalled
     | ChangesAnnounced
     | DriverAsked
     | TargetSwept
     | RequestAnswered
-    | StoreAway
+    | StoreUnavailable
     | JobEnded
 )

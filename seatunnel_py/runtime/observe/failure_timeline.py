@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_py.errors import first_line
-from seatunnel_py.runtime.observe.receipt import NO_WAY_ON
+from seatunnel_py.runtime.observe.receipt import CANNOT_RESUME
 
 KEPT = 20
 _SKIPPED = '"level": "DEBUG"'  # most lines, where there are any of that level
@@ -147,7 +147,7 @@ class Timeline:
         if (line["pipeline"], first_line(line["cause"]["message"])) in self._left_out_for and not waiting:
             return  # only a sink was, which stands in a line of its own
         follows = _ENDS[state]
-        if state == "ISOLATED" and line["cause"].get("error_type") not in NO_WAY_ON:
+        if state == "ISOLATED" and line["cause"].get("error_type") not in CANNOT_RESUME:
             follows += "; --restore latest goes on with it"
         if all(one.cause != first_line(line["cause"]["message"]) for one in waiting):
             waiting.append(self._add(line, "table", "" if state == "STOPPED" else "ends"))

@@ -27,14 +27,14 @@ from seatunnel_py.runtime.observe.events import (
     DriverAsked,
     JobEnded,
     JobEvent,
+    JobStalled,
     JobStarted,
-    NothingMoved,
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
-    SinkLeftOut,
+    SinkIsolated,
     StateLarge,
-    StoreAway,
+    StoreUnavailable,
     TableChanged,
     TargetSwept,
     UnitGivenUp,
@@ -120,7 +120,7 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             about = {"pipeline": event.pipeline, "table": event.name}
             names = ("epochs", "checkpoint", "causes", "twice", "lost")
             return "WARNING", "region_restarted", {**about, **{name: getattr(event, name) for name in names}}
-        case SinkLeftOut():
+        case SinkIsolated():
             about = {"pipeline": event.pipeline, "table": event.name, "vertex": event.vertex}
             return "ERROR", "sink_left_out", {
                 **about, "targets": event.targets, "checkpoint": event.good, **_cause(event.failure)
@@ -137,7 +137,7 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
         case TargetSwept():
             swept: dict[str, Any] = {"pipeline": event.pipeline, "table": event.name, "swept": event.sentences}
             return "INFO", "target_swept", swept
-        case NothingMoved() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreAway():
+        case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable():
             return _line_of_job(event)
         case JobEnded(receipt):
             plain = receipt.to_plain()
@@ -146,17 +146,17 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
 
 
 def _line_of_job(
-    event: NothingMoved | ChangesAnnounced | DriverAsked | RequestAnswered | StoreAway,
+    event: JobStalled | ChangesAnnounced | DriverAsked | RequestAnswered | StoreUnavailable,
 ) -> tuple[str, str, dict[str, Any]]:
     """The same, of what concerns no single table."""
     match event:
-        case NothingMoved():
+        case JobStalled():
             return "WARNING", "nothing_moved", {"seconds": round(event.seconds, 1), "waits": event.waits}
         case ChangesAnnounced():
             return "INFO", "changes_announced", {"changes": event.changes}
         case DriverAsked():
             return "INFO", "driver_asked", {"message": event.text}
-        case StoreAway():
+        case StoreUnavailable():
             about = {"message": event.message, "seconds": round(event.seconds, 1)}
             return ("WARNING", "store_away", about) if event.message else ("INFO", "store_back", about)
         case RequestAnswered():

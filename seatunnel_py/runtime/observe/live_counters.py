@@ -17,16 +17,16 @@ from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.table_receipts import receipts_of
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 EVERY_SECONDS = 1.0
 LOOK_SECONDS = 0.01  # a fiftieth of the time between two looks
 
 
-class Counters:
+class LiveCounters:
     """``lives`` may get more."""
 
-    def __init__(self, run: str, lives: Mapping[str, PipelineLife]) -> None:
+    def __init__(self, run: str, lives: Mapping[str, PipelineRunner]) -> None:
         self._about = {"run": run}
         self._lives = lives
         self._tables: dict[str, list[dict[str, Any]]] = {}
@@ -55,7 +55,7 @@ class Counters:
         tables = [table for key in self._lives for table in self._tables.get(key, ())]
         return {**self._about, "at": now, "tables": tables, **summed(tables)}
 
-    def _changed(self, key: str, life: PipelineLife) -> bool:
+    def _changed(self, key: str, life: PipelineRunner) -> bool:
         return life.id in self._moved or key not in self._tables
 
     def _sum_up(self, now: float) -> None:

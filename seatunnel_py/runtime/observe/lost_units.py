@@ -23,8 +23,8 @@ from seatunnel_py.runtime.values.chain_endpoints import endpoints
 from seatunnel_py.work.unit import UnitId
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
-    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
 
 EXPIRED_MAX = 2
 LOOKS = 3
@@ -43,7 +43,7 @@ class Suspect:
     overdue: bool
 
 
-def suspects(life: PipelineLife, at: float, moved_at: float | None) -> Iterator[Suspect]:
+def suspects(life: PipelineRunner, at: float, moved_at: float | None) -> Iterator[Suspect]:
     """The units of a pipeline that may be lost."""
     limit = life.settings.stall_seconds
     still = at - max(moved_at or 0.0, life.shown.started_at or at)
@@ -58,7 +58,7 @@ def suspects(life: PipelineLife, at: float, moved_at: float | None) -> Iterator[
             yield Suspect(life.id, unit.id, seconds, endpoints(run.vertex), overdue)
 
 
-def _stops_soon(run: SubtaskRun) -> bool:
+def _stops_soon(run: SubtaskRunner) -> bool:
     """Whether a unit of this chain, left to itself, moves rows within seconds."""
     source = run.vertex.source
     if run.vertex.query is not None or (source is not None and source.capabilities.resident):
@@ -83,14 +83,14 @@ def verdict(suspect: Suspect) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class LostConnection:
     """``told``: a server has been asked; ``away``: which do not answer, and why."""
 
     told: bool
     away: tuple[str, ...]
 
 
-def silent(places: Mapping[str, Source | Sink], seconds: float) -> Silence | None:
+def silent(places: Mapping[str, Source | Sink], seconds: float) -> LostConnection | None:
     """What shows that no server works for us; None: one does, at a statement of so many seconds. One statement of many
     short ones is seen by looking several times."""
     told = False
@@ -104,7 +104,7 @@ def silent(places: Mapping[str, Source | Sink], seconds: float) -> Silence | Non
             elif found:
                 return None
             told = told or found is not None
-    return Silence(told, tuple(away.values()))
+    return LostConnection(told, tuple(away.values()))
 
 
 def _asked(name: str, place: Source | Sink, seconds: float) -> Sequence[str] | str | None:

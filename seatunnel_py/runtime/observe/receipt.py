@@ -11,10 +11,12 @@ from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.schema import Detail
 from seatunnel_py.api.sink import Present
 from seatunnel_py.api.types import Conversion
-from seatunnel_py.errors import CommitLostError, ExitCode, NoWayOn
+from seatunnel_py.errors import CannotResumeError, CommitLostError, ExitCode
 from seatunnel_py.work.unit import UnitFailure
 
-NO_WAY_ON = frozenset({NoWayOn.__name__, CommitLostError.__name__})
+CANNOT_RESUME = frozenset(
+    {"NoWayOn", CannotResumeError.__name__, CommitLostError.__name__}
+)  # the first: earlier releases
 FAILED_AGAIN = "ROWS_FAILED_AGAIN"
 
 
@@ -36,7 +38,7 @@ class TableState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class ResumePoint:
     """Where a sink stands that was left out: it has everything up to this ``checkpoint`` (0: nothing), at which splits
     that were being read stood at these ``positions``."""
 
@@ -45,7 +47,7 @@ class Stand:
 
 
 def stand_text(plain: Mapping[str, Any]) -> str:
-    """What a sink that was left out needs, as people read it; from a ``Stand`` as plain data."""
+    """What a sink that was left out needs, as people read it; from a ``ResumePoint`` as plain data."""
     if not plain["checkpoint"]:
         return "it needs everything from the beginning"
     at = "; ".join(f"{split} at {position_text(position)}" for split, position in plain["positions"].items())
@@ -70,7 +72,7 @@ class TargetReceipt:
     bytes_written: int | None = 0
     state: TableState | None = None
     cause: UnitFailure | None = None
-    stands: Stand | None = None
+    stands: ResumePoint | None = None
     present: Present | None = None
     conversions: tuple[Conversion, ...] = ()
     not_carried_over: tuple[Detail, ...] = ()
@@ -160,7 +162,7 @@ class Receipt:
         if self.state == FAILED_AGAIN:
             return False  # the replay is over; the rows wait for another one
         causes = [table.cause for table in self.tables if table.state is not TableState.DONE]
-        return not causes or any(cause is None or cause.error_type not in NO_WAY_ON for cause in causes)
+        return not causes or any(cause is None or cause.error_type not in CANNOT_RESUME for cause in causes)
 
     @property
     def state(self) -> str:

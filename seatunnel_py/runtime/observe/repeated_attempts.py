@@ -12,7 +12,7 @@ from seatunnel_py.runtime.observe.receipt import Repeated
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
-class Repeats:
+class RepeatedAttempts:
     """Of one run."""
 
     def __init__(self) -> None:

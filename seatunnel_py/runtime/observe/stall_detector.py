@@ -19,14 +19,14 @@ from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.observe import lost_units
-from seatunnel_py.runtime.observe.diagnostics import held_up, standing_of
-from seatunnel_py.runtime.observe.events import CheckpointDone, JobEvent, NothingMoved, RowsMoved, TableChanged
-from seatunnel_py.runtime.observe.standing import Standing
+from seatunnel_py.runtime.observe.diagnostics import blocked_targets, status_of
+from seatunnel_py.runtime.observe.events import CheckpointDone, JobEvent, JobStalled, RowsMoved, TableChanged
+from seatunnel_py.runtime.observe.standing import PipelineDiagnosis
 from seatunnel_py.work.unit import UnitId
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.driver.job_port import JobPort
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in order
 STOPPING_SECONDS = 5.0
@@ -34,14 +34,14 @@ LOST_EVERY_SECONDS = 2.0  # between two looks for what is lost: each goes throug
 EXAMINE_SECONDS = 10.0  # between two looks at one unit that may be lost
 EXAMINED_AT_ONCE = 4
 TABLES_MAX = 5  # that are explained without anybody's having asked
-Standings = Sequence[Standing]
+Standings = Sequence[PipelineDiagnosis]
 Places = Mapping[str, Sink | Source]
 
 
-class Watch:
+class StallDetector:
     """Of one driver."""
 
-    def __init__(self, driver: JobPort, lives: Mapping[str, PipelineLife]) -> None:
+    def __init__(self, driver: JobPort, lives: Mapping[str, PipelineRunner]) -> None:
         self._driver = driver
         self._lives = lives
         self._moved: dict[str, float] = {}  # by pipeline: when rows did
@@ -68,13 +68,13 @@ class Watch:
         at = self._driver.now()
         if at >= self._look_for_lost_at:
             self._look_for_lost_at = at + LOST_EVERY_SECONDS
-            self._look_for_lost_units(at)
-            self._look_for_lost_calls(at)
+            self._check_units(at)
+            self._check_calls(at)
         if at - self._last > self._patience:
             self._patience *= 2
             self.explain(self._tell)
 
-    def _look_for_lost_units(self, at: float) -> None:
+    def _check_units(self, at: float) -> None:
         for life in self._lives.values():
             if life.state.ended or life.shown.started_at is None:
                 continue
@@ -83,16 +83,16 @@ class Watch:
                     self._examined[suspect.unit] = at + EXAMINE_SECONDS
                     self._examining.submit(self._examine, life, suspect)
 
-    def _look_for_lost_calls(self, at: float) -> None:
+    def _check_calls(self, at: float) -> None:
         """What the driver itself waits for, over connections of its own."""
         for life in self._lives.values():
             limit = life.settings.stall_seconds
             since = min((begun for _, begun in life.aside.under_way.values()), default=at)
             if at - since > limit and at >= self._looked.get(life.id, 0.0):
                 self._looked[life.id] = at + EXAMINE_SECONDS
-                self._examining.submit(_cut_lost_calls, held_up(life, at), limit)
+                self._examining.submit(_cut_lost_calls, blocked_targets(life, at), limit)
 
-    def _examine(self, life: PipelineLife, suspect: lost_units.Suspect) -> None:
+    def _examine(self, life: PipelineRunner, suspect: lost_units.Suspect) -> None:
         """On another thread: its servers are asked."""
         reason = lost_units.verdict(suspect)
         if reason:
@@ -102,8 +102,8 @@ class Watch:
         """Where all pipelines are that have not ended, or wait for what is under way outside; those that wait first."""
         at = self._driver.now()
         lives = [life for life in self._lives.values() if not life.state.ended or life.aside]
-        found = [standing_of(life, at, self._moved.get(life.id)) for life in lives]
-        places = {life.pipeline.name: held_up(life, at) for life in lives}
+        found = [status_of(life, at, self._moved.get(life.id)) for life in lives]
+        places = {life.pipeline.name: blocked_targets(life, at) for life in lives}
         asking = {name: own for name, own in places.items() if own}
         found.sort(key=lambda one: (not one.busy, one.state == "PENDING", one.table))
         if not any(one.busy for one in found):
@@ -128,7 +128,7 @@ class Watch:
         if waiting:
             now = self._driver.now()
             lines = tuple(f"{one.table}: {text}" for one in waiting for text in (*one.blocked, *one.waits))
-            self._driver.tell(NothingMoved(now - self._last, lines, now))
+            self._driver.tell(JobStalled(now - self._last, lines, now))
 
 
 def _cut_lost_calls(places: Places, seconds: float) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PipelineDiagnosis:
     """``waits``: sentences, causes first; ``blocked``: what targets say keeps them; ``busy``: something is under way
     that somebody waits for; ``moved``: seconds since a row did, None: none has yet; ``lag``: completed checkpoints
     whose rows are not committed yet."""

@@ -13,10 +13,10 @@ from seatunnel_py.runtime.counts.table_totals import read_in
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 
-def receipts_of(life: PipelineLife, at: float, *, ended: bool = True) -> tuple[TableReceipt, ...]:
+def receipts_of(life: PipelineRunner, at: float, *, ended: bool = True) -> tuple[TableReceipt, ...]:
     """What became of each of its source tables, or what it has come to where it has not ``ended``."""
     state = life.rest or (life.state if life.state.ended or not ended else TableState.STOPPED)
     tallies = life.left_out.tallies(done=state is TableState.DONE)
@@ -29,7 +29,7 @@ def receipts_of(life: PipelineLife, at: float, *, ended: bool = True) -> tuple[T
         0.0 if kept else max(0.0, (life.shown.ended_at or at) - began),
         life.failure,
         life.left_out.receipts(),
-        life.left_out.nodes_apart,
+        life.left_out.delegated_sinks,
         life.prepared.setups,
         read_in(life.begins_with),
         kept=kept,

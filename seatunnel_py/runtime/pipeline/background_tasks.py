@@ -11,21 +11,21 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.runtime.targets.target_batcher import Failed, Then, Work
+from seatunnel_py.runtime.targets.target_batcher import Failed, TargetCall, Then
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 
 def _nothing(_: Any) -> None:
     return None
 
 
-class Asides:
+class BackgroundTasks:
     """``under_way``: what is being done, and since when. Names are for people: several calls may have one."""
 
-    def __init__(self, life: PipelineLife) -> None:
+    def __init__(self, life: PipelineRunner) -> None:
         self._life = life
         self.under_way: dict[int, tuple[str, float]] = {}
         self._numbers = count()
@@ -37,7 +37,7 @@ class Asides:
         """Run ``job`` on another thread (``begin``)."""
         self.begin(what, partial(self._life.world.aside, job), then, failed, **more)
 
-    def of_target(self, what: str, work: Work, then: Then, failed: Failed, **more: Any) -> None:
+    def of_target(self, what: str, work: TargetCall, then: Then, failed: Failed, **more: Any) -> None:
         """Have a target do its work (``begin``)."""
         self.begin(what, partial(self._life.world.of_target, work), then, failed, **more)
 

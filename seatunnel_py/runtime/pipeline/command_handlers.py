@@ -24,10 +24,10 @@ from seatunnel_py.protocol.model.stream_elements import JournalUse
 from seatunnel_py.protocol.participant import messages as task
 from seatunnel_py.protocol.participant.unit_log import retaken
 from seatunnel_py.runtime.driver.timers import on_beat
-from seatunnel_py.runtime.observe.events import CheckpointDone, Place
+from seatunnel_py.runtime.observe.events import CheckpointDone, FailurePlace
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.restart_report import cannot_restart
-from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
 from seatunnel_py.runtime.storage.journal import done_line, kept_line, taken_line
 from seatunnel_py.runtime.targets import failpoints
 from seatunnel_py.runtime.targets.commit_scope import ScopeCommit, ScopeSetUp
@@ -39,15 +39,15 @@ from seatunnel_py.runtime.values.troubles import commit_of, unit_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 
-def perform(life: PipelineLife, command: order.CoordinatorCommand) -> None:
+def perform(life: PipelineRunner, command: order.CoordinatorCommand) -> None:
     """Something that the coordinator has asked for."""
     _PERFORM[type(command)](life, command)
 
 
-def perform_task(life: PipelineLife, run: SubtaskRun, command: task.ParticipantCommand) -> None:
+def perform_task(life: PipelineRunner, run: SubtaskRunner, command: task.ParticipantCommand) -> None:
     """Something that a participant has asked for."""
     _PERFORM_TASK[type(command)](life, run, command)
 
@@ -55,17 +55,17 @@ def perform_task(life: PipelineLife, run: SubtaskRun, command: task.ParticipantC
 # ---------------------------------------------------------------- what the coordinator asks for
 
 
-def _tell(life: PipelineLife, command: Any) -> None:
+def _tell(life: PipelineRunner, command: Any) -> None:
     """A letter to a participant."""
     life.post(command.subtask, to_participant(life.now(), command))
 
 
-def _trigger(life: PipelineLife, command: order.SendTrigger) -> None:
+def _trigger(life: PipelineRunner, command: order.SendTrigger) -> None:
     _tell(life, command)
     life.subtasks[command.subtask].rest_over()
 
 
-def _restart(life: PipelineLife, command: order.Restart) -> None:
+def _restart(life: PipelineRunner, command: order.Restart) -> None:
     """End one life, begin another: what its journal may not hold any longer is dropped first."""
     run, snapshot = life.subtasks[command.subtask], command.snapshot
     run.stop()
@@ -86,7 +86,7 @@ def _restart(life: PipelineLife, command: order.Restart) -> None:
     life.world.log([line], lambda: life.post(command.subtask, event))
 
 
-def _start(life: PipelineLife, command: order.SendStart) -> None:
+def _start(life: PipelineRunner, command: order.SendStart) -> None:
     life.troubles.units_run()
     life.recovered()
     if event := life.restarts.started(life.topology, life.id, life.pipeline.name, life.now()):
@@ -94,7 +94,7 @@ def _start(life: PipelineLife, command: order.SendStart) -> None:
     _tell(life, command)
 
 
-def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
+def _commit(life: PipelineRunner, command: order.CommitPieces) -> None:
     newest = life.newest
     assert newest is not None, "a commit before any record"
     final = newest.kind is RecordKind.FINAL and newest.checkpoint == command.checkpoint
@@ -111,7 +111,7 @@ def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
     )
 
 
-def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
+def _committed(life: PipelineRunner, command: order.CommitPieces) -> None:
     if life.troubles.ends(commit_of(command.scope)):
         life.recovered()
     life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint))
@@ -119,29 +119,29 @@ def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
     life.go_on()
 
 
-def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
+def _commit_failed(life: PipelineRunner, command: order.CommitPieces, failure: UnitFailure) -> None:
     if not life.left_out.commit_failed(command.scope, failure):
         life.troubles.begins(commit_of(command.scope), failure)
     reason = reason_of(failure)
     life.hear(report.CommitFailed(life.now(), command.incarnation, command.scope, command.checkpoint, reason))
 
 
-def _commit_waits(life: PipelineLife, command: order.CommitWaits) -> None:
+def _commit_waits(life: PipelineRunner, command: order.CommitWaits) -> None:
     failure = life.troubles.get(commit_of(command.scope))
     if failure is not None:  # else it is of a sink that is out, and keeps no one waiting
-        where = Place(command.scope, checkpoint=command.checkpoint)
+        where = FailurePlace(command.scope, checkpoint=command.checkpoint)
         life.shown.retrying("commit", command.tries, command.pause, failure, where)
 
 
-def _retry_unit(life: PipelineLife, command: order.RetryUnit) -> None:
+def _retry_unit(life: PipelineRunner, command: order.RetryUnit) -> None:
     unit_attempts.retry(life.subtasks[command.subtask], command)
 
 
-def _fail_unit(life: PipelineLife, command: order.FailUnit) -> None:
+def _fail_unit(life: PipelineRunner, command: order.FailUnit) -> None:
     unit_attempts.give_up(life.subtasks[command.subtask], command)
 
 
-def _set_up(life: PipelineLife, command: order.SetUp) -> None:
+def _set_up(life: PipelineRunner, command: order.SetUp) -> None:
     nodes, setups = life.groups[command.unit], life.prepared.setups
     done = report.SetUpDone(life.now(), command.unit)
     life.aside.of_target(
@@ -152,7 +152,7 @@ def _set_up(life: PipelineLife, command: order.SetUp) -> None:
     )
 
 
-def _set_timer(life: PipelineLife, command: order.SetTimer) -> None:
+def _set_timer(life: PipelineRunner, command: order.SetTimer) -> None:
     assert life.view is not None, "a timer without a coordinator"
     name, seconds, interval = command.name, command.seconds, life.view.settings.interval
     if name == TRIGGER and interval is not None:
@@ -161,21 +161,21 @@ def _set_timer(life: PipelineLife, command: order.SetTimer) -> None:
     life.world.after((life.key, name), seconds, lambda: life.hear(report.Timer(life.now(), name)))
 
 
-def _cancel_timer(life: PipelineLife, command: order.CancelTimer) -> None:
+def _cancel_timer(life: PipelineRunner, command: order.CancelTimer) -> None:
     life.world.forget((life.key, command.name))
 
 
-def _delete(life: PipelineLife, command: order.DeleteRecord) -> None:
+def _delete(life: PipelineRunner, command: order.DeleteRecord) -> None:
     life.world.delete_record(life.key, command.checkpoint)
 
 
-def _refused(life: PipelineLife, command: order.Refused) -> None:
+def _refused(life: PipelineRunner, command: order.Refused) -> None:
     if command.what in (TriggerKind.PERIODIC, TriggerKind.FINAL):
         return  # nobody has asked
     life.tell(CheckpointDone(life.id, life.pipeline.name, 0, f"{command.what}: {command.reason}", (), life.now()))
 
 
-def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> None:
+def _checkpoint_ended(life: PipelineRunner, command: order.CheckpointEnded) -> None:
     reason = "" if command.reason is None else str(command.reason)
     missing = tuple(map(str, command.missing))
     if command.reason is None and life.newest is not None:
@@ -188,25 +188,25 @@ def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> Non
     life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now(), good))
 
 
-def _kept_waiting(life: PipelineLife, missing: Iterable[Subtask]) -> Iterator[str]:
+def _kept_waiting(life: PipelineRunner, missing: Iterable[Subtask]) -> Iterator[str]:
     for subtask in missing:
         run = life.subtasks[subtask]
         yield life.units.kept_waiting(subtask, run.unit, endpoints(run.vertex))
 
 
-def _end_life(life: PipelineLife, command: order.EndLife) -> None:
+def _end_life(life: PipelineRunner, command: order.EndExecution) -> None:
     life.left_out.leave(command.subtask)
 
 
-def _isolated(life: PipelineLife, command: order.Isolated) -> None:
+def _isolated(life: PipelineRunner, command: order.Isolated) -> None:
     life.left_out.durable(command)
 
 
-def _not_asked_for(life: PipelineLife, command: order.CoordinatorCommand) -> None:
+def _not_asked_for(life: PipelineRunner, command: order.CoordinatorCommand) -> None:
     raise AssertionError(f"nobody has asked for this: {command}")
 
 
-def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
+def _ended(life: PipelineRunner, command: order.PipelineEnded) -> None:
     for run in life.subtasks.values():
         run.stop()
     if command.reason is None:
@@ -224,7 +224,7 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
     life.end(life.leftovers.withdraw if command.reason is Reason.FENCED else life.leftovers.close)
 
 
-def _why_ended(life: PipelineLife, reason: Reason, shows_twice: Sequence[str]) -> UnitFailure:
+def _why_ended(life: PipelineRunner, reason: Reason, shows_twice: Sequence[str]) -> UnitFailure:
     if found := life.troubles.cause(reason):
         name, failure = found
         return cannot_restart(name.removeprefix(unit_of("")), shows_twice, failure.message) if shows_twice else failure
@@ -237,14 +237,14 @@ def _why_ended(life: PipelineLife, reason: Reason, shows_twice: Sequence[str]) -
 # ---------------------------------------------------------------- what participants ask for
 
 
-def _run_unit(life: PipelineLife, run: SubtaskRun, command: task.RunUnit) -> None:
+def _run_unit(life: PipelineRunner, run: SubtaskRunner, command: task.RunUnit) -> None:
     run.run_unit(command)
     if command.channel is not None:
         life.subtasks[command.channel.sender].begin_if_room()
 
 
-def _log_taken(life: PipelineLife, run: SubtaskRun, command: task.LogTaken) -> None:
-    logged = task.TakenLogged(life.now(), command.epoch, command.entry.number)
+def _log_taken(life: PipelineRunner, run: SubtaskRunner, command: task.LogUnit) -> None:
+    logged = task.UnitLogged(life.now(), command.epoch, command.entry.number)
     if run.journaled:
         line = taken_line(life.key, run.subtask, command.entry)
         life.world.log([line], lambda: life.post(run.subtask, logged))
@@ -252,21 +252,21 @@ def _log_taken(life: PipelineLife, run: SubtaskRun, command: task.LogTaken) -> N
         life.post(run.subtask, logged)
 
 
-def _emit(life: PipelineLife, run: SubtaskRun, command: task.Emit) -> None:
+def _emit(life: PipelineRunner, run: SubtaskRunner, command: task.Emit) -> None:
     life.post(command.envelope.channel.receiver, task.Arrived(life.now(), command.envelope))
 
 
-def _report(life: PipelineLife, run: SubtaskRun, command: Any) -> None:
+def _report(life: PipelineRunner, run: SubtaskRunner, command: Any) -> None:
     """A letter to the coordinator."""
     life.hear(to_coordinator(life.now(), command))
 
 
-def _acknowledge(life: PipelineLife, run: SubtaskRun, command: task.Acknowledge) -> None:
+def _acknowledge(life: PipelineRunner, run: SubtaskRunner, command: task.Acknowledge) -> None:
     _report(life, run, command)
     failpoints.ACKNOWLEDGED.hit()
 
 
-def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFailed) -> None:
+def _subtask_failed(life: PipelineRunner, run: SubtaskRunner, command: task.ReportFailed) -> None:
     run.stop()
     vertex, of_unit = command.subtask.vertex, command.reason in (Reason.UNIT_FAILED, Reason.UNIT_REFUSED)
     known = life.troubles.get(unit_of(vertex)) if of_unit else None
@@ -277,14 +277,14 @@ def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFai
     _report(life, run, command)
 
 
-def _source_ended(life: PipelineLife, run: SubtaskRun, command: task.ReportEnded) -> None:
+def _source_ended(life: PipelineRunner, run: SubtaskRunner, command: task.ReportEnded) -> None:
     ended = to_coordinator(life.now(), command)
     assert isinstance(ended, report.SourceEnded), "the table of letters is another one"
     for event in life.completion.ended(ended):
         life.hear(event)
 
 
-def _time_alignment(life: PipelineLife, run: SubtaskRun, command: task.TimeAlignment) -> None:
+def _time_alignment(life: PipelineRunner, run: SubtaskRunner, command: task.TimeAlignment) -> None:
     life.world.after(
         (life.key, "align", command.subtask, command.checkpoint),
         command.seconds,
@@ -303,7 +303,7 @@ _PERFORM: Mapping[type, Any] = {
     order.CommitWaits: _commit_waits,
     order.RetryUnit: _retry_unit,
     order.FailUnit: _fail_unit,
-    order.EndLife: _end_life,
+    order.EndExecution: _end_life,
     order.Isolated: _isolated,
     order.Rejoined: _not_asked_for,
     order.RejoinRefused: _not_asked_for,
@@ -318,7 +318,7 @@ _PERFORM: Mapping[type, Any] = {
 }
 _PERFORM_TASK: Mapping[type, Any] = {
     task.RunUnit: _run_unit,
-    task.LogTaken: _log_taken,
+    task.LogUnit: _log_taken,
     task.Emit: _emit,
     task.Acknowledge: _acknowledge,
     task.Decline: _report,

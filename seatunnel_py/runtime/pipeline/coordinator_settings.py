@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seatunnel_py.api.sink import Setup, Visible
-from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.failing import FailureLimits
-from seatunnel_py.protocol.failover.decisions import FailurePolicy
+from seatunnel_py.protocol.failover.decisions import FailoverPolicy
 from seatunnel_py.runtime.driver.settings import Settings
-from seatunnel_py.runtime.resume.pipeline_start import Start
-from seatunnel_py.runtime.values.past import Past
-from seatunnel_py.runtime.values.topology_builder import Graph
+from seatunnel_py.runtime.resume.pipeline_start import StartPlan
+from seatunnel_py.runtime.values.past import EarlierRun
+from seatunnel_py.runtime.values.topology_builder import BuiltTopology
 
 
 def ends_by_itself(pipeline: Pipeline) -> bool:
@@ -23,10 +23,10 @@ def ends_by_itself(pipeline: Pipeline) -> bool:
 
 def coordinator_of(
     pipeline: Pipeline,
-    graph: Graph,
+    graph: BuiltTopology,
     settings: Settings,
-    outcome: Start,
-    past: Past,
+    outcome: StartPlan,
+    past: EarlierRun,
     first_checkpoint: int,
     set_up: Sequence[str],
     plan: Mapping[str, Any],
@@ -41,7 +41,7 @@ def coordinator_of(
         record=outcome.record,
         first_checkpoint=first_checkpoint,
         epochs=past.epochs,
-        policy=FailurePolicy.FAIL_FAST if settings.fail_fast else FailurePolicy.CONTINUE_OTHER_TABLES,
+        policy=FailoverPolicy.FAIL_FAST if settings.fail_fast else FailoverPolicy.CONTINUE_OTHER_TABLES,
         set_up=set_up,
         done=outcome.done,
         plan=plan,
@@ -53,7 +53,7 @@ def coordinator_of(
     )
 
 
-def undroppable(vertices: Iterable[Vertex], setups: Mapping[str, Setup]) -> frozenset[str]:
+def undroppable(vertices: Iterable[PlannedVertex], setups: Mapping[str, Setup]) -> frozenset[str]:
     """The sinks whose pieces cannot be dropped, for they are visible before they are committed. A sink that is fused
     with its source names what it stages by positions, and is asked for these again; after a channel names are numbers,
     which then mean others."""

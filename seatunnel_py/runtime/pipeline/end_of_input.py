@@ -12,11 +12,11 @@ from collections.abc import Iterable
 
 from seatunnel_py.protocol.coordinator.events import SourceEnded
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.lifecycle import Life
+from seatunnel_py.protocol.model.lifecycle import ExecutionState
 from seatunnel_py.protocol.participant.participant import Participant
 
 
-class Completion:
+class EndOfInput:
     """Of one pipeline, with or without ``loops``. The coordinator drops ends of past attempts."""
 
     def __init__(self, *, loops: bool) -> None:
@@ -45,4 +45,4 @@ class Completion:
 
 def _is_empty(participant: Participant) -> bool:
     idle = participant.running_unit is None and participant.units.replay is None
-    return participant.life is Life.RUNNING and idle and not any(participant.queued.values())
+    return participant.life is ExecutionState.RUNNING and idle and not any(participant.queued.values())

@@ -12,16 +12,16 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Pause(StrEnum):
+class PauseReason(StrEnum):
     """The value is what people read."""
 
     COMMITS = "as many checkpoints are completed and not committed as checkpoint.max-uncommitted allows"
     EXCHANGE = "what lies on channels takes all of exchange.max-bytes"
 
 
-def pause(*, reads_again: bool, lag: int, max_uncommitted: int, exchange_full: bool) -> Pause | None:
+def pause(*, reads_again: bool, lag: int, max_uncommitted: int, exchange_full: bool) -> PauseReason | None:
     """What keeps a source from beginning its next unit. ``lag``: completed checkpoints that are not committed yet;
     ``exchange_full``: it makes segments, and there is no room for them."""
     if not reads_again and lag >= max_uncommitted:
-        return Pause.COMMITS
-    return Pause.EXCHANGE if exchange_full else None
+        return PauseReason.COMMITS
+    return PauseReason.EXCHANGE if exchange_full else None

@@ -14,30 +14,30 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from seatunnel_py.errors import GenerationLost
+from seatunnel_py.errors import GenerationLostError
 from seatunnel_py.protocol.coordinator.events import CancelRequested
 from seatunnel_py.runtime.observe.events import ANEW
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.work.unit import Unit, UnitFailure
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
-    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
 
-_LOST = f"{GenerationLost.__module__}.{GenerationLost.__qualname__}"
+_LOST = f"{GenerationLostError.__module__}.{GenerationLostError.__qualname__}"
 
 
-class Renewing:
+class GenerationRenewal:
     """``void``: what the pipeline has read is worth nothing; ``tries``: how often that was so in this driver;
     ``_waiting``: by vertex whose source is being opened again, the subtasks whose units wait for that."""
 
-    def __init__(self, life: PipelineLife) -> None:
+    def __init__(self, life: PipelineRunner) -> None:
         self._life = life
         self.void = False
         self.tries = 0
-        self._waiting: dict[str, list[SubtaskRun]] = {}
+        self._waiting: dict[str, list[SubtaskRunner]] = {}
 
-    def takes(self, run: SubtaskRun, failure: UnitFailure) -> bool:
+    def takes(self, run: SubtaskRunner, failure: UnitFailure) -> bool:
         """Whether what the unit of this subtask was to read will be read under what is valid then."""
         unit = run.unit
         assert unit is not None, "no unit was under way"
@@ -76,7 +76,7 @@ class Renewing:
 
     # ---------------------------------------------------------------- one unit after the other
 
-    def _unit(self, run: SubtaskRun, unit: Unit, failure: UnitFailure) -> bool:
+    def _unit(self, run: SubtaskRunner, unit: Unit, failure: UnitFailure) -> bool:
         life, name = self._life, run.vertex.id
         if unit.id.attempt >= life.settings.retry.times:
             return False
@@ -94,7 +94,7 @@ class Renewing:
         for run in self._waiting.pop(name):
             self._again(run)
 
-    def _again(self, run: SubtaskRun) -> None:
+    def _again(self, run: SubtaskRunner) -> None:
         unit = run.unit
         if unit is not None:  # else its life has ended meanwhile
             run.unit = replace(unit, id=replace(unit.id, attempt=unit.id.attempt + 1), split=run.split(unit))

@@ -16,32 +16,32 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.sink import Visible
-from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.protocol.coordinator.commands import Isolated
 from seatunnel_py.protocol.coordinator.events import PlanGrew
 from seatunnel_py.protocol.coordinator.isolation import leaving
 from seatunnel_py.protocol.failover.isolated_recovery import finishing
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
-from seatunnel_py.runtime.counts.row_tallies import Tally, tally_of
-from seatunnel_py.runtime.observe.events import SinkLeftOut
-from seatunnel_py.runtime.observe.receipt import Stand, TableState
-from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, first_the_others, not_finished
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord
+from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
+from seatunnel_py.runtime.observe.events import SinkIsolated
+from seatunnel_py.runtime.observe.receipt import ResumePoint, TableState
+from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, not_finished, wait_for_other_sinks
 from seatunnel_py.runtime.targets.sink_operations import piece_of
 from seatunnel_py.runtime.values.subtask_state import state_of
 from seatunnel_py.runtime.values.troubles import commit_of, unit_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
-    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
-    from seatunnel_py.runtime.values.past import Past
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
+    from seatunnel_py.runtime.values.past import EarlierRun
 
 
-class LeftOut:
-    """Of one pipeline. ``subtasks`` whose lives are over for that reason; ``known_bad``: as in ``Past``."""
+class IsolatedSinks:
+    """Of one pipeline. ``subtasks`` whose lives are over for that reason; ``known_bad``: as in ``EarlierRun``."""
 
-    def __init__(self, life: PipelineLife) -> None:
+    def __init__(self, life: PipelineRunner) -> None:
         self._life = life
         self.subtasks: set[Subtask] = set()
         self.known_bad: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ class LeftOut:
     def __contains__(self, subtask: Subtask) -> bool:
         return subtask in self.subtasks
 
-    def begin(self, record: CheckpointRecord | None, past: Past) -> None:
+    def begin(self, record: CheckpointRecord | None, past: EarlierRun) -> None:
         """Who was left out by an earlier driver stays so."""
         self.known_bad = past.known_bad
         if record is None:
@@ -66,7 +66,7 @@ class LeftOut:
             if vertex.id in record.topology.detached - self._apart:
                 before, stand = self.cause(vertex.id), self._stand_in(record, vertex.id)
                 why = self._stays.get(vertex.id, "" if life.bounded else NEVER_ENDS)
-                self._told[vertex.id] = not_finished(before, stand, why) if why else first_the_others(before)
+                self._told[vertex.id] = not_finished(before, stand, why) if why else wait_for_other_sinks(before)
                 self._tell(vertex)
 
     def spoken_for(self, scope: str, why: str | None) -> None:
@@ -107,11 +107,11 @@ class LeftOut:
             life.recovered()
         life.go_on()  # whoever waited for room in front of it
 
-    def _tell(self, vertex: Vertex) -> None:
+    def _tell(self, vertex: PlannedVertex) -> None:
         life, targets = self._life, tuple(dict.fromkeys(node.shown for node in vertex.sinks))
         if targets:
             name, cause = life.pipeline.name, self.cause(vertex.id)
-            life.tell(SinkLeftOut(life.id, name, vertex.id, targets, cause, life.good, life.now()))
+            life.tell(SinkIsolated(life.id, name, vertex.id, targets, cause, life.good, life.now()))
 
     def _remember(self) -> None:
         """The record that it stands at is the newest, or the one that is on its way to the store."""
@@ -149,7 +149,7 @@ class LeftOut:
         return (frozenset() if newest is None else newest.topology.detached | refused) - self._apart
 
     @property
-    def _refused_commits(self) -> dict[str, tuple[Commit, ...]]:
+    def _refused_commits(self) -> dict[str, tuple[CommitRecord, ...]]:
         """By vertex, what its target refuses to commit, and a record holds: a later driver asks again (CN4)."""
         view = self._life.view
         if view is None:
@@ -177,13 +177,13 @@ class LeftOut:
         }
 
     @property
-    def swept_for(self) -> Mapping[str, Stand]:
+    def cleanup_positions(self) -> Mapping[str, ResumePoint]:
         """The sinks whose leavings are this pipeline's affair, and where they stand; what a record names is not."""
         refused = self._refused_commits
         return {node: self.stand(vertex) for node, vertex in self.nodes.items() if vertex not in refused}
 
     @property
-    def nodes_apart(self) -> frozenset[str]:
+    def delegated_sinks(self) -> frozenset[str]:
         """The sinks that another pipeline speaks for."""
         return frozenset(
             node.id for vertex in self._life.pipeline.vertices if vertex.id in self._apart for node in vertex.sinks
@@ -193,29 +193,29 @@ class LeftOut:
         known = self._told.get(vertex) or self._life.prepared.left_out.get(vertex)
         return known or UnitFailure(FailureKind.FATAL, "it was left out")
 
-    def stand(self, vertex: str) -> Stand:
+    def stand(self, vertex: str) -> ResumePoint:
         """Where a side reader would have to begin for it."""
         newest, view = self._life.newest, self._life.view
         if newest is None or view is None:
-            return Stand()
+            return ResumePoint()
         if vertex in self._refused_commits:
             scope = self._life.graph.topology.vertex(vertex).commit_scope
-            return Stand(view.commits.ledgers.get(scope, 0))
+            return ResumePoint(view.commits.ledgers.get(scope, 0))
         return self._stand_in(newest, vertex)
 
-    def _stand_in(self, newest: CheckpointRecord, vertex: str) -> Stand:
+    def _stand_in(self, newest: CheckpointRecord, vertex: str) -> ResumePoint:
         checkpoint = stands_at(newest, vertex)
         record = self._records.get(checkpoint)
         if record is None:
-            return Stand(checkpoint)
+            return ResumePoint(checkpoint)
         above = self._life.graph.topology.ancestors(vertex)
         positions: dict[str, Position] = {}
         for subtask, run in self._life.subtasks.items():
             if subtask.vertex in above and run.vertex.source is not None and subtask in record.snapshots:
                 positions |= run.positions(record.snapshots[subtask])
-        return Stand(checkpoint, {split: dict(at.value) for split, at in sorted(positions.items())})
+        return ResumePoint(checkpoint, {split: dict(at.value) for split, at in sorted(positions.items())})
 
-    def tally(self, run: SubtaskRun, *, done: bool) -> Tally:
+    def tally(self, run: SubtaskRunner, *, done: bool) -> RowTally:
         """The sums of one subtask; of one that is out as the newest record holds them. Unless its pipeline is ``done``
         what nobody sees yet was not written."""
         newest, out = self._life.newest, run.subtask.vertex in self.vertices
@@ -229,15 +229,15 @@ class LeftOut:
             for node, sums in found.written.items()
             if self._shows(node) is not Visible.FINAL
         }
-        return Tally(found.read, found.filtered, found.rejected, seen)
+        return RowTally(found.read, found.filtered, found.rejected, seen)
 
-    def tallies(self, *, done: bool) -> dict[str, Tally]:
+    def tallies(self, *, done: bool) -> dict[str, RowTally]:
         """The sums of each vertex, without the rows that targets refuse to show."""
-        found: dict[str, Tally] = {}
+        found: dict[str, RowTally] = {}
         for subtask, run in self._life.subtasks.items():
-            found[subtask.vertex] = found.get(subtask.vertex, Tally()).plus(self.tally(run, done=done))
+            found[subtask.vertex] = found.get(subtask.vertex, RowTally()).plus(self.tally(run, done=done))
         for node, (vertex, sums) in self.not_committed().items():
-            found[vertex] = found[vertex].plus(Tally(written={node: sums}))
+            found[vertex] = found[vertex].plus(RowTally(written={node: sums}))
         return found
 
     def not_committed(self) -> dict[str, tuple[str, tuple[int, int]]]:
@@ -256,7 +256,7 @@ class LeftOut:
     def _shows(self, node: str) -> Visible:
         return self._life.prepared.setups[node].visible
 
-    def receipts(self) -> dict[str, tuple[UnitFailure, Stand]]:
+    def receipts(self) -> dict[str, tuple[UnitFailure, ResumePoint]]:
         """What receipts say of the sinks that are out, by node."""
         return {node: (self.cause(vertex), self.stand(vertex)) for node, vertex in self.nodes.items()}
 

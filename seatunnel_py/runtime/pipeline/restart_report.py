@@ -16,7 +16,7 @@ from seatunnel_py.runtime.observe.events import RegionRestarted
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
-class Restarts:
+class RestartReport:
     """Of one pipeline."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
@@ -26,39 +26,39 @@ from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.participant import messages as task
 from seatunnel_py.protocol.participant.participant import Participant
-from seatunnel_py.runtime.counts.table_counts import Counts
-from seatunnel_py.runtime.driver.pipeline_port import World
+from seatunnel_py.runtime.counts.table_counts import TableCounts
+from seatunnel_py.runtime.driver.pipeline_port import DriverPort
 from seatunnel_py.runtime.driver.ports import UnitLost
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, TargetSwept
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.pipeline.background_tasks import Asides
+from seatunnel_py.runtime.pipeline.background_tasks import BackgroundTasks
 from seatunnel_py.runtime.pipeline.command_handlers import perform_task
 from seatunnel_py.runtime.pipeline.coordinator_settings import coordinator_of, ends_by_itself
-from seatunnel_py.runtime.pipeline.end_of_input import Completion
-from seatunnel_py.runtime.pipeline.generation_renewal import Renewing
-from seatunnel_py.runtime.pipeline.isolated_sinks import LeftOut
-from seatunnel_py.runtime.pipeline.restart_report import Restarts
-from seatunnel_py.runtime.pipeline.segment_retention import Segments
+from seatunnel_py.runtime.pipeline.end_of_input import EndOfInput
+from seatunnel_py.runtime.pipeline.generation_renewal import GenerationRenewal
+from seatunnel_py.runtime.pipeline.isolated_sinks import IsolatedSinks
+from seatunnel_py.runtime.pipeline.restart_report import RestartReport
+from seatunnel_py.runtime.pipeline.segment_retention import SegmentRetention
 from seatunnel_py.runtime.pipeline.shown_state import ShownState
-from seatunnel_py.runtime.pipeline.split_discovery import Enumerating
-from seatunnel_py.runtime.pipeline.staged_cleanup import Leftovers
-from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
-from seatunnel_py.runtime.resume.pipeline_start import Start, references_of, start
+from seatunnel_py.runtime.pipeline.split_discovery import SplitDiscovery
+from seatunnel_py.runtime.pipeline.staged_cleanup import StagedCleanup
+from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
+from seatunnel_py.runtime.resume.pipeline_start import StartPlan, references_of, start
 from seatunnel_py.runtime.storage.journal import dropped_line, graph_line
 from seatunnel_py.runtime.targets import sink_operations
-from seatunnel_py.runtime.targets.sink_operations import Prepared
-from seatunnel_py.runtime.units.inflight_units import InFlight, place_of
+from seatunnel_py.runtime.targets.sink_operations import PreparedPipeline
+from seatunnel_py.runtime.units.inflight_units import InFlightUnits, place_of
 from seatunnel_py.runtime.values.chain_builder import JobIdentity, chain_of
-from seatunnel_py.runtime.values.past import Past
-from seatunnel_py.runtime.values.split_progress import deal
-from seatunnel_py.runtime.values.topology_builder import Graph
+from seatunnel_py.runtime.values.past import EarlierRun
+from seatunnel_py.runtime.values.split_progress import assign_splits
+from seatunnel_py.runtime.values.topology_builder import BuiltTopology
 from seatunnel_py.runtime.values.troubles import Troubles, retry_of
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitId, UnitResult
 
 
-class PipelineLife:
+class PipelineRunner:
     """``key`` names the pipeline in the store; ``past`` is what earlier drivers have left of it there; ``failure`` is
     what people will read if it ends now; ``behind``: of which nothing may be at work any more when it begins."""
 
@@ -66,13 +66,13 @@ class PipelineLife:
         self,
         key: str,
         pipeline: Pipeline,
-        graph: Graph,
-        world: World,
+        graph: BuiltTopology,
+        world: DriverPort,
         settings: Settings,
         job: JobIdentity,
         claim: Claim,
-        past: Past,
-        behind: PipelineLife | None = None,
+        past: EarlierRun,
+        behind: PipelineRunner | None = None,
     ) -> None:
         self.key, self.id = key, pipeline.id
         self.pipeline = pipeline
@@ -80,10 +80,10 @@ class PipelineLife:
         self.settings = settings
         self.job = job
         self.bounded = ends_by_itself(pipeline)
-        self.says_ends = any(vertex.query is not None for vertex in pipeline.vertices)
+        self.sends_end_markers = any(vertex.query is not None for vertex in pipeline.vertices)
         self.failure: UnitFailure | None = None
         self.coordinator: Coordinator | None = None
-        self.counts = Counts(pipeline)
+        self.counts = TableCounts(pipeline)
         self.begins_with: CheckpointRecord | None = None
         self.references = references_of(pipeline)
         self.world = world
@@ -92,22 +92,22 @@ class PipelineLife:
         self.groups = {
             f"{scope}/{number}": group for scope, groups in graph.scopes.items() for number, group in enumerate(groups)
         }
-        self.prepared = Prepared({}, {})
-        self.enumerating = Enumerating(self)
-        self.segments = Segments(self)
-        self.completion = Completion(loops=any(vertex.retry is not None for vertex in pipeline.vertices))
-        self.subtasks: dict[Subtask, SubtaskRun] = {}
-        self.left_out = LeftOut(self)
+        self.prepared = PreparedPipeline({}, {})
+        self.enumerating = SplitDiscovery(self)
+        self.segments = SegmentRetention(self)
+        self.completion = EndOfInput(loops=any(vertex.retry is not None for vertex in pipeline.vertices))
+        self.subtasks: dict[Subtask, SubtaskRunner] = {}
+        self.left_out = IsolatedSinks(self)
         self.rest: TableState | None = None
-        self.restarts = Restarts()
+        self.restarts = RestartReport()
         self.replaced = False  # by another life of the same pipeline in this driver
         self.behind = behind
-        self.renewing = Renewing(self)
-        self.units = InFlight(world)
-        self.leftovers = Leftovers(self)
+        self.renewing = GenerationRenewal(self)
+        self.units = InFlightUnits(world)
+        self.leftovers = StagedCleanup(self)
         self.failures: Counter[str] = Counter()
         self.troubles = Troubles()
-        self.aside = Asides(self)
+        self.aside = BackgroundTasks(self)
         self._over: Callable[[], None] | None = None
         self.ending: TableState | None = None
         self._mail: deque[tuple[Subtask | None, Any]] = deque()
@@ -115,7 +115,7 @@ class PipelineLife:
 
     # ---------------------------------------------------------------- beginning
 
-    def replaces(self, before: PipelineLife) -> None:
+    def replaces(self, before: PipelineRunner) -> None:
         """For people it is the same pipeline."""
         before.replaced = True
         self.shown.replaces(before.shown)
@@ -131,11 +131,11 @@ class PipelineLife:
             "prepare", begin, self._is_prepared, self._cannot_begin, late=lambda outcome: self.opened(outcome.prepared)
         )
 
-    def opened(self, prepared: Prepared) -> None:
+    def opened(self, prepared: PreparedPipeline) -> None:
         """Its sources are open: whatever ends the pipeline closes them."""
         self.prepared = prepared
 
-    def _is_prepared(self, outcome: Start) -> None:
+    def _is_prepared(self, outcome: StartPlan) -> None:
         self.opened(outcome.prepared)
         if outcome.prepared.swept:
             self.tell(TargetSwept(self.id, self.pipeline.name, outcome.prepared.swept, self.now()))
@@ -155,7 +155,7 @@ class PipelineLife:
         self.begins_with = outcome.record
         self.world.when_begun(partial(self._enter, outcome, coordinator))
 
-    def _enter(self, outcome: Start, coordinator: Coordinator) -> None:
+    def _enter(self, outcome: StartPlan, coordinator: Coordinator) -> None:
         """There is an engine: from now on it may change things."""
         if self._over is not None:
             return
@@ -177,13 +177,15 @@ class PipelineLife:
             self.enumerating.begin(self.newest)
             self.hear(report.Activated(self.now(), self.job.incarnation))
 
-    def _subtasks_of(self, vertex: Vertex, outcome: Start) -> dict[Subtask, SubtaskRun]:
+    def _subtasks_of(self, vertex: PlannedVertex, outcome: StartPlan) -> dict[Subtask, SubtaskRunner]:
         topology = self.graph.topology
         own = topology.subtasks([vertex.id])
-        hands = deal(self.prepared.rounds.get(vertex.id, ()), len(own))
+        hands = assign_splits(self.prepared.rounds.get(vertex.id, ()), len(own))
         timeout, names = self.settings.alignment_timeout, outcome.numberings
         return {
-            one: SubtaskRun(self, vertex, Participant(one, topology, timeout), hand, names.get(one, outcome.graph[1]))
+            one: SubtaskRunner(
+                self, vertex, Participant(one, topology, timeout), hand, names.get(one, outcome.graph[1])
+            )
             for one, hand in zip(own, hands, strict=True)
         }
 
@@ -252,7 +254,7 @@ class PipelineLife:
         """Completed checkpoints that are not committed yet."""
         return 0 if self.view is None else self.view.commits.lag
 
-    def retry(self, run: SubtaskRun, unit: Unit, delay: float, failure: UnitFailure) -> None:
+    def retry(self, run: SubtaskRunner, unit: Unit, delay: float, failure: UnitFailure) -> None:
         """Another attempt, after a pause."""
         if delay:
             self.troubles.begins(retry_of(unit.id), failure)

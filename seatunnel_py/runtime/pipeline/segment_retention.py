@@ -26,17 +26,17 @@ from seatunnel_py.work.unit import Slice
 
 if TYPE_CHECKING:
     from seatunnel_py.api.storage import Storage
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
     from seatunnel_py.runtime.storage.journal import Journal
 
 LOOK_BYTES = 64 * 2**20  # made since the last look: enough to look again
 PAUSE_SECONDS = 0.2  # until paused sources look again whether there is room
 
 
-class Segments:
+class SegmentRetention:
     """Of one pipeline. ``size`` is what those take that are known and not removed."""
 
-    def __init__(self, life: PipelineLife) -> None:
+    def __init__(self, life: PipelineRunner) -> None:
         self._life = life
         self._sizes: dict[str, int] = {}
         self._of_records: dict[int, frozenset[str]] = {}
@@ -73,7 +73,9 @@ class Segments:
     @property
     def full(self) -> bool:
         """Whether sources have to pause (``flow_control.py``)."""
-        return not self._life.says_ends and self._life.world.exchanged() > self._life.settings.exchange_max_bytes
+        return (
+            not self._life.sends_end_markers and self._life.world.exchanged() > self._life.settings.exchange_max_bytes
+        )
 
     def make_room(self) -> None:
         """As much as can be; paused sources look again after a while."""

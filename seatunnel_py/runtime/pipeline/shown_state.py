@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.runtime.observe.events import JobEvent, Place, TableChanged, UnitRetried
+from seatunnel_py.runtime.observe.events import FailurePlace, JobEvent, TableChanged, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.work.unit import UnitFailure
 
@@ -37,11 +37,13 @@ class ShownState:
         """Its time counts from now on."""
         self.started_at = self.started_at or self._now()
 
-    def retrying(self, what: str, attempt: int, delay: float, failure: UnitFailure, place: Place | None = None) -> None:
+    def retrying(
+        self, what: str, attempt: int, delay: float, failure: UnitFailure, place: FailurePlace | None = None
+    ) -> None:
         """Something will be tried again after a pause."""
         if delay:
             self.change(TableState.RETRYING, failure)
-        at, where = self._now(), place or Place(checkpoint=self._good())
+        at, where = self._now(), place or FailurePlace(checkpoint=self._good())
         self._tell(UnitRetried(self._pipeline.id, self._pipeline.name, what, attempt, delay, failure, at, where))
 
     def change(self, state: TableState, failure: UnitFailure | None = None) -> None:

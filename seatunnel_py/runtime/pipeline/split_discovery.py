@@ -26,18 +26,18 @@ from seatunnel_py.protocol.coordinator.events import PlanGrew
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.storage.journal import found_line
 from seatunnel_py.runtime.targets import sink_operations
-from seatunnel_py.runtime.targets.sink_operations import Prepared, Reopened, as_failure
-from seatunnel_py.runtime.values.split_progress import Round, deal
+from seatunnel_py.runtime.targets.sink_operations import PreparedPipeline, ReopenedSource, as_failure
+from seatunnel_py.runtime.values.split_progress import SplitRound, assign_splits
 from seatunnel_py.work.unit import FailureKind, UnitFailure, UnitResult
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 Positions = Mapping[str, Position]
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReaderReport:
     """What readers report in a unit, and what is to be done with the unit then."""
 
     result: UnitResult
@@ -52,16 +52,16 @@ class Reported:
         self.counts(replace(self.result, done=False, failure=failure))
 
 
-class Enumerating:
+class SplitDiscovery:
     """Of one pipeline."""
 
-    def __init__(self, life: PipelineLife) -> None:
+    def __init__(self, life: PipelineRunner) -> None:
         self._life = life
         self._busy: set[str] = set()
         self._look_due: set[str] = set()
-        self._untold: dict[str, Positions] = {}
+        self._unsent_positions: dict[str, Positions] = {}
         self._sources = {one.id: one.source for one in life.pipeline.vertices if one.source is not None}
-        self._unheard: dict[str, deque[Reported]] = defaultdict(deque)
+        self._unheard: dict[str, deque[ReaderReport]] = defaultdict(deque)
         self._reopen: dict[str, Callable[[], None]] = {}
         self._stood: dict[int, Mapping[str, Positions]] = {}
 
@@ -82,13 +82,13 @@ class Enumerating:
         self._reopen[vertex] = then
         self._next(vertex)
 
-    def _grown(self, vertex: str, prepared: Prepared) -> None:
+    def _grown(self, vertex: str, prepared: PreparedPipeline) -> None:
         """This vertex has more splits, or the same under what is valid now: whoever reads it learns of that."""
         life = self._life
         life.prepared = prepared
         life.hear(PlanGrew(life.now(), life.plan))
         own = [run for run in life.subtasks.values() if run.vertex.id == vertex]
-        for run, splits in zip(own, deal(prepared.rounds[vertex], len(own)), strict=True):
+        for run, splits in zip(own, assign_splits(prepared.rounds[vertex], len(own)), strict=True):
             run.reads(splits)
 
     def completed(self, record: CheckpointRecord) -> None:
@@ -99,8 +99,8 @@ class Enumerating:
         for gone in self._stood.keys() - view.completed:
             del self._stood[gone]
         if self._stood:
-            self._untold |= self._stood[min(self._stood)]
-        for vertex in list(self._untold):
+            self._unsent_positions |= self._stood[min(self._stood)]
+        for vertex in list(self._unsent_positions):
             self._next(vertex)
 
     def _remember(self, record: CheckpointRecord) -> None:
@@ -139,8 +139,8 @@ class Enumerating:
             )
             opened = partial(self._opened, vertex)
             self._life.aside("renew", opening, opened, self._life.give_up, late=partial(self._keep_open, vertex))
-        elif vertex in self._untold:
-            tell = partial(_tell, self._sources[vertex], enumerator, self._untold.pop(vertex))
+        elif vertex in self._unsent_positions:
+            tell = partial(_tell, self._sources[vertex], enumerator, self._unsent_positions.pop(vertex))
             self._busy.add(vertex)
             self._life.aside(
                 "acknowledge", tell, partial(self._told, vertex), partial(self._not_told, vertex), retried=False
@@ -165,7 +165,7 @@ class Enumerating:
 
     def hears(self, result: UnitResult, counts: Callable[[UnitResult], None]) -> None:
         """A reader of this unit has something to say; then the unit counts, or has failed at it."""
-        one = Reported(result, counts)
+        one = ReaderReport(result, counts)
         if self._life.is_over:
             one.heard()
             return
@@ -184,10 +184,10 @@ class Enumerating:
 
     # ---------------------------------------------------------------- answers
 
-    def _keep_open(self, vertex: str, opened: Reopened) -> None:
+    def _keep_open(self, vertex: str, opened: ReopenedSource) -> None:
         self._life.prepared = self._life.prepared.with_source(vertex, opened)
 
-    def _opened(self, vertex: str, opened: Reopened) -> None:
+    def _opened(self, vertex: str, opened: ReopenedSource) -> None:
         self._grown(vertex, self._life.prepared.with_source(vertex, opened))
         self._reopen.pop(vertex)()
         self._free(vertex)
@@ -199,7 +199,7 @@ class Enumerating:
         self._life.shown.retrying("acknowledge", 1, 0.0, failure)
         self._free(vertex)
 
-    def _heard(self, one: Reported, found: Round | UnitFailure) -> None:
+    def _heard(self, one: ReaderReport, found: SplitRound | UnitFailure) -> None:
         vertex = one.result.id.vertex
         if isinstance(found, UnitFailure):
             one.failed(found)
@@ -215,7 +215,7 @@ class Enumerating:
         else:
             goes_on()
 
-    def _found(self, vertex: str, found: Round) -> None:
+    def _found(self, vertex: str, found: SplitRound) -> None:
         def goes_on() -> None:
             if not self._life.is_over:
                 self._look_later(vertex)
@@ -227,7 +227,7 @@ class Enumerating:
             goes_on()
 
     def _keep(
-        self, vertex: str, found: Round, then: Callable[[], None], overtaken: Callable[[], None] = lambda: None
+        self, vertex: str, found: SplitRound, then: Callable[[], None], overtaken: Callable[[], None] = lambda: None
     ) -> None:
         """What was found is durable before anybody reads of it (2)."""
 
@@ -254,13 +254,13 @@ def _listens(enumerator: Enumerator) -> bool:
 
 
 def _tell(source: SourceNode, enumerator: Enumerator, positions: Positions) -> None:
-    with plugin_calls.named(source.step, "on_checkpoint_complete"):
+    with plugin_calls.attributed(source.step, "on_checkpoint_complete"):
         enumerator.on_checkpoint_complete(positions)
 
 
 def _hear(
     source: SourceNode, enumerator: Enumerator, splits: Sequence[Split], result: UnitResult
-) -> Round | UnitFailure:
+) -> SplitRound | UnitFailure:
     """On another thread: what follows from what was reported, in its order. It never raises, for somebody waits for it,
     also behind the pipeline's end."""
     known = {split.id: split for split in splits}
@@ -270,12 +270,14 @@ def _hear(
             tell = partial(enumerator.on_reader_event, known[split], event)
             new = plugin_calls.splits_of(source.step, tell, "on_reader_event")
             found |= {one.id: one for one in new if one.id not in known}
-        return Round(tuple(found.values()), plugin_calls.snapshot_of(source.step, enumerator))
+        return SplitRound(tuple(found.values()), plugin_calls.snapshot_of(source.step, enumerator))
     except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
         return as_failure(error)
 
 
-def _look(source: SourceNode, enumerator: Enumerator, known: frozenset[str]) -> Round:
+def _look(source: SourceNode, enumerator: Enumerator, known: frozenset[str]) -> SplitRound:
     """On another thread: what was not known."""
     found = plugin_calls.splits_of(source.step, enumerator.discover)
-    return Round(tuple(one for one in found if one.id not in known), plugin_calls.snapshot_of(source.step, enumerator))
+    return SplitRound(
+        tuple(one for one in found if one.id not in known), plugin_calls.snapshot_of(source.step, enumerator)
+    )

@@ -24,13 +24,13 @@ from seatunnel_py.runtime.targets import sink_operations
 from seatunnel_py.work.unit import SinkPiece, UnitFailure
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 
-class Leftovers:
+class StagedCleanup:
     """Of one pipeline."""
 
-    def __init__(self, life: PipelineLife) -> None:
+    def __init__(self, life: PipelineRunner) -> None:
         self._life = life
 
     @property
@@ -88,7 +88,7 @@ class Leftovers:
 
     def _sweep_of_those_left_out(self) -> Callable[[], None]:
         life = self._life
-        gone, job, setups = life.left_out.swept_for, life.job, life.prepared.setups
+        gone, job, setups = life.left_out.cleanup_positions, life.job, life.prepared.setups
         kept = {node for node in gone if life.bounded and gone[node].checkpoint}
         groups = [group for group in self._groups if group[0].id in gone]
         given_up = [group for group in groups if group[0].id not in kept]
@@ -119,7 +119,7 @@ class Leftovers:
 
         self._last(leave)
 
-    def drop_all(self) -> None:
+    def delete_all(self) -> None:
         """The job has ended elsewhere, and nothing of the pipeline is at work here any more (rule 4)."""
         tasks = [run.participant for run in self._life.subtasks.values()]
         self._drop_last(

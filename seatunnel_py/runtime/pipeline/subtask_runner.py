@@ -15,28 +15,28 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.source import Split
-from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.protocol.coordinator.events import Progressed
 from seatunnel_py.protocol.model.ids import Channel
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.model.topology import Determinism
+from seatunnel_py.protocol.model.topology import VertexDeterminism
 from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone
 from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.counts.row_conservation import violation
-from seatunnel_py.runtime.counts.row_tallies import Counting, Tally, tally_of
+from seatunnel_py.runtime.counts.row_tallies import RowTally, TallyCounter, tally_of
 from seatunnel_py.runtime.counts.state_size import large_state
 from seatunnel_py.runtime.observe.events import RowsMoved, StateLarge
 from seatunnel_py.runtime.observe.pipeline_status import SubtaskStatus
 from seatunnel_py.runtime.pipeline import flow_control
-from seatunnel_py.runtime.pipeline.flow_control import Pause
+from seatunnel_py.runtime.pipeline.flow_control import PauseReason
 from seatunnel_py.runtime.targets.sink_operations import piece_of, piece_plain
 from seatunnel_py.runtime.units import error_budget, unit_attempts
 from seatunnel_py.runtime.units.unit_cost import cost_of_slices, cost_of_split
 from seatunnel_py.runtime.values import channel_payload, full_channels
 from seatunnel_py.runtime.values.output_ways import OutputWays
-from seatunnel_py.runtime.values.rate_limit import Grant, ReadLimit
-from seatunnel_py.runtime.values.split_progress import Reading, Took, reading_of, took_of
+from seatunnel_py.runtime.values.rate_limit import Grant, RateLimit
+from seatunnel_py.runtime.values.split_progress import ReadRange, SplitProgress, reading_of, took_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.unit import (
     Budget,
@@ -50,19 +50,24 @@ from seatunnel_py.work.unit import (
 )
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
 IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
 
 
-class SubtaskRun:
+class SubtaskRunner:
     """``strays`` are pieces of attempts that failed: staged before the failure, and worth nothing. ``exhausted``: why
     the last attempt at its unit failed, while the coordinator is asked what follows. ``numbering``: since which epoch
     the numbers of its batches mean other rows than before, if they ever did."""
 
     def __init__(
-        self, line: PipelineLife, vertex: Vertex, participant: Participant, splits: Sequence[Split], numbering: str
+        self,
+        line: PipelineRunner,
+        vertex: PlannedVertex,
+        participant: Participant,
+        splits: Sequence[Split],
+        numbering: str,
     ) -> None:
         self.line = line
         self.vertex = vertex
@@ -76,20 +81,20 @@ class SubtaskRun:
         self._warned = False
         self.strays: list[SinkPiece] = []
         self.numbering = numbering
-        self._counting = Counting(vertex)
+        self._counting = TallyCounter(vertex)
         self._grant: Grant | None = None
         self.splits: tuple[Split, ...] = ()
         self._by_id: dict[str, Split] = {}
         self._inputs = line.graph.topology.inputs(subtask)
         self.outputs = line.graph.topology.outputs(subtask)
         self._ways = OutputWays(subtask, self.outputs, line.graph.channels, vertex.retry)
-        self._ordered = line.graph.topology.vertex(vertex.id).determinism is Determinism.DETERMINATE
+        self._ordered = line.graph.topology.vertex(vertex.id).determinism is VertexDeterminism.DETERMINATE
         source = vertex.source
         self._bounded = source is None or source.capabilities.bounded
         self._replayable = source is None or source.capabilities.replayable
         self.reads(splits)
 
-    def tally(self, record: CheckpointRecord | None) -> Tally:
+    def tally(self, record: CheckpointRecord | None) -> RowTally:
         """Its sums, as its state knows them; where it had nothing left to do, as ``record`` does."""
         if self.participant.epoch > 0 or record is None or self.subtask not in record.snapshots:
             return tally_of(state_of(self.participant.units.state).tally)
@@ -131,7 +136,7 @@ class SubtaskRun:
         command = self.command
         if self.held and command is not None and command.range is None:
             self.held = False
-            self.line.post(self.subtask, self._done(command, state_of(command.state), taken=Took().to_plain()))
+            self.line.post(self.subtask, self._done(command, state_of(command.state), taken=ReadRange().to_plain()))
 
     def begin_if_room(self) -> None:
         """Begin the unit that waits, unless a channel behind it is full, there is nothing to read for now, or a source
@@ -159,7 +164,7 @@ class SubtaskRun:
         return full_channels.full(self.outputs, line.graph.topology.back_edges, line.receiver, capacity)
 
     @property
-    def pause(self) -> Pause | None:
+    def pause(self) -> PauseReason | None:
         """What keeps it from beginning its next unit; None: nothing, or it is no source."""
         if self.vertex.source is None:
             return None
@@ -180,7 +185,7 @@ class SubtaskRun:
     def _must_pause(self) -> bool:
         """Whether it has to wait; what can be done to end that is done."""
         pause = self.pause
-        if pause is Pause.EXCHANGE:
+        if pause is PauseReason.EXCHANGE:
             self.line.segments.make_room()
         return pause is not None
 
@@ -238,7 +243,7 @@ class SubtaskRun:
         return self._done(command, state, self._last_words(), ended=True)
 
     @property
-    def _limit(self) -> ReadLimit | None:
+    def _limit(self) -> RateLimit | None:
         source = self.vertex.source
         return None if source is None else self.line.world.read_limit(source.step.id)
 
@@ -280,7 +285,7 @@ class SubtaskRun:
         reading = reading_of(state.reading).after(split, again.end, done=again.done, bounded=self._bounded)
         return self._done(command, replace(state, reading=reading.to_plain()), ended=self._has_read_all(reading))
 
-    def _has_read_all(self, reading: Reading) -> bool:
+    def _has_read_all(self, reading: SplitProgress) -> bool:
         return self._bounded and reading.next(self.splits, bounded=True) is None
 
     def _done(
@@ -290,7 +295,7 @@ class SubtaskRun:
         return UnitDone(at, command.epoch, command.number, plain, outputs, range=taken, ended=ended)
 
     def _last_words(self) -> Any:
-        return channel_payload.ending(self.outputs) if self.line.says_ends else ()
+        return channel_payload.ending(self.outputs) if self.line.sends_end_markers else ()
 
     # ---------------------------------------------------------------- results
 
@@ -314,7 +319,7 @@ class SubtaskRun:
             ended = self._has_read_all(reading)
             made = None if self._replayable else result.to_plain()
             end = None if result.done else result.next
-            taken = Took(unit.split.id, unit.start, end, result.done, result.rows, made).to_plain()
+            taken = ReadRange(unit.split.id, unit.start, end, result.done, result.rows, made).to_plain()
             state = replace(state, reading=reading.to_plain())
             self.idle = not self._bounded and not result.rows
             self._warn_of_state(unit, end)
@@ -341,7 +346,7 @@ class SubtaskRun:
         self.line.segments.made(result.slices)
         self.line.hear(Progressed(at))
 
-    def _too_many_bad(self, tally: Tally, *, ended: bool) -> UnitFailure | None:
+    def _too_many_bad(self, tally: RowTally, *, ended: bool) -> UnitFailure | None:
         """Why the unit must not count; ``tally`` are the sums of this subtask with it."""
         line, limits = self.line, self.line.settings.errors
         if limits is None:
@@ -352,7 +357,7 @@ class SubtaskRun:
                 if run.subtask not in line.left_out:
                     total = total.plus(run.tally(line.newest))
                 read_all = read_all and (run.vertex.source is None or run.participant.units.ended)
-        return error_budget.too_many(limits, total, read_all=read_all)
+        return error_budget.exceeded(limits, total, read_all=read_all)
 
     def _warn_of_state(self, unit: Unit, end: Position | None) -> None:
         assert unit.split is not None, "a source's unit has a split"

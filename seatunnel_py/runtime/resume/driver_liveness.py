@@ -17,14 +17,14 @@ from contextlib import suppress
 from typing import Any
 
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.control.requests import Control, Request, Wish, request_id
+from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind, RequestStore, request_id
 from seatunnel_py.runtime.observe.events import DriverAsked
 from seatunnel_py.runtime.storage.checkpoint_store import StoreError
 from seatunnel_py.runtime.storage.home import Home, require_job_id
-from seatunnel_py.runtime.storage.job_directory import JobPlace, who_drives
+from seatunnel_py.runtime.storage.job_directory import JobDirectory, who_drives
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.open_storage import connect
-from seatunnel_py.runtime.storage.shared_job_files import JOB, RECEIPT, SharedJob
+from seatunnel_py.runtime.storage.shared_job_files import JOB, RECEIPT, SharedJobFiles
 
 ANSWER_SECONDS = 10.0  # a driver looks into its place every half second, into what it shares every two
 STARTING_SECONDS = 60.0  # until then it may be planning, or wait for Spark
@@ -62,8 +62,8 @@ def silent_driver(home: Home, job_id: str, location: str | None, tell: Tell, *, 
     return None
 
 
-def _silent_here(place: JobPlace, tell: Tell) -> str | None:
-    control = Control(LocalStorage(place.path))
+def _silent_here(place: JobDirectory, tell: Tell) -> str | None:
+    control = RequestStore(LocalStorage(place.path))
     while place.running:
         about = place.last_claim or {}
 
@@ -78,23 +78,23 @@ def _silent_here(place: JobPlace, tell: Tell) -> str | None:
     return None
 
 
-def _require_none_far(place: JobPlace, location: str, tell: Tell) -> None:
+def _require_none_far(place: JobDirectory, location: str, tell: Tell) -> None:
     storage = connect(location, place.job_id)
     try:
-        shared, about = SharedJob(storage), None
+        shared, about = SharedJobFiles(storage), None
         with suppress(StoreError):  # damaged: whoever drives the job answers
             about = shared.read(JOB)
             ran_here = about is not None and _driver(place.last_claim) == _driver(about)
             if about is None or ran_here or shared.read(RECEIPT) is not None:
                 return
-        if _answers(Control(storage), about or {}, ANSWER_SECONDS, lambda: True, tell):
+        if _answers(RequestStore(storage), about or {}, ANSWER_SECONDS, lambda: True, tell):
             raise _lives(place.job_id, about or {}, " --file JOB_FILE")
         _say(tell, f"the driver of {place.job_id!r}{who_drives(about)} does not answer: it is dead, or is taken over")
     finally:
         storage.close()
 
 
-def _patience(place: JobPlace, about: Mapping[str, Any]) -> float:
+def _patience(place: JobDirectory, about: Mapping[str, Any]) -> float:
     """One that has told how far it has come has begun, and looks for requests."""
     with suppress(SeaTunnelError):
         if place.counters is None:
@@ -103,9 +103,11 @@ def _patience(place: JobPlace, about: Mapping[str, Any]) -> float:
     return ANSWER_SECONDS
 
 
-def _answers(control: Control, about: Mapping[str, Any], seconds: float, still: Callable[[], bool], tell: Tell) -> bool:
+def _answers(
+    control: RequestStore, about: Mapping[str, Any], seconds: float, still: Callable[[], bool], tell: Tell
+) -> bool:
     """Whether that driver says within this time that it works. Nothing of the question is left behind."""
-    request = Request(request_id(), Wish.LIVES, _driver(about), seconds=seconds)
+    request = ControlRequest(request_id(), RequestKind.LIVES, _driver(about), seconds=seconds)
     began, told = time.monotonic(), False
     control.ask(request)
     try:

@@ -28,7 +28,7 @@ WIRING = {"plugin_input", "plugin_output", "source_table_name", "result_table_na
 Described = Mapping[str, Any]
 
 
-class Fate(StrEnum):
+class ChangeKind(StrEnum):
     """Of a table or a step."""
 
     KEPT = "kept"
@@ -38,7 +38,7 @@ class Fate(StrEnum):
     ISOLATED = "isolated"
 
 
-class Needs(StrEnum):
+class RequiredFlag(StrEnum):
     """What it takes to go on."""
 
     NOTHING = ""
@@ -46,7 +46,7 @@ class Needs(StrEnum):
     FRESH = "--fresh"
 
 
-class Of(StrEnum):
+class ChangedPart(StrEnum):
     """What has changed."""
 
     JOB_FILE = "the job file"
@@ -59,17 +59,17 @@ class Change:
     """``what`` is a table or a step; ``follows`` is what will happen."""
 
     what: str
-    fate: Fate
+    fate: ChangeKind
     follows: str
-    needs: Needs = Needs.NOTHING
-    of: Of = Of.JOB_FILE
+    needs: RequiredFlag = RequiredFlag.NOTHING
+    of: ChangedPart = ChangedPart.JOB_FILE
 
     def __str__(self) -> str:
         needs = f" (wants {self.needs.value})" if self.needs else ""
         return f"{self.fate.value} {self.what}: {self.follows}{needs}"
 
 
-class ChangesRefused(SeaTunnelError):
+class ChangesRefusedError(SeaTunnelError):
     """The job file has changed in a way that nobody has accepted; ``changes`` are all of them, in words."""
 
     def __init__(self, message: str, remedy: str, changes: tuple[str, ...]) -> None:
@@ -131,7 +131,7 @@ def changes(before: Described, now: Described) -> tuple[Change, ...]:
     old = {key: pipeline for key, pipeline in old.items() if key not in apart}
     found = list(_tables(old, new))
     follows = "it cannot be planned now and is left out; where it stood is kept"
-    found += [Change(f"table {key}", Fate.ISOLATED, follows) for key in apart]
+    found += [Change(f"table {key}", ChangeKind.ISOLATED, follows) for key in apart]
     for key in (key for key in new if key in old):
         found += _pipeline(key, old[key], new[key])
     found += _steps(before["steps"], now["steps"], len(set(new) - set(old)), len(set(old) - set(new)))
@@ -139,22 +139,24 @@ def changes(before: Described, now: Described) -> tuple[Change, ...]:
 
 
 def refuse(found: Iterable[Change], *, accepted: bool) -> None:
-    """Raises ChangesRefused where one of them stands in the way."""
+    """Raises ChangesRefusedError where one of them stands in the way."""
     changes = tuple(found)
-    fresh = any(change.needs is Needs.FRESH for change in changes)
-    asked = any(change.needs is Needs.ACCEPTANCE and not accepted for change in changes)
+    fresh = any(change.needs is RequiredFlag.FRESH for change in changes)
+    asked = any(change.needs is RequiredFlag.ACCEPTANCE and not accepted for change in changes)
     if fresh or asked:
-        wanted = {change.of for change in changes if change.needs and (change.needs is Needs.FRESH or not accepted)}
-        what = Of.JOB_FILE if len(wanted) > 1 else wanted.pop()
-        raise ChangesRefused(
+        wanted = {
+            change.of for change in changes if change.needs and (change.needs is RequiredFlag.FRESH or not accepted)
+        }
+        what = ChangedPart.JOB_FILE if len(wanted) > 1 else wanted.pop()
+        raise ChangesRefusedError(
             f"{what.value} has changed since the job stood where it is to go on from; nothing was started",
             _remedy(what, fresh=fresh),
             tuple(map(str, changes)),
         )
 
 
-def _remedy(what: Of, *, fresh: bool) -> str:
-    if what is Of.NAME:
+def _remedy(what: ChangedPart, *, fresh: bool) -> str:
+    if what is ChangedPart.NAME:
         return f"give the step its old name back, or the option `id` with that name; or {BEGIN_ANEW}"
     if fresh:
         return f"give it its old text back; or {BEGIN_ANEW}"
@@ -167,7 +169,7 @@ def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]
     for name, step in new.items():
         if name not in old and (before := gone.get(_but_its_name(step))):
             follows = f"is called {name} now, and nothing else of it has changed: `id = {before}` keeps the name it had"
-            yield Change(f"{step['kind']} {before}", Fate.CHANGED, follows, Needs.FRESH, Of.NAME)
+            yield Change(f"{step['kind']} {before}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH, ChangedPart.NAME)
 
 
 def _but_its_name(step: Mapping[str, Any]) -> str:
@@ -179,14 +181,14 @@ def _tables(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     kept = [key for key in new if key in old]
     if kept:
         few = kept[0] if len(kept) == 1 else f"{len(kept)} tables"
-        yield Change(few, Fate.KEPT, "goes on where it stood" if len(kept) == 1 else "go on where they stood")
+        yield Change(few, ChangeKind.KEPT, "goes on where it stood" if len(kept) == 1 else "go on where they stood")
     for key in new:
         if key not in old:
-            yield Change(f"table {key}", Fate.ADDED, "begins at its beginning")
+            yield Change(f"table {key}", ChangeKind.ADDED, "begins at its beginning")
     for key in old:
         if key not in new:
             follows = "what it has written stays; where it stood is of no use any more"
-            yield Change(f"table {key}", Fate.DROPPED, follows, Needs.ACCEPTANCE)
+            yield Change(f"table {key}", ChangeKind.DROPPED, follows, RequiredFlag.ACCEPTANCE)
 
 
 def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
@@ -194,15 +196,15 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
         before = old["vertices"].get(name, width)
         if before != width:
             follows = f"parallelism {before} -> {width}, what it had read is dealt out again"
-            yield Change(f"{name} of {key}", Fate.CHANGED, follows)
+            yield Change(f"{name} of {key}", ChangeKind.CHANGED, follows)
     if old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
-        yield Change(f"the steps of {key}", Fate.CHANGED, "they are connected in another way", Needs.FRESH)
+        yield Change(f"the steps of {key}", ChangeKind.CHANGED, "they are connected in another way", RequiredFlag.FRESH)
     for node, target in new["sinks"].items():
         before = redacted_text(old["sinks"].get(node, target))  # older versions kept it as it is
         if before != target or not _same_masked(node, old, new):
             same = " (what is masked in it is another value)" if before == target else ""
             follows = f"rows up to here are in {before}, the others would be in {target}{same}"
-            yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
+            yield Change(f"sink {node}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
     yield from _promises(key, old, new)
     for table, columns in new["columns"].items():
         before = old["columns"].get(table, columns)
@@ -212,7 +214,7 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             words = ", ".join([*(f"+ {one}" for one in more), *(f"- {one}" for one in less)])
             words = words or f"in another order, {', '.join(columns)}"
             follows = f"its columns: {words}; the target is not changed by that"
-            yield Change(f"table {table}", Fate.CHANGED, follows, Needs.ACCEPTANCE, Of.TABLE)
+            yield Change(f"table {table}", ChangeKind.CHANGED, follows, RequiredFlag.ACCEPTANCE, ChangedPart.TABLE)
 
 
 def _digest(node: str, target: str) -> str:
@@ -233,25 +235,29 @@ def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
         if before != promise:
             said = True
             follows = f"it was {Guarantee[before].text} and is {Guarantee[promise].text}: its checkpoints are of no use"
-            yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
+            yield Change(f"sink {node}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
     if not said and old["vertices"].keys() == new["vertices"].keys() and old.get("graph", new["graph"]) != new["graph"]:
         follows = "rows can be made again, or are kept for it, in another way: its checkpoints are of no use"
-        yield Change(f"the steps of {key}", Fate.CHANGED, follows, Needs.FRESH)
+        yield Change(f"the steps of {key}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
 
 
 def _steps(old: Mapping[str, Any], new: Mapping[str, Any], added: int, dropped: int) -> Iterator[Change]:
     for name, step in new.items():
         if name not in old:
-            yield Change(f"{step['kind']} {name}", Fate.ADDED, "rows pass it from here on", Needs.ACCEPTANCE)
+            yield Change(
+                f"{step['kind']} {name}", ChangeKind.ADDED, "rows pass it from here on", RequiredFlag.ACCEPTANCE
+            )
         elif old[name]["plugin"] != step["plugin"]:
             follows = f"it was {old[name]['plugin']}, and is {step['plugin']} now"
-            yield Change(f"{step['kind']} {name}", Fate.CHANGED, follows, Needs.FRESH)
+            yield Change(f"{step['kind']} {name}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
         elif keys := _different(old[name]["options"], step, added, dropped):
-            yield Change(f"{step['kind']} {name}", Fate.CHANGED, f"{', '.join(keys)}; {_FOLLOWS[step['kind']]}",
-                         Needs.ACCEPTANCE)  # fmt: skip
+            yield Change(f"{step['kind']} {name}", ChangeKind.CHANGED, f"{', '.join(keys)}; {_FOLLOWS[step['kind']]}",
+                         RequiredFlag.ACCEPTANCE)  # fmt: skip
     for name, step in old.items():
         if name not in new:
-            yield Change(f"{step['kind']} {name}", Fate.DROPPED, "rows pass it no longer", Needs.ACCEPTANCE)
+            yield Change(
+                f"{step['kind']} {name}", ChangeKind.DROPPED, "rows pass it no longer", RequiredFlag.ACCEPTANCE
+            )
 
 
 _FOLLOWS = {

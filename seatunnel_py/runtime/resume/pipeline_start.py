@@ -18,38 +18,38 @@ from typing import Any
 
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.config.references import References, all_of
-from seatunnel_py.errors import BEGIN_ANEW, FatalError, NoWayOn
+from seatunnel_py.errors import BEGIN_ANEW, CannotResumeError, FatalError
 from seatunnel_py.plan.graph_nodes import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.model.topology import Determinism, Topology
+from seatunnel_py.protocol.model.topology import Topology, VertexDeterminism
 from seatunnel_py.runtime.resume.rescaling import rescaled
 from seatunnel_py.runtime.storage.journal import Journal
 from seatunnel_py.runtime.targets import sink_operations
-from seatunnel_py.runtime.targets.sink_operations import Prepared
+from seatunnel_py.runtime.targets.sink_operations import PreparedPipeline
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
-from seatunnel_py.runtime.values.past import Past
-from seatunnel_py.runtime.values.split_progress import Round, rounds_of, rounds_plain
+from seatunnel_py.runtime.values.past import EarlierRun
+from seatunnel_py.runtime.values.split_progress import SplitRound, rounds_of, rounds_plain
 from seatunnel_py.runtime.values.topology_builder import promised
 
 
-def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, per_split: bool) -> Past:
+def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, per_split: bool) -> EarlierRun:
     """What the journal and the store know of it."""
     names = {subtask: name for (owner, subtask), name in kept.numberings.items() if owner == pipeline}
     done, dropped = frozenset(kept.done.get(pipeline, ())), pipeline in kept.dropped
     found, graph = kept.found.get(pipeline, {}), kept.graphs.get(pipeline)
-    return Past(record, done, dropped, per_split, found, graph, names)
+    return EarlierRun(record, done, dropped, per_split, found, graph, names)
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartPlan:
     """How it begins: ``record`` is None where it does so from nothing; ``anew``: what earlier drivers left in the
     journal is worth nothing; ``graph``: what the journal has to be of, and what its numbers are called, but for those
     of ``numberings``."""
 
-    prepared: Prepared
+    prepared: PreparedPipeline
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
     anew: bool = False
@@ -58,8 +58,8 @@ class Start:
 
 
 def start(
-    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past
-) -> Start:
+    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: EarlierRun
+) -> StartPlan:
     """On another thread: look before anything is changed. FatalError where the pipeline cannot go on."""
     found = _start(pipeline, topology, groups, job, past)
     graph = _drawn(topology)
@@ -71,12 +71,12 @@ def start(
 
 
 def _start(
-    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past
-) -> Start:
+    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: EarlierRun
+) -> StartPlan:
     newest = 0 if past.record is None else past.record.checkpoint
     if past.record is None or past.dropped:
         prepared = sink_operations.prepare(pipeline, tuple(groups.values()), job, newest=newest, first=not past.dropped)
-        return Start(prepared, anew=past.dropped)
+        return StartPlan(prepared, anew=past.dropped)
     record = _as_declared(past.record, topology)
     if changes := _changes(record.topology, topology):
         raise FatalError(
@@ -94,17 +94,19 @@ def _start(
     )
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
         prepared = sink_operations.resume(pipeline, before, made, job, record)
-        return Start(prepared, record, past.done)
+        return StartPlan(prepared, record, past.done)
     begun = (node for group in made for node in group)
-    at_commits = record.snapshots and sink_operations.once_visible(pipeline.sinks, before.setups) - {Visible.FINAL}
-    if at_commits or Visible.STAGED in sink_operations.once_visible(begun, before.setups):
-        raise NoWayOn(
+    at_commits = record.snapshots and sink_operations.exactly_once_visibility(pipeline.sinks, before.setups) - {
+        Visible.FINAL
+    }
+    if at_commits or Visible.STAGED in sink_operations.exactly_once_visibility(begun, before.setups):
+        raise CannotResumeError(
             f"{pipeline.name} was read as of one moment, and that snapshot has died with the connection that held it; "
             "rows of it are visible already, and would be there twice",
             "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
         )
     sink_operations.abort(made, past.strays, before.setups, job, ())
-    return Start(sink_operations.prepare(pipeline, tuple(groups.values()), job, newest=newest), anew=True)
+    return StartPlan(sink_operations.prepare(pipeline, tuple(groups.values()), job, newest=newest), anew=True)
 
 
 def _as_declared(record: CheckpointRecord, now: Topology) -> CheckpointRecord:
@@ -112,7 +114,7 @@ def _as_declared(record: CheckpointRecord, now: Topology) -> CheckpointRecord:
     of the job, and this driver would find it out anew."""
     vertices = tuple(
         replace(one, determinism=now.by_id[one.id].determinism)
-        if one.determinism is Determinism.INDETERMINATE and one.id in now.by_id
+        if one.determinism is VertexDeterminism.INDETERMINATE and one.id in now.by_id
         else one
         for one in record.topology.vertices
     )
@@ -131,12 +133,14 @@ def _changes(before: Topology, now: Topology) -> list[str]:
     return found
 
 
-def _fitted(pipeline: Pipeline, record: CheckpointRecord, topology: Topology, before: Prepared) -> CheckpointRecord:
+def _fitted(
+    pipeline: Pipeline, record: CheckpointRecord, topology: Topology, before: PreparedPipeline
+) -> CheckpointRecord:
     """The record, for as many subtasks as there are now. FatalError where it cannot be divided."""
     sources = {vertex.id: vertex.source for vertex in pipeline.vertices if vertex.source is not None}
     unbounded = [name for name, source in sources.items() if not source.capabilities.bounded]
     fitted = rescaled(record, topology, before.rounds, unbounded)
-    if isinstance(fitted, RestoreRefused):
+    if isinstance(fitted, RestoreRefusal):
         raise FatalError(
             f"{pipeline.name} cannot go on with another parallelism: {fitted.why}",
             "give the job file its old parallelism back, or stop it behind a savepoint first and begin with that",
@@ -151,7 +155,7 @@ def _drawn(topology: Topology) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
-def _with_found(before: Prepared, found: Mapping[str, Mapping[int, Round]]) -> Prepared:
+def _with_found(before: PreparedPipeline, found: Mapping[str, Mapping[int, SplitRound]]) -> PreparedPipeline:
     for vertex, rounds in found.items():
         for number in sorted(number for number in rounds if number >= len(before.rounds[vertex])):
             before = before.with_round(vertex, rounds[number])
@@ -163,11 +167,11 @@ def references_of(pipeline: Pipeline) -> References:
     return all_of(node.step.references for vertex in pipeline.vertices for node in vertex.nodes)
 
 
-def _opened(found: Mapping[int, Round], references: References) -> Mapping[int, Round]:
+def _opened(found: Mapping[int, SplitRound], references: References) -> Mapping[int, SplitRound]:
     plain = references.opened(rounds_plain(found.values()))
     return dict(zip(found, rounds_of(plain), strict=True))
 
 
-def _of_one_moment(before: Prepared) -> bool:
+def _of_one_moment(before: PreparedPipeline) -> bool:
     splits: Any = (split for dealt in before.splits.values() for split in dealt)
     return any(split.generation for split in splits)

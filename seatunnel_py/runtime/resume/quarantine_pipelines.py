@@ -18,7 +18,7 @@ from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.graph_nodes import SourceNode, SqlNode, TableNode
-from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.work.bad_rows.quarantine_file import REPLAYED
 from seatunnel_py.work.bad_rows.quarantine_source import QuarantineSource
@@ -58,7 +58,7 @@ def replayed(pipelines: Sequence[Pipeline], files: Mapping[Entrance, Sequence[st
     return tuple(found)
 
 
-def entrance(vertex: Vertex) -> Entrance:
+def entrance(vertex: PlannedVertex) -> Entrance:
     """How the rows that a vertex sets aside are named."""
     first = vertex.nodes[0]
     return first.step.id, str(_input(first).path)
@@ -72,7 +72,7 @@ def _input(node: TableNode) -> TableSchema:
 
 def _vertices(
     pipeline: Pipeline, heads: Mapping[str, Entrance], files: Mapping[Entrance, Sequence[str]]
-) -> tuple[Vertex, ...]:
+) -> tuple[PlannedVertex, ...]:
     looped = {vertex.id for vertex in pipeline.vertices if vertex.id in heads and vertex.retry is not None}
     behind = _behind(pipeline, heads) | looped
     names = {name: f"{name} {REPLAYED}" if name in behind else name for name in heads}
@@ -102,7 +102,7 @@ def _behind(pipeline: Pipeline, heads: Collection[str]) -> set[str]:
     return found
 
 
-def _head(vertex: Vertex, name: str, files: Sequence[str]) -> Vertex:
+def _head(vertex: PlannedVertex, name: str, files: Sequence[str]) -> PlannedVertex:
     first = vertex.nodes[0]
     table = _input(first)
     source = QuarantineSource(tuple(files), first.step.id, table)
@@ -118,16 +118,16 @@ def _head(vertex: Vertex, name: str, files: Sequence[str]) -> Vertex:
         SourceCapabilities(determinism=Determinism.DETERMINATE),
     )
     if vertex.retry is not None:
-        return Vertex(name, (node,), (), _entries(vertex, {vertex.id: name}), vertex.parallelism)
+        return PlannedVertex(name, (node,), (), _entries(vertex, {vertex.id: name}), vertex.parallelism)
     outputs = tuple(_of(channel, name) for channel in vertex.outputs)
-    return Vertex(name, (node, *rest), (), outputs, vertex.parallelism)
+    return PlannedVertex(name, (node, *rest), (), outputs, vertex.parallelism)
 
 
-def _entries(vertex: Vertex, names: Mapping[str, str]) -> tuple[Channel, ...]:
+def _entries(vertex: PlannedVertex, names: Mapping[str, str]) -> tuple[PlannedChannel, ...]:
     """From the source of its bad rows to a vertex to which rejected rows come back: that is none of a source."""
     name = names[vertex.id]
-    return (Channel(f"{name}>{vertex.id}", name, vertex.id, _input(vertex.nodes[0]).path),)
+    return (PlannedChannel(f"{name}>{vertex.id}", name, vertex.id, _input(vertex.nodes[0]).path),)
 
 
-def _of(channel: Channel, sender: str) -> Channel:
+def _of(channel: PlannedChannel, sender: str) -> PlannedChannel:
     return channel if channel.sender == sender else replace(channel, id=f"{channel.id} {REPLAYED}", sender=sender)

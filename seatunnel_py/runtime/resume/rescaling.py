@@ -14,20 +14,20 @@ from functools import reduce
 from typing import Any
 
 from seatunnel_py.api.source import Split
-from seatunnel_py.protocol.commit.claims import RestoreRefused
-from seatunnel_py.protocol.failover.restore import Splits, adapted
+from seatunnel_py.protocol.commit.claims import RestoreRefusal
+from seatunnel_py.protocol.failover.restore import RestoredSplits, adapted
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
-from seatunnel_py.runtime.counts.row_tallies import Tally, tally_of
-from seatunnel_py.runtime.values.split_progress import Reading, Round, deal, reading_of
+from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
+from seatunnel_py.runtime.values.split_progress import SplitProgress, SplitRound, assign_splits, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 
 
 def rescaled(
-    record: CheckpointRecord, new: Topology, rounds: Mapping[str, Sequence[Round]], unbounded: Collection[str]
-) -> CheckpointRecord | RestoreRefused:
+    record: CheckpointRecord, new: Topology, rounds: Mapping[str, Sequence[SplitRound]], unbounded: Collection[str]
+) -> CheckpointRecord | RestoreRefusal:
     """The record as if its graph had been ``new``, which has the same vertices; unchanged where nothing is different.
     ``rounds``: the splits of each source; ``unbounded`` names those sources that never end."""
     old = record.topology
@@ -41,14 +41,14 @@ def rescaled(
     if not record.snapshots:
         return adapted(record, new)
     if why := _gathered(record, changed):
-        return RestoreRefused(why)
+        return RestoreRefusal(why)
     before = {name: [state_of(record.snapshots[one].state) for one in old.subtasks([name])] for name in changed}
     readings = {name: _read(before[name], rounds[name], name in unbounded) for name in changed if name in rounds}
     plain = {
         subtask: _plain(snapshot, subtask, readings, changed, rounds) for subtask, snapshot in record.snapshots.items()
     }
     found = adapted(replace(record, snapshots=plain), new)
-    if isinstance(found, RestoreRefused):
+    if isinstance(found, RestoreRefusal):
         return found
     snapshots = dict(found.snapshots)
     for name in changed:
@@ -70,10 +70,12 @@ def _gathered(record: CheckpointRecord, changed: Collection[str]) -> str:
     return ""
 
 
-def _read(states: Sequence[State], rounds: Sequence[Round], unbounded: bool) -> list[tuple[frozenset[str], Reading]]:
+def _read(
+    states: Sequence[State], rounds: Sequence[SplitRound], unbounded: bool
+) -> list[tuple[frozenset[str], SplitProgress]]:
     """Of each old subtask the splits that it had read to their ends, and where the others stand."""
     found = []
-    for state, hand in zip(states, deal(rounds, len(states)), strict=True):
+    for state, hand in zip(states, assign_splits(rounds, len(states)), strict=True):
         reading = reading_of(state.reading)
         left = [split.id for split in hand if split.id not in reading.ended]
         ended = frozenset(reading.ended) | frozenset(() if unbounded else left[: reading.finished])
@@ -84,9 +86,9 @@ def _read(states: Sequence[State], rounds: Sequence[Round], unbounded: bool) -> 
 def _plain(
     snapshot: SubtaskSnapshot,
     subtask: Subtask,
-    readings: Mapping[str, Sequence[tuple[frozenset[str], Reading]]],
+    readings: Mapping[str, Sequence[tuple[frozenset[str], SplitProgress]]],
     changed: Collection[str],
-    rounds: Mapping[str, Sequence[Round]],
+    rounds: Mapping[str, Sequence[SplitRound]],
 ) -> SubtaskSnapshot:
     """The snapshot as the protocol knows states: it sees to it that no split is lost or there twice."""
     if subtask.vertex not in changed:
@@ -95,20 +97,20 @@ def _plain(
         return replace(snapshot, state=None)
     own = readings[subtask.vertex]
     ended, reading = own[subtask.index]
-    hand = [split.id for split in deal(rounds[subtask.vertex], len(own))[subtask.index]]
+    hand = [split.id for split in assign_splits(rounds[subtask.vertex], len(own))[subtask.index]]
     assigned = {name: position.to_plain() for name, position in reading.at.items()}
     unread = tuple(name for name in hand if name not in assigned and name not in ended)
-    return replace(snapshot, state=Splits(assigned, unread, tuple(sorted(ended))).plain())
+    return replace(snapshot, state=RestoredSplits(assigned, unread, tuple(sorted(ended))).plain())
 
 
 def _dealt(
     before: Sequence[State],
-    readings: Sequence[tuple[frozenset[str], Reading]] | None,
-    rounds: Sequence[Round],
+    readings: Sequence[tuple[frozenset[str], SplitProgress]] | None,
+    rounds: Sequence[SplitRound],
     parallelism: int,
 ) -> list[State]:
     """The states of the new subtasks of one vertex."""
-    total = reduce(Tally.plus, (tally_of(state.tally) for state in before), Tally())
+    total = reduce(RowTally.plus, (tally_of(state.tally) for state in before), RowTally())
     after = [State(tally=total.to_plain() if at == 0 else None) for at in range(parallelism)]
     if readings is None:
         return after
@@ -116,11 +118,11 @@ def _dealt(
     stands: dict[str, Any] = {}
     for _, reading in readings:
         stands |= reading.at
-    hands = deal(rounds, parallelism)
+    hands = assign_splits(rounds, parallelism)
     return [replace(state, reading=_held(hand, ended, stands)) for state, hand in zip(after, hands, strict=True)]
 
 
 def _held(hand: Sequence[Split], ended: frozenset[str], stands: Mapping[str, Any]) -> Any:
     mine = [split.id for split in hand]
     at = {name: stands[name] for name in mine if name in stands}
-    return Reading(ended=tuple(name for name in mine if name in ended), at=at).to_plain()
+    return SplitProgress(ended=tuple(name for name in mine if name in ended), at=at).to_plain()

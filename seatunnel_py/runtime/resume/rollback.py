@@ -17,11 +17,11 @@ from typing import Any
 
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.errors import BEGIN_ANEW
-from seatunnel_py.protocol.commit.claims import RestoreRefused, claim_from, next_incarnation
+from seatunnel_py.protocol.commit.claims import RestoreRefusal, claim_from, next_incarnation
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime.observe.checkpoint_view import chosen
-from seatunnel_py.runtime.resume.job_claim import NotRestored, kept_journal
-from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointStore, Contents
+from seatunnel_py.runtime.observe.checkpoint_view import select
+from seatunnel_py.runtime.resume.job_claim import NotRestoredError, kept_journal
+from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointStore, StoreContents
 from seatunnel_py.runtime.storage.journal import JournalFile, graph_line
 from seatunnel_py.runtime.targets.sink_operations import prepared_of
 
@@ -29,7 +29,7 @@ REWOUND = "rewound"  # no graph is drawn like that
 
 
 @dataclass(frozen=True, slots=True)
-class Rewind:
+class RollbackEffect:
     """Of one pipeline: from its newest checkpoint back to another. ``again``: keyed targets whose rows come again;
     ``twice``: those that will show them twice; ``refused``: why it cannot be, or nothing."""
 
@@ -41,23 +41,27 @@ class Rewind:
     refused: str = ""
 
 
-def foreseen(contents: Contents, plan: Mapping[str, Any], which: int, only: tuple[str, ...] = ()) -> Iterator[Rewind]:
+def preview(
+    contents: StoreContents, plan: Mapping[str, Any], which: int, only: tuple[str, ...] = ()
+) -> Iterator[RollbackEffect]:
     """What would follow, for all pipelines that do not stand there already; ``only`` restricts it to some."""
     for key, records in contents.records.items():
         claims = contents.claims.get(key, ())
-        newest = chosen(claims, records, None)
+        newest = select(claims, records, None)
         if newest is None or (only and key not in only):
             continue
-        record = chosen(claims, records, which)
+        record = select(claims, records, which)
         if record is None:
-            yield Rewind(key, newest.checkpoint, 0, refused=f"its store does not hold checkpoint {which} any more")
+            yield RollbackEffect(
+                key, newest.checkpoint, 0, refused=f"its store does not hold checkpoint {which} any more"
+            )
         elif record.checkpoint != newest.checkpoint:
             yield _rewind(key, newest, record, plan.get("pipelines", {}).get(key, {}))
 
 
-def _rewind(key: str, newest: CheckpointRecord, record: CheckpointRecord, planned: Mapping[str, Any]) -> Rewind:
+def _rewind(key: str, newest: CheckpointRecord, record: CheckpointRecord, planned: Mapping[str, Any]) -> RollbackEffect:
     targets, promises = planned.get("sinks", {}), planned.get("promises", {})
-    found = Rewind(key, newest.checkpoint, record.checkpoint)
+    found = RollbackEffect(key, newest.checkpoint, record.checkpoint)
     if record.kind is RecordKind.ZERO:
         return replace(found, refused=f"checkpoint 0 is its beginning: {BEGIN_ANEW}")
     once = [vertex.id for vertex in record.topology.vertices if not vertex.replayable]
@@ -81,20 +85,20 @@ _KEYED, _PLAIN = Guarantee.IDEMPOTENT.name, Guarantee.AT_LEAST_ONCE.name
 
 
 def rewind(store: CheckpointStore, which: int, pipelines: tuple[str, ...]) -> int:
-    """Let the next driver go on from there; returns the incarnation that says so. NotRestored where the store does not
-    allow it."""
+    """Let the next driver go on from there; returns the incarnation that says so. NotRestoredError where the store does
+    not allow it."""
     before = store.read()
     incarnation = next_incarnation(before.owner)
     if not store.take(incarnation, before.lineage):
-        raise NotRestored("a driver has begun at this moment", "let it end, then try again")
+        raise NotRestoredError("a driver has begun at this moment", "let it end, then try again")
     found = store.read()
     claims, rewound = {}, {}
     marks = kept_journal(store, found, incarnation).marks
     for key, records in found.records.items():
         known = found.claims.get(key, ())
-        claim, record = claim_from(incarnation, known, records, marks.get(key, 0)), chosen(known, records, which)
-        if isinstance(claim, RestoreRefused):
-            raise NotRestored(f"{key}: {claim.why}", WAYS_ON)
+        claim, record = claim_from(incarnation, known, records, marks.get(key, 0)), select(known, records, which)
+        if isinstance(claim, RestoreRefusal):
+            raise NotRestoredError(f"{key}: {claim.why}", WAYS_ON)
         if key in pipelines and record is not None:
             claim = replace(claim, continues=record.checkpoint, continues_of=record.incarnation)
             rewound[key] = record

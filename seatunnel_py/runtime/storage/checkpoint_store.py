@@ -27,13 +27,13 @@ from zlib import crc32
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import BEGIN_ANEW, SeaTunnelError
 from seatunnel_py.protocol.commit.claims import Claim, DamagedRecord, Stored
-from seatunnel_py.protocol.encoding.record_format import RecordRefused, decode, encode, encode_plan
+from seatunnel_py.protocol.encoding.record_format import RecordRefusedError, decode, encode, encode_plan
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Plain
 from seatunnel_py.runtime.storage.checksum_seal import (
-    Bond,
-    Damaged,
-    OtherJob,
+    DamagedFileError,
+    OtherJobFileError,
+    SealTerms,
     bond_of,
     is_old_lineage,
     is_sealed,
@@ -55,12 +55,12 @@ class StoreError(SeaTunnelError):
     """The store cannot be written or read."""
 
 
-class FencedOff(SeaTunnelError):
+class FencedOffError(SeaTunnelError):
     """A newer driver owns the store."""
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class StoreContents:
     """What a store holds, by pipeline."""
 
     lineage: str = ""
@@ -70,7 +70,7 @@ class Contents:
 
 
 class CheckpointStore:
-    """Every method may block, and is called from one thread at a time. Raises StoreError, FencedOff, and what its
+    """Every method may block, and is called from one thread at a time. Raises StoreError, FencedOffError, and what its
     storage raises."""
 
     def __init__(self, storage: Storage) -> None:
@@ -78,7 +78,7 @@ class CheckpointStore:
         self._wanted: dict[str, set[tuple[str, int]]] = {}
         self._plans: dict[str, tuple[Plain, str]] = {}  # each pipeline's last one, and its text
         self._writes = 0
-        self._bonds: dict[int, Bond] = {}
+        self._bonds: dict[int, SealTerms] = {}
 
     def owner(self) -> tuple[int, str]:
         """The newest incarnation, and the lineage of the job; 0 where nobody has begun it."""
@@ -93,7 +93,7 @@ class CheckpointStore:
             owner, lineage = int(name), found
         return owner, lineage
 
-    def read(self) -> Contents:
+    def read(self) -> StoreContents:
         """All there is. What is written last is read first: a file whose driver is not known is none of a race."""
         records: dict[str, list[Stored]] = {}
         claims: dict[str, list[Claim]] = {}
@@ -114,7 +114,7 @@ class CheckpointStore:
             lost = self.storage.describe(_incarnation(number))
             raise StoreError(f"{self.storage.describe(name)} is there, but {lost}, of its driver, is lost", WAYS_ON)
         frozen = {name: tuple(one) for name, one in claims.items()}
-        return Contents(lineage, owner, frozen, {name: tuple(one) for name, one in records.items()})
+        return StoreContents(lineage, owner, frozen, {name: tuple(one) for name, one in records.items()})
 
     def take(self, incarnation: int, lineage: str) -> bool:
         """Take this incarnation, the next one; false where somebody else was faster."""
@@ -171,11 +171,11 @@ class CheckpointStore:
         self.check(incarnation)
 
     def check(self, incarnation: int) -> None:
-        """FencedOff where this is not the job's driver any longer."""
+        """FencedOffError where this is not the job's driver any longer."""
         newest = max(map(int, self._numbered("incarnations")), default=0)
         if newest != incarnation:  # lower: another driver took over, finished the job, and removed the store
             who = f"driver {newest} of this job" if newest else "another driver of this job"
-            raise FencedOff(f"{who} has taken over; this is driver {incarnation}")
+            raise FencedOffError(f"{who} has taken over; this is driver {incarnation}")
 
     def _lineage(self, name: str, data: bytes, young: bool) -> str:
         if is_old_lineage(data) and not young:
@@ -208,17 +208,17 @@ class CheckpointStore:
         bond = self._bond(incarnation)
         try:
             return data if bond.old and not is_sealed(data) else unsealed(name, data, bond.lineage)
-        except OtherJob as error:
+        except OtherJobFileError as error:
             raise self._other_job(incarnation, str(error)) from error
 
-    def _other_job(self, incarnation: int, found: str) -> Damaged:
+    def _other_job(self, incarnation: int, found: str) -> DamagedFileError:
         """Nobody can tell which of the two is the wrong one."""
-        return Damaged(f"{found}, or {self.storage.describe(_incarnation(incarnation))} is")
+        return DamagedFileError(f"{found}, or {self.storage.describe(_incarnation(incarnation))} is")
 
-    def _bond(self, incarnation: int) -> Bond:
+    def _bond(self, incarnation: int) -> SealTerms:
         """What an incarnation says is never changed."""
         found = self._bonds.get(incarnation) or bond_of(self.storage, incarnation)
-        if found != Bond():
+        if found != SealTerms():
             self._bonds[incarnation] = found
         return found
 
@@ -263,7 +263,7 @@ def _claims(body: bytes, incarnation: int) -> dict[str, Claim]:
 def _decoded(data: bytes, checkpoint: int, incarnation: int) -> Stored:
     try:
         record = decode(data)
-    except RecordRefused as refused:
+    except RecordRefusedError as refused:
         return DamagedRecord(checkpoint, incarnation, str(refused))
     if (record.checkpoint, record.incarnation) != (checkpoint, incarnation):
         raise ValueError(f"it holds checkpoint {record.checkpoint} of driver {record.incarnation} under another name")

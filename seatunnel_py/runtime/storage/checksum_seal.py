@@ -27,11 +27,11 @@ _KEY = ', "seal": '
 _OLD_LINEAGE = re.compile(rb"[0-9a-f]{32}")
 
 
-class Damaged(ValueError):
+class DamagedFileError(ValueError):
     """What is stored is not what was written under its name."""
 
 
-class OtherJob(Damaged):
+class OtherJobFileError(DamagedFileError):
     """It is whole, and not of the lineage that is wanted: either may be the one that is wrong."""
 
 
@@ -49,27 +49,31 @@ def unsealed(name: str, data: bytes, lineage: str = "") -> bytes:
     """What was sealed under this name; of this lineage only, where one is given. Raises Damaged."""
     head, newline, body = data.partition(b"\n")
     if not newline or not head.startswith(_MAGIC + b" "):
-        raise Damaged(f"it does not begin as what {name} holds" if data else "it is empty")
+        raise DamagedFileError(f"it does not begin as what {name} holds" if data else "it is empty")
     words = head.split(b" ")
     known = {(b"%d" % VERSION, 5), (b"%d" % _WITH_LINEAGE, 6)}
     if (words[1], len(words)) not in known:
         shown = words[1].decode(errors="replace")
         unknown = words[1] not in {version for version, _ in known} and len(words) in (5, 6)
-        raise Damaged(f"its version {shown} is not known to this release" if unknown else "its first line is damaged")
+        raise DamagedFileError(
+            f"its version {shown} is not known to this release" if unknown else "its first line is damaged"
+        )
     of_job = words[3] if len(words) == 6 else b""
     if head == b"%s %s" % (_MAGIC, _head(name.encode(), of_job, body)):
         if lineage and of_job != lineage.encode():
-            raise OtherJob("it is of another job" if of_job else "it does not say of which job it is")
+            raise OtherJobFileError("it is of another job" if of_job else "it does not say of which job it is")
         return body
     if words[2] != name.encode() and head == b"%s %s" % (_MAGIC, _head(words[2], of_job, body)):
-        raise Damaged(f"it holds what belongs under {words[2].decode(errors='replace')}")
+        raise DamagedFileError(f"it holds what belongs under {words[2].decode(errors='replace')}")
     if words[-2] != b"%d" % len(body):
-        raise Damaged(f"it has {len(body)} bytes, and its first line says {words[-2].decode(errors='replace')}")
-    raise Damaged("its checksum is wrong")
+        raise DamagedFileError(
+            f"it has {len(body)} bytes, and its first line says {words[-2].decode(errors='replace')}"
+        )
+    raise DamagedFileError("its checksum is wrong")
 
 
 @dataclass(frozen=True, slots=True)
-class Bond:
+class SealTerms:
     """What the files of one driver have to bear. ``old``: its release wrote no seals; ``lineage``: empty where its
     release did not name one, and where its incarnation cannot be read, which is refused wherever drivers are read."""
 
@@ -77,20 +81,20 @@ class Bond:
     lineage: str = ""
 
 
-def bond_of(storage: Storage, incarnation: int) -> Bond:
+def bond_of(storage: Storage, incarnation: int) -> SealTerms:
     """What the incarnation of this driver says (rules 4 and 5)."""
     name = f"incarnations/{incarnation:08}"
     data = storage.get(name)
     if data is None:
-        return Bond()
+        return SealTerms()
     if is_old_lineage(data):
-        return Bond(old=True)
+        return SealTerms(old=True)
     try:
         lineage = unsealed(name, data).decode()
         unsealed(name, data, lineage)
     except ValueError:
-        return Bond()
-    return Bond(lineage=lineage)
+        return SealTerms()
+    return SealTerms(lineage=lineage)
 
 
 def is_old_lineage(data: bytes) -> bool:
@@ -125,10 +129,10 @@ def unsealed_json(name: str, text: str, old_keys: Collection[str]) -> dict[str, 
     if is_sealed_json(name, text):
         return _object(text.rpartition(_KEY)[0] + "}")
     if _KEY in text:
-        raise Damaged("its checksum is wrong, or it is the content of another file")
+        raise DamagedFileError("its checksum is wrong, or it is the content of another file")
     plain = _object(text)
     if strange := sorted(plain.keys() - set(old_keys)):
-        raise Damaged(f"it has no checksum, and the key {strange[0]!r}")
+        raise DamagedFileError(f"it has no checksum, and the key {strange[0]!r}")
     return plain
 
 
@@ -141,7 +145,7 @@ def _object(text: str) -> dict[str, Any]:
     try:
         plain = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Damaged(f"it is no JSON: {error}" if text.strip() else "it is empty") from None
+        raise DamagedFileError(f"it is no JSON: {error}" if text.strip() else "it is empty") from None
     if not isinstance(plain, dict):
-        raise Damaged("it is no JSON object")
+        raise DamagedFileError("it is no JSON object")
     return plain

@@ -23,7 +23,7 @@ from typing import Any
 
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.storage.job_directory import JobPlace, how_it_ended, who_drives, write_json
+from seatunnel_py.runtime.storage.job_directory import JobDirectory, how_it_ended, who_drives, write_json
 
 COPIES = "copies"  # where the job files lie that commands have made
 HOME_VARIABLE = "SEATUNNEL_HOME"
@@ -51,9 +51,9 @@ class Home:
     def savepoints(self) -> Path:
         return self.path / "savepoints"
 
-    def place(self, job_id: str) -> JobPlace:
+    def place(self, job_id: str) -> JobDirectory:
         """Where a job of this id lies, if there is one."""
-        return JobPlace(job_id, self.path / "jobs" / job_id)
+        return JobDirectory(job_id, self.path / "jobs" / job_id)
 
     def claim(
         self,
@@ -63,13 +63,13 @@ class Home:
         about: dict[str, Any],
         restore: bool = False,
         silent: str | None = None,
-    ) -> JobPlace:
+    ) -> JobDirectory:
         """Take a job id (a new random one when None). One that was used before is a JobIdError, unless it is begun
         anew (``fresh``) or gone on with (``restore``); so is one whose driver lives, unless that is the ``silent`` one
         (``driver_liveness.py``)."""
         chosen = job_id if job_id is not None else f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         jobs = self.path / "jobs"
-        place = JobPlace(chosen, jobs / chosen, secrets.token_hex(8))
+        place = JobDirectory(chosen, jobs / chosen, secrets.token_hex(8))
         require_job_id(chosen, known=lambda: restore and place.path.exists())
         with self._usable():
             make_private(jobs)
@@ -99,7 +99,7 @@ class Home:
                 f"set {HOME_VARIABLE} to a directory that can be written to and has room",
             ) from error
 
-    def _taken(self, place: JobPlace) -> JobIdError:
+    def _taken(self, place: JobDirectory) -> JobIdError:
         if place.running:
             return JobIdError(
                 f"the job {place.job_id!r} is running{who_drives(place.last_claim)}",
@@ -112,7 +112,7 @@ class Home:
             remedy = f"`--restore latest` goes on where it stood; {remedy}"
         return JobIdError(f"the job {place.job_id!r} {state}", f"{remedy}; `--job-id` with another name keeps both")
 
-    def require_no_driver(self, place: JobPlace) -> None:
+    def require_no_driver(self, place: JobDirectory) -> None:
         """Raises JobIdError where a driver of the job lives on this machine."""
         if place.running:
             raise self._taken(place)
@@ -121,7 +121,7 @@ class Home:
         """Whether a job of this id has ended with everything done."""
         return self.place(job_id).finished
 
-    def jobs(self) -> Iterator[JobPlace]:
+    def jobs(self) -> Iterator[JobDirectory]:
         """All known jobs, oldest first."""
         directory = self.path / "jobs"
         found: list[tuple[float, Path]] = []
@@ -130,9 +130,9 @@ class Home:
                 if path.is_dir():
                     found.append((path.stat().st_mtime, path))
         for _, path in sorted(found):
-            yield JobPlace(path.name, path)
+            yield JobDirectory(path.name, path)
 
-    def job(self, job_id: str) -> JobPlace:
+    def job(self, job_id: str) -> JobDirectory:
         """A known job. Raises JobIdError with the known ids near it."""
         for place in self.jobs():
             if place.job_id == job_id:

@@ -20,13 +20,13 @@ from typing import Any
 
 from seatunnel_py.errors import BEGIN_ANEW, ExitCode, SeaTunnelError
 from seatunnel_py.runtime.observe.receipt import Receipt
-from seatunnel_py.runtime.storage.checksum_seal import Damaged, sealed_json, unsealed_json
+from seatunnel_py.runtime.storage.checksum_seal import DamagedFileError, sealed_json, unsealed_json
 
 _locks: dict[Path, int] = {}  # what this process holds
 
 
 @dataclass(frozen=True, slots=True)
-class JobPlace:
+class JobDirectory:
     """The directory of one job. ``driver`` names who has claimed it: what one that was overtaken since still wants to
     say or remove is not done. ``before``: job.json of the driver before, which comes back if this one changes
     nothing."""
@@ -196,7 +196,7 @@ class JobPlace:
             return unsealed_json(f"{self.job_id}/{file.name}", file.read_bytes().decode(), _OLD_KEYS[name])
         except FileNotFoundError:
             return None
-        except (UnicodeDecodeError, Damaged) as error:
+        except (UnicodeDecodeError, DamagedFileError) as error:
             raise SeaTunnelError(f"{file} is damaged: {error}", _WAYS_ON[name]) from None
         except OSError as error:
             raise SeaTunnelError(f"cannot read {file}: {error.strerror}", "look at its permissions") from None

@@ -25,10 +25,10 @@ from zlib import crc32
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.protocol.model.stream_elements import Taken
+from seatunnel_py.protocol.model.stream_elements import TakenInput
 from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, StoreError
 from seatunnel_py.runtime.storage.checksum_seal import bond_of
-from seatunnel_py.runtime.values.split_progress import Round, splits_of, splits_plain
+from seatunnel_py.runtime.values.split_progress import SplitRound, splits_of, splits_plain
 
 FOLDER = "journal"
 ROTATE_BYTES, GROWTH_MAX = 4 * 2**20, 4  # a file shorter than both, or than so many times what it began with, is left
@@ -46,8 +46,8 @@ class Journal:
     called; ``numberings``: what they are called where a subtask gives them to other rows since; ``marks``: by pipeline
     its newest record."""
 
-    taken: dict[tuple[str, Subtask], dict[int, Taken]] = field(default_factory=dict)
-    found: dict[str, dict[str, dict[int, Round]]] = field(default_factory=dict)
+    taken: dict[tuple[str, Subtask], dict[int, TakenInput]] = field(default_factory=dict)
+    found: dict[str, dict[str, dict[int, SplitRound]]] = field(default_factory=dict)
     done: dict[str, set[str]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     graphs: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -76,14 +76,14 @@ class Journal:
             return
         if "found" in line:
             rounds = self.found.setdefault(pipeline, {}).setdefault(line["v"], {})
-            rounds[line["round"]] = Round(splits_of(line["found"]), line["state"])
+            rounds[line["round"]] = SplitRound(splits_of(line["found"]), line["state"])
             return
         subtask = Subtask(*line["s"])
         mine = self.taken.setdefault((pipeline, subtask), {})
         if "n" in line:
             channel = line.get("c")
             edge = None if channel is None else Channel(channel[0], Subtask(*channel[1]), Subtask(*channel[2]))
-            mine[line["n"]] = Taken(line["n"], edge, line.get("b", 0), line.get("r"))
+            mine[line["n"]] = TakenInput(line["n"], edge, line.get("b", 0), line.get("r"))
             return
         self.numberings[pipeline, subtask] = line["numbering"]
         for number in [number for number in mine if not line["from"] <= number <= line["to"]]:
@@ -94,7 +94,7 @@ class Journal:
             for key in [key for key in of_subtasks if key[0] == pipeline]:
                 del of_subtasks[key]
 
-    def taken_by(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
+    def taken_by(self, pipeline: str, subtask: Subtask) -> tuple[TakenInput, ...]:
         """Its entries, in order."""
         mine = self.taken.get((pipeline, subtask), {})
         return tuple(mine[number] for number in sorted(mine))
@@ -146,12 +146,12 @@ def done_line(pipeline: str, unit: str) -> dict[str, Any]:
     return {"p": pipeline, "done": unit}
 
 
-def found_line(pipeline: str, vertex: str, number: int, found: Round) -> dict[str, Any]:
+def found_line(pipeline: str, vertex: str, number: int, found: SplitRound) -> dict[str, Any]:
     """Splits that were found while the pipeline runs."""
     return {"p": pipeline, "v": vertex, "round": number, "found": splits_plain(found.splits), "state": found.state}
 
 
-def taken_line(pipeline: str, subtask: Subtask, entry: Taken) -> dict[str, Any]:
+def taken_line(pipeline: str, subtask: Subtask, entry: TakenInput) -> dict[str, Any]:
     """What a unit took."""
     line: dict[str, Any] = {"p": pipeline, "s": [subtask.vertex, subtask.index], "n": entry.number}
     if entry.channel is not None:
@@ -182,7 +182,7 @@ class JournalFile:
         self._generation = 0
         self._number = self._appends = self._bytes = self._begun_with = 0
         self._marks = dict(self.journal.marks)
-        self.begin_anew(self.journal.lines())
+        self.restart_remedy(self.journal.lines())
 
     @property
     def is_long(self) -> bool:
@@ -199,7 +199,7 @@ class JournalFile:
         self.append(record_line(pipeline, number) for pipeline, number in numbers.items())
         self._marks |= numbers
 
-    def begin_anew(self, lines: Iterable[Mapping[str, Any]]) -> None:
+    def restart_remedy(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """These lines, and what is durable, take the place of all that was written."""
         marks = (record_line(pipeline, number) for pipeline, number in self._marks.items())
         self._generation += 1

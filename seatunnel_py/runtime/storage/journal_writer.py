@@ -28,7 +28,7 @@ class _Waiting:
     overtaken: Callable[[], None]
 
 
-class Journalling:
+class JournalBatcher:
     """``failed`` hears an error, and what to call where the job is another driver's."""
 
     def __init__(
@@ -90,14 +90,14 @@ class Journalling:
         def stored() -> None:
             store(records)
             if anew is not None:
-                self._file.begin_anew(anew)
+                self._file.restart_remedy(anew)
             self._file.mark(records)
 
         return stored
 
     def _append(self, lines: Iterable[Line], anew: Iterable[Line] | None) -> None:
         if anew is not None:
-            self._file.begin_anew(anew)
+            self._file.restart_remedy(anew)
         failpoints.BEFORE_JOURNAL.hit()
         self._file.append(lines)
         failpoints.JOURNALLED.hit()

@@ -30,7 +30,7 @@ EXTRAS = {"fsspec": "objectstore", "sqlalchemy": "sqlalchemy", "psycopg": "postg
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenStorage:
     """A storage, and its address for people; ``exclusive``: what is created is created once."""
 
     storage: Storage
@@ -54,10 +54,10 @@ class Opened:
         return () if self.exclusive else (weak,)
 
 
-def open_storage(location: str | None, job_id: str, default: Path) -> Opened:
+def open_storage(location: str | None, job_id: str, default: Path) -> OpenStorage:
     """The storage of a job. SeaTunnelError where it cannot be used."""
     if location is None:
-        return Opened(LocalStorage(default))
+        return OpenStorage(LocalStorage(default))
     return _probed(connect(location, job_id), location)
 
 
@@ -119,7 +119,7 @@ def _plugin(scheme: str, location: str, job_id: str) -> Storage:
     return opened
 
 
-def _probed(storage: Storage, location: str) -> Opened:
+def _probed(storage: Storage, location: str) -> OpenStorage:
     """Try everything that will be asked for, once."""
     name = f"probe/{secrets.token_hex(8)}"
     storage.append(name, b"a")
@@ -128,7 +128,7 @@ def _probed(storage: Storage, location: str) -> Opened:
     storage.delete(name)
     if not whole or storage.get(name) is not None:
         raise FatalError(f"{KEY} = {redacted_text(location)} does not give back what is put there", "use another place")
-    return Opened(storage, redacted_text(location), all(_won(storage) == 1 for _ in range(RACES)))
+    return OpenStorage(storage, redacted_text(location), all(_won(storage) == 1 for _ in range(RACES)))
 
 
 def _won(storage: Storage) -> int:

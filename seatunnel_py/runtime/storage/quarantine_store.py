@@ -84,7 +84,7 @@ def commit(pieces: Sequence[SinkPiece], job: JobIdentity, checkpoint: int) -> No
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class QuarantineFile:
     """A file of bad rows that counts. ``replay`` is the job that delivers those that a reader could decode, or has
     ``delivered`` them."""
 
@@ -112,7 +112,7 @@ class Held:
         return self.undecoded if self.delivered else self.rows
 
 
-def held(location: Path, finished: Callable[[str], bool] = lambda job: False) -> tuple[Held, ...]:
+def held(location: Path, finished: Callable[[str], bool] = lambda job: False) -> tuple[QuarantineFile, ...]:
     """Every file that counts, each once, in the order of commits. ``finished``: whether a job has ended well. Until a
     replay has, its rows stand in the files that it delivers."""
     claims = {name: one for one in replays(location) for name in one["files"]}
@@ -123,7 +123,7 @@ def held(location: Path, finished: Callable[[str], bool] = lambda job: False) ->
             continue
         path = location / STAGED / name
         replay = str(claims[name]["job"]) if name in claims else ""
-        found.append(Held(path, table, rows, job, checkpoint, replay, done.get(replay, False)))
+        found.append(QuarantineFile(path, table, rows, job, checkpoint, replay, done.get(replay, False)))
     return tuple(found)
 
 
@@ -159,7 +159,7 @@ def end(location: Path, replay: str) -> None:
             LocalStorage(location).create(f"{REPLAYS}/{path.stem}.done", b"")
 
 
-def claim(location: Path, job: str, files: Sequence[Held]) -> str:
+def claim(location: Path, job: str, files: Sequence[QuarantineFile]) -> str:
     """Begin a replay of these files; the id of its job. Raises SeaTunnelError where another one has just begun."""
     number = sum(1 for _ in replays(location)) + 1
     replay = f"{job}.replay{number}"

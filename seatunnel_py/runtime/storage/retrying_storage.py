@@ -17,7 +17,7 @@ from typing import TypeVar
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import RetriableError
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.runtime.observe.events import JobEvent, StoreAway
+from seatunnel_py.runtime.observe.events import JobEvent, StoreUnavailable
 
 AWAY_SECONDS_MAX = 60.0
 QUIET_SECONDS = 1.0  # what is over so soon nobody needs to hear of
@@ -25,7 +25,7 @@ PAUSES = Backoff(first=0.1, factor=2.0, longest=5.0)
 T = TypeVar("T")
 
 
-class PatientStorage(Storage):
+class RetryingStorage(Storage):
     """``endless``: of a stream. Its acts are called from one thread at a time."""
 
     def __init__(self, storage: Storage, *, endless: bool) -> None:
@@ -72,10 +72,10 @@ class PatientStorage(Storage):
                     raise
                 if not told and away >= QUIET_SECONDS:
                     told = True
-                    tell(StoreAway(error.message, away, time.time()))
+                    tell(StoreUnavailable(error.message, away, time.time()))
                 tries += 1
                 time.sleep(pause)
             else:
                 if told:
-                    tell(StoreAway("", time.monotonic() - began, time.time()))
+                    tell(StoreUnavailable("", time.monotonic() - began, time.time()))
                 return value

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.commit.claims import Claim
-from seatunnel_py.protocol.encoding.record_format import RecordRefused, decode, encode
+from seatunnel_py.protocol.encoding.record_format import RecordRefusedError, decode, encode
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.storage.checksum_seal import is_sealed_json, sealed, sealed_json, unsealed, unsealed_json
 from seatunnel_py.runtime.values.segment_names import named_in_record, renamed
@@ -60,7 +60,7 @@ class Savepoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavepointSummary:
     """What people are told of a savepoint: where it is, who asked for it, at which checkpoint each pipeline stands."""
 
     place: str
@@ -83,14 +83,14 @@ def require_name(name: str) -> None:
         )
 
 
-def settled(record: CheckpointRecord) -> CheckpointRecord:
+def committed_only(record: CheckpointRecord) -> CheckpointRecord:
     """The record without what its job has committed by now."""
     scopes = {commit.scope: commit.checkpoint for commit in record.uncommitted}
     snapshots = {who: replace(one, pieces=(), since=record.checkpoint) for who, one in record.snapshots.items()}
     return replace(record, uncommitted=(), ledgers={**record.ledgers, **scopes}, snapshots=snapshots)
 
 
-class Shelf:
+class SavepointStore:
     """The savepoints of one place. ``segments``: a location of files, where what lay in their channels is kept.
 
     ::
@@ -115,21 +115,21 @@ class Shelf:
     def has(self, name: str) -> bool:
         return self._storage.get(f"{MANIFESTS}/{name}") is not None
 
-    def kept(self, name: str) -> Kept | None:
+    def kept(self, name: str) -> SavepointSummary | None:
         """None: there is none of that name."""
         plain = self._manifest(name)
         if plain is None:
             return None
         with self._undamaged(name):
             stands = {key: int(one["checkpoint"]) for key, one in plain["records"].items()}
-            return Kept(self._where(name), plain["request"], stands, tuple(plain["absent"]))
+            return SavepointSummary(self._where(name), plain["request"], stands, tuple(plain["absent"]))
 
-    def write(self, savepoint: Savepoint) -> Kept:
+    def write(self, savepoint: Savepoint) -> SavepointSummary:
         """Keep it under its name. Raises SavepointError where that is taken."""
         name, token = savepoint.name, secrets.token_hex(4)
         require_name(name)
         if self.has(name):
-            raise taken(name, self._where(name))
+            raise name_taken_error(name, self._where(name))
         copy = _Copy(f"{self._segments}/{name}-{token}")
         data, stands = bytearray(), {}
         for key, record in savepoint.records.items():
@@ -142,12 +142,12 @@ class Shelf:
         manifest = sealed_json(f"{MANIFESTS}/{name}", {**asdict(replace(savepoint, records={})), **about}).encode()
         if not self._storage.create(f"{MANIFESTS}/{name}", manifest):
             self._remove(f"{name}-{token}")
-            raise taken(name, self._where(name))
+            raise name_taken_error(name, self._where(name))
         for one in self._records_of(name):
             if one != f"{name}-{token}":  # of a driver that died before it had the name
                 self._remove(one)
         checkpoints = {key: record.checkpoint for key, record in savepoint.records.items()}
-        return Kept(self._where(name), savepoint.request, checkpoints, savepoint.absent)
+        return SavepointSummary(self._where(name), savepoint.request, checkpoints, savepoint.absent)
 
     def read(self, name: str) -> Savepoint:
         """Raises SavepointError where it is not there, or damaged."""
@@ -167,7 +167,7 @@ class Shelf:
         Raises SavepointError where it is not there, or damaged."""
         plain = self._manifest(name)
         if plain is None:
-            raise missing(name, self.names(), [self.place])
+            raise not_found_error(name, self.names(), [self.place])
         return plain
 
     def _manifest(self, name: str) -> Mapping[str, Any] | None:
@@ -198,7 +198,7 @@ class Shelf:
         """Forget it, also a damaged one, and what drivers who died under this name have left. Raises SavepointError
         where it is not there."""
         if not self.has(name):
-            raise missing(name, self.names(), [self.place])
+            raise not_found_error(name, self.names(), [self.place])
         self._storage.delete(f"{MANIFESTS}/{name}")
         for one in self._records_of(name):
             self._remove(one)
@@ -227,7 +227,7 @@ class Shelf:
     def _undamaged(self, name: str) -> Iterator[None]:
         try:
             yield
-        except (ValueError, KeyError, TypeError, RecordRefused) as error:
+        except (ValueError, KeyError, TypeError, RecordRefusedError) as error:
             raise SavepointError(
                 f"the savepoint {self._where(name)} is damaged: {error}", "use another savepoint"
             ) from error
@@ -236,12 +236,12 @@ class Shelf:
         return self._storage.describe(f"{MANIFESTS}/{name}")
 
 
-def taken(name: str, place: str) -> SavepointError:
+def name_taken_error(name: str, place: str) -> SavepointError:
     """There is one of that name."""
     return SavepointError(f"there is a savepoint {name!r} already: {place}", "choose another --name")
 
 
-def missing(name: str, known: Sequence[str], looked_in: Sequence[str]) -> SavepointError:
+def not_found_error(name: str, known: Sequence[str], looked_in: Sequence[str]) -> SavepointError:
     """Nothing is called so; what there is."""
     return SavepointError(
         f"there is no savepoint {name!r} in {' or '.join(looked_in)}",

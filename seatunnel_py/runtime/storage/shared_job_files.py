@@ -25,7 +25,7 @@ FOLDER = "about"
 JOB, PLAN, RECEIPT = "job", "plan", "receipt"
 
 
-class SharedJob:
+class SharedJobFiles:
     """One job's, in its storage."""
 
     def __init__(self, storage: Storage) -> None:

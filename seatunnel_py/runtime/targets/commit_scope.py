@@ -43,7 +43,7 @@ class ScopeSetUp:
     def together(self, others: Sequence[ScopeSetUp]) -> None:
         parts = [self._part, *(one._part for one in others)]
         failpoints.BEFORE_SET_UP.hit()
-        with plugin_calls.named(self.nodes[0].step, "set_up_together"):
+        with plugin_calls.attributed(self.nodes[0].step, "set_up_together"):
             parts[0].sink.set_up_together(parts)
         failpoints.SET_UP.hit()
 
@@ -66,7 +66,7 @@ class ScopeCommit:
         for group in self.groups:
             part = self._part(group)
             failpoints.BEFORE_COMMIT.hit()
-            with plugin_calls.named(group[0].step, "commit"):
+            with plugin_calls.attributed(group[0].step, "commit"):
                 part.committer.commit(part.pieces, part.context)
             failpoints.COMMITTED.hit()
         bad = [piece_of(piece) for piece in self.pieces if _is_bad(piece)]
@@ -82,7 +82,7 @@ class ScopeCommit:
     def together(self, others: Sequence[ScopeCommit]) -> None:
         parts = [one._part(one.groups[0]) for one in (self, *others)]
         failpoints.BEFORE_COMMIT.hit()
-        with plugin_calls.named(self.groups[0][0].step, "commit_together"):
+        with plugin_calls.attributed(self.groups[0][0].step, "commit_together"):
             parts[0].committer.commit_together(parts)
         failpoints.COMMITTED.hit()
 

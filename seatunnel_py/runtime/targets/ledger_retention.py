@@ -18,10 +18,10 @@ from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.targets.sink_operations import context_of
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 
-def tell(lives: Iterable[PipelineLife], keep_days: int) -> tuple[str, ...]:
+def notify_targets(lives: Iterable[PipelineRunner], keep_days: int) -> tuple[str, ...]:
     """What people should know of it."""
     lives = tuple(lives)
     if any(life.state is not TableState.DONE for life in lives):
@@ -32,9 +32,9 @@ def tell(lives: Iterable[PipelineLife], keep_days: int) -> tuple[str, ...]:
         for node, *_ in life.groups.values():
             context = context_of(node, life.prepared.setups[node.id].data, life.job, 0, final=True)
             try:
-                with plugin_calls.named(node.step, "lineage_ended"):
+                with plugin_calls.attributed(node.step, "lineage_ended"):
                     _tell(node.sink.committer(), context, keep_days, told)
-            except (SeaTunnelError, plugin_calls.Unforeseen) as error:
+            except (SeaTunnelError, plugin_calls.PluginCallError) as error:
                 notes.append(f"the ledger beside {node.shown} was not swept: {first_line(error.message)}")
     return tuple(notes)
 

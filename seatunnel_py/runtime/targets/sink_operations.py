@@ -21,7 +21,7 @@ from seatunnel_py.api.sink import CommitContext, Effect, Piece, Present, Setup, 
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.api.types import Conversion
 from seatunnel_py.config.references import unknown
-from seatunnel_py.errors import BEGIN_ANEW, FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
+from seatunnel_py.errors import BEGIN_ANEW, CannotResumeError, FatalError, RetriableError, SeaTunnelError, worded
 from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.plugins import plugin_calls
@@ -32,7 +32,7 @@ from seatunnel_py.protocol.model.stream_elements import StagedPiece
 from seatunnel_py.runtime.targets import failpoints
 from seatunnel_py.runtime.targets.commit_verdict import error_type
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
-from seatunnel_py.runtime.values.split_progress import Round, path_plain, rounds_of, rounds_plain
+from seatunnel_py.runtime.values.split_progress import SplitRound, path_plain, rounds_of, rounds_plain
 from seatunnel_py.work.failing_code import SHOWS_TRACE
 from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
 
@@ -40,14 +40,14 @@ Groups = Sequence[Sequence[SinkNode]]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedPipeline:
     """What was decided before anything happened, for checkpoint 0: the sinks' decisions by node id, the splits by
     vertex id, in rounds: what was found at the start, and what was found since. ``enumerators`` stay open while their
     splits are read (one may hold a snapshot that readers share). ``left_out``: vertices that the others go on without,
     and why. ``swept``: what earlier lineages had left in the targets, in sentences; not kept."""
 
     setups: Mapping[str, Setup]
-    rounds: Mapping[str, tuple[Round, ...]]
+    rounds: Mapping[str, tuple[SplitRound, ...]]
     enumerators: Mapping[str, Enumerator] = field(default_factory=dict)
     left_out: Mapping[str, UnitFailure] = field(default_factory=dict)
     swept: tuple[str, ...] = ()
@@ -57,11 +57,11 @@ class Prepared:
         """All splits of each vertex."""
         return {vertex: tuple(chain.from_iterable(one.splits for one in own)) for vertex, own in self.rounds.items()}
 
-    def with_round(self, vertex: str, found: Round) -> Prepared:
+    def with_round(self, vertex: str, found: SplitRound) -> PreparedPipeline:
         """More was found."""
         return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
 
-    def with_source(self, vertex: str, opened: Reopened) -> Prepared:
+    def with_source(self, vertex: str, opened: ReopenedSource) -> PreparedPipeline:
         """With the source of this vertex opened again."""
         enumerators = {**self.enumerators, vertex: opened.enumerator}
         return replace(self, enumerators=enumerators, rounds={**self.rounds, vertex: opened.rounds})
@@ -101,8 +101,8 @@ def _setup_plain(setup: Setup) -> dict[str, Any]:
     return plain
 
 
-def prepared_of(plain: Any) -> Prepared:
-    """The inverse of ``Prepared.to_plain``; enumerators are not kept."""
+def prepared_of(plain: Any) -> PreparedPipeline:
+    """The inverse of ``PreparedPipeline.to_plain``; enumerators are not kept."""
     setups = {
         node: Setup(
             tuple(Effect(**effect) for effect in setup["effects"]),
@@ -117,7 +117,7 @@ def prepared_of(plain: Any) -> Prepared:
     }
     rounds = {vertex: rounds_of(found) for vertex, found in plain["rounds"].items()}
     left_out = {vertex: _failure_of(one) for vertex, one in plain.get("left_out", {}).items()}
-    return Prepared(setups, rounds, left_out=left_out)
+    return PreparedPipeline(setups, rounds, left_out=left_out)
 
 
 def _detail_of(plain: Mapping[str, Any]) -> Detail:
@@ -128,11 +128,13 @@ def _present_of(plain: Mapping[str, Any] | None) -> Present | None:
     return None if plain is None else Present(**{**plain, "treatment": Treatment(plain["treatment"])})
 
 
-def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int = 0, first: bool = False) -> Prepared:
-    """Plan every sink of the pipeline and find the splits; no data is changed anywhere. NoWayOn where a target knows
-    the job by another lineage: then its store has been lost, or there are two; and where it knows a later checkpoint
-    than ``newest``, the last one that the store knows. ``first``: no driver of the job has written to these targets, so
-    that what they hold is of other runs."""
+def prepare(
+    pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int = 0, first: bool = False
+) -> PreparedPipeline:
+    """Plan every sink of the pipeline and find the splits; no data is changed anywhere. CannotResumeError where a
+    target knows the job by another lineage: then its store has been lost, or there are two; and where it knows a later
+    checkpoint than ``newest``, the last one that the store knows. ``first``: no driver of the job has written to these
+    targets, so that what they hold is of other runs."""
     setups = {node.id: plugin_calls.setup_of(node.step, node.sink) for node in pipeline.sinks}
     swept: list[str] = []
     for group in groups:
@@ -141,10 +143,10 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int
         committer = plugin_calls.committer_of(node.step, node.sink)
         if job.fresh:
             swept += plugin_calls.swept_by(node.step, committer, context)
-        with plugin_calls.named(node.step, "begin"):
+        with plugin_calls.attributed(node.step, "begin"):
             other = committer.begin(context, fresh=job.fresh)
         if other is not None:
-            raise NoWayOn(
+            raise CannotResumeError(
                 f"{node.shown} was loaded by another run of job {job.job_id!r} (lineage {other[:8]}), whose state is "
                 f"not in {job.store}",
                 f"give the job its store back; a job id of its own never meets another; or {BEGIN_ANEW}",
@@ -155,7 +157,7 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int
         later = job.incarnation > 1
         setups = {node.id: existing_rows.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
-    return replace(_opened(pipeline, Prepared(setups, {}), _first_round), swept=tuple(swept))
+    return replace(_opened(pipeline, PreparedPipeline(setups, {}), _first_round), swept=tuple(swept))
 
 
 def _whole(node: SinkNode, setup: Setup) -> Setup:
@@ -165,11 +167,13 @@ def _whole(node: SinkNode, setup: Setup) -> Setup:
 
 
 def _opened(
-    pipeline: Pipeline, before: Prepared, find: Callable[[tuple[Round, ...], Enumerator, SourceNode], tuple[Round, ...]]
-) -> Prepared:
+    pipeline: Pipeline,
+    before: PreparedPipeline,
+    find: Callable[[tuple[SplitRound, ...], Enumerator, SourceNode], tuple[SplitRound, ...]],
+) -> PreparedPipeline:
     """Open every source, with the state of its last round, and ``find`` its splits. What fails half-way leaves no
     enumerator open."""
-    rounds: dict[str, tuple[Round, ...]] = {}
+    rounds: dict[str, tuple[SplitRound, ...]] = {}
     enumerators: dict[str, Enumerator] = {}
     try:
         for vertex in pipeline.vertices:
@@ -183,33 +187,33 @@ def _opened(
         with suppress(Exception):  # why it failed is what people need to know
             release(enumerators.values())
         raise
-    return Prepared(before.setups, rounds, enumerators, before.left_out)
+    return PreparedPipeline(before.setups, rounds, enumerators, before.left_out)
 
 
-def _first_round(_: tuple[Round, ...], enumerator: Enumerator, node: SourceNode) -> tuple[Round, ...]:
+def _first_round(_: tuple[SplitRound, ...], enumerator: Enumerator, node: SourceNode) -> tuple[SplitRound, ...]:
     splits = plugin_calls.splits_of(node.step, enumerator.discover)
-    return (Round(splits, plugin_calls.snapshot_of(node.step, enumerator)),)
+    return (SplitRound(splits, plugin_calls.snapshot_of(node.step, enumerator)),)
 
 
-def _renewed(known: tuple[Round, ...], enumerator: Enumerator, node: SourceNode) -> tuple[Round, ...]:
-    return tuple(Round(plugin_calls.renewed_by(node.step, enumerator, one.splits), one.state) for one in known)
+def _renewed(known: tuple[SplitRound, ...], enumerator: Enumerator, node: SourceNode) -> tuple[SplitRound, ...]:
+    return tuple(SplitRound(plugin_calls.renewed_by(node.step, enumerator, one.splits), one.state) for one in known)
 
 
 @dataclass(frozen=True, slots=True)
-class Reopened:
+class ReopenedSource:
     """A source that was opened again, and all its splits under what is valid now."""
 
     enumerator: Enumerator
-    rounds: tuple[Round, ...]
+    rounds: tuple[SplitRound, ...]
 
 
-def reopen(source: SourceNode, before: Enumerator, known: tuple[Round, ...]) -> Reopened:
+def reopen(source: SourceNode, before: Enumerator, known: tuple[SplitRound, ...]) -> ReopenedSource:
     """The source again, with the state of its last round."""
     with suppress(Exception):  # what it held is gone
         before.close()
     enumerator = plugin_calls.enumerator_of(source.step, source.source, source.table, known[-1].state)
     try:
-        return Reopened(enumerator, _renewed(known, enumerator, source))
+        return ReopenedSource(enumerator, _renewed(known, enumerator, source))
     except BaseException:
         with suppress(Exception):  # why it failed is what people need to know
             enumerator.close()
@@ -217,10 +221,10 @@ def reopen(source: SourceNode, before: Enumerator, known: tuple[Round, ...]) -> 
 
 
 def resume(
-    pipeline: Pipeline, before: Prepared, groups: Groups, job: JobIdentity, record: CheckpointRecord
-) -> Prepared:
+    pipeline: Pipeline, before: PreparedPipeline, groups: Groups, job: JobIdentity, record: CheckpointRecord
+) -> PreparedPipeline:
     """Every target learns of this driver before it is asked for anything, so that writers of older ones are refused
-    (I34); sources are opened again. NoWayOn where a target knows a later checkpoint than the store does."""
+    (I34); sources are opened again. CannotResumeError where a target knows a later checkpoint than the store does."""
     newest = record.checkpoint
     for group in groups:
         node = group[0]
@@ -233,9 +237,9 @@ def resume(
 
 
 def _require_known(node: SinkNode, committed: int | None, newest: int) -> None:
-    """NoWayOn where the target knows a checkpoint that the store does not."""
+    """CannotResumeError where the target knows a checkpoint that the store does not."""
     if committed is not None and committed > newest:
-        raise NoWayOn(
+        raise CannotResumeError(
             f"{node.shown} holds checkpoint {committed} of this job, its store only {newest}: the store has "
             "lost something, or the job has gone on since the savepoint that this one began with",
             "go on with the job that wrote there last, or give the store back whole, as it was before this run; or "
@@ -248,7 +252,7 @@ def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:
     failpoints.BEFORE_SET_UP.hit()
     for node in nodes:
         _require_values(node, setups[node.id])
-        with plugin_calls.named(node.step, "setup"):
+        with plugin_calls.attributed(node.step, "setup"):
             node.sink.setup(setups[node.id])
     failpoints.SET_UP.hit()
 
@@ -262,7 +266,7 @@ def _require_values(node: SinkNode, setup: Setup) -> None:
         )
 
 
-def once_visible(nodes: Iterable[SinkNode], setups: Mapping[str, Setup]) -> set[Visible]:
+def exactly_once_visibility(nodes: Iterable[SinkNode], setups: Mapping[str, Setup]) -> set[Visible]:
     """From when on people see rows that count once. What they see nobody takes back, and a new beginning would show it
     twice; rows of an at-least-once or keyed sink may come again."""
     once = (node for node in nodes if node.capabilities.guarantee is Guarantee.TWO_PHASE_COMMIT and node.id in setups)
@@ -272,7 +276,7 @@ def once_visible(nodes: Iterable[SinkNode], setups: Mapping[str, Setup]) -> set[
 def remembers_at_once(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> bool:
     """Whether rows are visible before any checkpoint names them that count once, or whose target knows its units."""
     counted = {setups[node.id].visible for node in nodes if node.id in setups and setups[node.id].counted}
-    return Visible.STAGED in counted | once_visible(nodes, setups)
+    return Visible.STAGED in counted | exactly_once_visibility(nodes, setups)
 
 
 def release(enumerators: Iterable[Enumerator]) -> None:
@@ -318,7 +322,7 @@ def _of(node: SinkNode, pieces: Iterable[SinkPiece]) -> list[Piece]:
 
 def _abort(node: SinkNode, pieces: list[Piece], context: CommitContext) -> None:
     committer = plugin_calls.committer_of(node.step, node.sink)
-    with plugin_calls.named(node.step, "abort"):
+    with plugin_calls.attributed(node.step, "abort"):
         committer.abort(pieces, context)
 
 
@@ -347,7 +351,7 @@ def piece_of(staged: StagedPiece) -> SinkPiece:
 def as_failure(error: BaseException, step: str = "") -> UnitFailure:
     """Any exception as a typed failure."""
     trace = "".join(traceback.format_exception(error))
-    if isinstance(error, plugin_calls.Unforeseen):
+    if isinstance(error, plugin_calls.PluginCallError):
         kind, cause = FailureKind.UNEXPECTED, type(error.__cause__).__name__
         return UnitFailure(kind, error.message, error.remedy, step or error.step, cause, trace)
     kind = FailureKind.UNEXPECTED

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
-class Work(Protocol):
+class TargetCall(Protocol):
     """Of one commit scope. No more than ``together_max`` go together."""
 
     @property
@@ -36,12 +36,12 @@ Failed = Callable[[UnitFailure], None]
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    work: Work
+    work: TargetCall
     then: Then
     failed: Failed
 
 
-class TargetWork:
+class TargetBatcher:
     """``aside`` runs something on another thread, ``post`` calls at the end of the loop's turn."""
 
     def __init__(
@@ -54,7 +54,7 @@ class TargetWork:
         self._waiting: dict[Hashable, list[_Asked]] = {}
         self._under_way: set[Hashable] = set()
 
-    def ask(self, work: Work, then: Then, failed: Failed) -> None:
+    def ask(self, work: TargetCall, then: Then, failed: Failed) -> None:
         """Have it done by the target, and hear its answer on the loop."""
         asked = _Asked(work, then, failed)
         try:

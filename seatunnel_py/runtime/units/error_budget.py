@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from seatunnel_py.nouns import counted
-from seatunnel_py.runtime.counts.row_tallies import Tally
+from seatunnel_py.runtime.counts.row_tallies import RowTally
 from seatunnel_py.work.bad_rows.limits import ErrorLimits
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
-def too_many(limits: ErrorLimits, total: Tally, *, read_all: bool) -> UnitFailure | None:
+def exceeded(limits: ErrorLimits, total: RowTally, *, read_all: bool) -> UnitFailure | None:
     """Why the unit that has just ended must not count. ``total`` are the sums of all subtasks with it; a share of
     everything is judged when everything was read."""
     if total.rejected <= limits.most(total.read, ended=read_all):

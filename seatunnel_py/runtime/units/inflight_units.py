@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.runtime.driver.pipeline_port import World
+from seatunnel_py.runtime.driver.pipeline_port import DriverPort
 from seatunnel_py.runtime.driver.ports import UnitLost
-from seatunnel_py.runtime.observe.events import Place
+from seatunnel_py.runtime.observe.events import FailurePlace
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
 LOOK_AT_NETWORK = "look at the network and at the server; env.unit.stall-seconds says how long is waited"
@@ -32,11 +32,11 @@ class Waits(Protocol):
         """The unit was cancelled for another one's sake."""
 
 
-class InFlight:
+class InFlightUnits:
     """``strays`` are pieces of units that nobody waited for any longer; ``since``: when each was handed in,
     ``started``: when a worker took it up; ``expired``: how many checkpoints expired while it kept them waiting."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DriverPort) -> None:
         self._world = world
         self._waiting: dict[UnitId, Waits | None] = {}
         self.strays: list[SinkPiece] = []
@@ -109,8 +109,8 @@ class InFlight:
             run.failed(UnitFailure(FailureKind.LOST, why, LOOK_AT_NETWORK if given_up else ""))
 
 
-def place_of(unit: Unit, good: int | None) -> Place:
+def place_of(unit: Unit, good: int | None) -> FailurePlace:
     """Where a unit is at work; the first life of a vertex has number 1. ``good``: its pipeline's last checkpoint."""
     position = dict(unit.start.value) if unit.start is not None else {}
     split = unit.split.id if unit.split is not None else ""
-    return Place(unit.id.vertex, unit.id.epoch + 1, split, position, good)
+    return FailurePlace(unit.id.vertex, unit.id.epoch + 1, split, position, good)

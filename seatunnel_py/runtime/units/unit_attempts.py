@@ -19,12 +19,12 @@ from seatunnel_py.runtime.values.troubles import unit_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
 
 FOR_EVER_SECONDS = 1.0  # at least, between attempts that never end
 
 
-def failed(run: SubtaskRun, failure: UnitFailure) -> None:
+def failed(run: SubtaskRunner, failure: UnitFailure) -> None:
     """An attempt at the unit of this subtask has failed."""
     unit, command, line = run.unit, run.command, run.line
     assert unit is not None and command is not None, "no unit was under way"
@@ -44,14 +44,14 @@ def failed(run: SubtaskRun, failure: UnitFailure) -> None:
     line.hear(UnitExhausted(at, driver, command.epoch, run.subtask, command.number, passes, reason))
 
 
-def retry(run: SubtaskRun, command: RetryUnit) -> None:
+def retry(run: SubtaskRunner, command: RetryUnit) -> None:
     """The coordinator wants another attempt."""
     if run.exhausted is not None:
         failure, run.exhausted = run.exhausted, None
         _again(run, max(FOR_EVER_SECONDS, command.pause), failure)
 
 
-def give_up(run: SubtaskRun, command: FailUnit) -> None:
+def give_up(run: SubtaskRunner, command: FailUnit) -> None:
     """The coordinator wants the unit to fail."""
     unit, failure, line = run.unit, run.exhausted, run.line
     if unit is None or failure is None:
@@ -64,7 +64,7 @@ def give_up(run: SubtaskRun, command: FailUnit) -> None:
     line.post(run.subtask, to_participant(at, command))
 
 
-def _again(run: SubtaskRun, delay: float, failure: UnitFailure) -> None:
+def _again(run: SubtaskRunner, delay: float, failure: UnitFailure) -> None:
     unit = run.unit
     assert unit is not None, "no unit was under way"
     run.unit = replace(unit, id=replace(unit.id, attempt=unit.id.attempt + 1))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, SqlNode, TransformNode
-from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.work.bad_rows.limits import ErrorLimits
 from seatunnel_py.work.chain import (
     Chain,
@@ -38,7 +38,7 @@ class JobIdentity:
     begins_lineage: bool = False
 
 
-def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:
+def chain_of(vertex: PlannedVertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:
     """The chain of a vertex. ``setups`` are the sinks' decisions by node id; ``exchange`` is a location (URL)."""
     transforms: list[ChainTransform | ChainSql] = []
     for node in vertex.nodes:
@@ -66,7 +66,7 @@ def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exch
     )
 
 
-def _head(vertex: Vertex, exchange: str) -> ChainSource | ChainChannel | ChainQuery:
+def _head(vertex: PlannedVertex, exchange: str) -> ChainSource | ChainChannel | ChainQuery:
     first = vertex.nodes[0]
     if isinstance(first, SourceNode):
         resident = first.capabilities.resident and vertex.retry is None

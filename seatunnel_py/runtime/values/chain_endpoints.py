@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
 from seatunnel_py.plan.graph_nodes import SourceNode
-from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.plan.pipelines import PlannedVertex
 
 
-def endpoints(vertex: Vertex) -> Mapping[str, Source | Sink]:
+def endpoints(vertex: PlannedVertex) -> Mapping[str, Source | Sink]:
     """The sources and sinks of a chain, by the names that people know."""
     sources = {node.step.id: node.source for node in vertex.nodes if isinstance(node, SourceNode)}
     return {**sources, **{node.shown: node.sink for node in vertex.sinks}}

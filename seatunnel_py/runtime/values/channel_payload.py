@@ -14,7 +14,7 @@ from zlib import crc32
 
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.protocol.model.ids import Channel
-from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.protocol.model.stream_elements import BatchHandle
 from seatunnel_py.work.unit import Slice
 
 _ENDED, _SLICES, _NUMBERING = "ended", "slices", "numbering"
@@ -30,7 +30,7 @@ def slice_of(plain: Any) -> Slice:
     return Slice(**{**plain, "table": TablePath(**plain["table"])})
 
 
-def slices_of(batch: Batch, channel: Channel) -> tuple[Slice, ...]:
+def slices_of(batch: BatchHandle, channel: Channel) -> tuple[Slice, ...]:
     """The slices of a batch, named after the channel, its numbering and the batch that they came with: that is their
     data id."""
     plain: Any = batch.payload
@@ -38,13 +38,13 @@ def slices_of(batch: Batch, channel: Channel) -> tuple[Slice, ...]:
     return tuple(replace(slice_of(one), channel=name, sequence=batch.number) for one in plain.get(_SLICES, ()))
 
 
-def size(batch: Batch) -> int:
+def size(batch: BatchHandle) -> int:
     """How many slices a batch holds: what channels count."""
     plain: Any = batch.payload
     return len(plain.get(_SLICES, ()))
 
 
-def is_end(batch: Batch) -> bool:
+def is_end(batch: BatchHandle) -> bool:
     """Whether the sender of this batch has said that nothing more will come."""
     plain: Any = batch.payload
     return _ENDED in plain

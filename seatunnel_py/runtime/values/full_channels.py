@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.protocol.model.stream_elements import BatchHandle
 from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.values import channel_payload
 
@@ -28,5 +28,5 @@ def full(
 def _room(channel: Channel, receiver: Participant | None, capacity: int) -> bool:
     if receiver is None or receiver.units.replay is not None or channel not in receiver.inputs.queues:
         return True
-    queued = sum(channel_payload.size(one) for one in receiver.inputs.queues[channel] if isinstance(one, Batch))
+    queued = sum(channel_payload.size(one) for one in receiver.inputs.queues[channel] if isinstance(one, BatchHandle))
     return queued < capacity

@@ -19,8 +19,8 @@ class OutputWays:
         self,
         subtask: Subtask,
         outputs: Iterable[Channel],
-        channels: Sequence[plan.Channel],
-        retry: plan.Retry | None,
+        channels: Sequence[plan.PlannedChannel],
+        retry: plan.PlannedRetryLoop | None,
     ) -> None:
         by_edge: dict[int, list[Channel]] = {}
         for channel in outputs:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.runtime.values.split_progress import Round
+from seatunnel_py.runtime.values.split_progress import SplitRound
 from seatunnel_py.work.unit import SinkPiece
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class EarlierRun:
     """What earlier drivers have left of a pipeline, or this one before it begins anew; ``found``: rounds of splits, by
     vertex and number, that the journal holds and the record perhaps not yet; ``graph``: what the journal is of, and
     what its numbers are called; ``numberings``: what they are called where a subtask gives them to other rows since;
@@ -24,7 +24,7 @@ class Past:
     done: frozenset[str] = frozenset()
     dropped: bool = False
     per_split: bool = False
-    found: Mapping[str, Mapping[int, Round]] = field(default_factory=dict)
+    found: Mapping[str, Mapping[int, SplitRound]] = field(default_factory=dict)
     graph: tuple[str, str] | None = None
     numberings: Mapping[Subtask, str] = field(default_factory=dict)
     epochs: Mapping[str, int] = field(default_factory=dict)

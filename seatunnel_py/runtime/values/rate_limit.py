@@ -57,7 +57,7 @@ class _Budget:
         self.levels[reader] = self.levels.get(reader, 0.0) - amount
 
 
-class ReadLimit:
+class RateLimit:
     """Of one source; ``rows`` and ``bytes`` a second, None: no limit."""
 
     def __init__(self, rows: float | None, size: float | None) -> None:

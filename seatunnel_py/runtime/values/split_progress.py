@@ -19,7 +19,7 @@ from seatunnel_py.api.source import Split
 ROWS_UNKNOWN = 1
 
 
-def deal(rounds: Iterable[Round], hands: int) -> tuple[tuple[Split, ...], ...]:
+def assign_splits(rounds: Iterable[SplitRound], hands: int) -> tuple[tuple[Split, ...], ...]:
     """The splits that each of so many subtasks reads: round after round, in the source's order within each. Another
     round changes nothing of those before it."""
     dealt: list[tuple[Split, ...]] = [()] * hands
@@ -36,7 +36,7 @@ def deal(rounds: Iterable[Round], hands: int) -> tuple[tuple[Split, ...], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class SplitRound:
     """Splits that were found together, and what their enumerator then wanted to be told after a restart."""
 
     splits: tuple[Split, ...]
@@ -44,7 +44,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SplitProgress:
     """``ended`` names splits that were read to their ends; where they are read in order ``finished`` more were,
     counted from the first of the others; ``at``: where the others stand, by split id, once they were begun; ``turn``
     counts units."""
@@ -61,12 +61,12 @@ class Reading:
             return left[self.finished] if self.finished < len(left) else None
         return left[self.turn % len(left)] if left else None
 
-    def after(self, split: Split, end: Position | None, *, done: bool, bounded: bool) -> Reading:
+    def after(self, split: Split, end: Position | None, *, done: bool, bounded: bool) -> SplitProgress:
         """A unit has read from this split: to its end, or as far as ``end``."""
         at = {name: position for name, position in self.at.items() if name != split.id}
         if done:
             more = () if bounded else (split.id,)
-            return Reading(self.finished + bounded, self.ended + more, at, self.turn + 1)
+            return SplitProgress(self.finished + bounded, self.ended + more, at, self.turn + 1)
         return replace(self, at=at if end is None else {**at, split.id: end}, turn=self.turn + 1)
 
     def to_plain(self) -> list[Any]:
@@ -74,16 +74,16 @@ class Reading:
         return [self.finished, list(self.ended), at, self.turn]
 
 
-def reading_of(plain: Any) -> Reading:
+def reading_of(plain: Any) -> SplitProgress:
     """The inverse of ``Reading.to_plain``; None is a beginning."""
     if plain is None:
-        return Reading()
+        return SplitProgress()
     finished, ended, at, turn = plain
-    return Reading(finished, tuple(ended), {name: Position.of(position) for name, position in at.items()}, turn)
+    return SplitProgress(finished, tuple(ended), {name: Position.of(position) for name, position in at.items()}, turn)
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
+class ReadRange:
     """What one unit took, so that exactly this can be read again: of ``split`` what lies between two positions, the
     second of which is None at its end (``done``); no split where it had not begun. ``result``: where the source cannot
     give the same rows again, what the unit made, whose rows lie in segments."""
@@ -100,21 +100,21 @@ class Took:
         return [self.split, start, end, self.done, self.rows, self.result]
 
 
-def took_of(plain: Any) -> Took:
-    """The inverse of ``Took.to_plain``."""
+def took_of(plain: Any) -> ReadRange:
+    """The inverse of ``ReadRange.to_plain``."""
     split, start, end, done, rows, result = plain
     begun, ended = (None if at is None else Position.of(at) for at in (start, end))
-    return Took(split, begun, ended, done, rows, result)
+    return ReadRange(split, begun, ended, done, rows, result)
 
 
-def rounds_plain(rounds: Iterable[Round]) -> list[Any]:
+def rounds_plain(rounds: Iterable[SplitRound]) -> list[Any]:
     """Rounds as a record holds them."""
     return [[splits_plain(each.splits), each.state] for each in rounds]
 
 
-def rounds_of(plain: Any) -> tuple[Round, ...]:
+def rounds_of(plain: Any) -> tuple[SplitRound, ...]:
     """The inverse of ``rounds_plain``."""
-    return tuple(Round(splits_of(splits), state) for splits, state in plain)
+    return tuple(SplitRound(splits_of(splits), state) for splits, state in plain)
 
 
 def splits_plain(splits: Sequence[Split]) -> list[Any]:

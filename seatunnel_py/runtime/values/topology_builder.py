@@ -16,9 +16,9 @@ from seatunnel_py.api.capabilities import Determinism as Promised
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.config.env import Retain
 from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, SqlNode, TransformNode
-from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.protocol.model import topology as protocol
-from seatunnel_py.protocol.model.topology import Determinism, Edge, SinkKind, Spread, Topology
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, VertexDeterminism
 
 _SINKS = {
     Guarantee.AT_LEAST_ONCE: SinkKind.AT_LEAST_ONCE,
@@ -28,16 +28,16 @@ _SINKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class BuiltTopology:
     """``channels`` by edge number; ``scopes``: the sinks that one commit finishes, by the scope's name, in groups that
     share a committer."""
 
     topology: Topology
-    channels: tuple[Channel, ...]
+    channels: tuple[PlannedChannel, ...]
     scopes: Mapping[str, tuple[tuple[SinkNode, ...], ...]]
 
 
-def graph_of(pipeline: Pipeline, retain: Retain = Retain.AUTO) -> Graph:
+def graph_of(pipeline: Pipeline, retain: Retain = Retain.AUTO) -> BuiltTopology:
     """The graph that the coordinator and the participants of a pipeline are made from."""
     scopes = _scopes(pipeline)
     own = {vertex.id: vertex for vertex in pipeline.vertices}
@@ -57,7 +57,7 @@ def graph_of(pipeline: Pipeline, retain: Retain = Retain.AUTO) -> Graph:
     members = {
         name: tuple(tuple(group) for group in groups.values()) for name, groups in _members(pipeline, scopes).items()
     }
-    return Graph(Topology(vertices, edges), channels, members)
+    return BuiltTopology(Topology(vertices, edges), channels, members)
 
 
 def promised(topology: Topology) -> list[list[object]]:
@@ -70,7 +70,7 @@ def promised(topology: Topology) -> list[list[object]]:
     return [*vertices, *edges]
 
 
-def _vertex(vertex: Vertex, scopes: Mapping[str, str]) -> protocol.Vertex:
+def _vertex(vertex: PlannedVertex, scopes: Mapping[str, str]) -> protocol.Vertex:
     source = vertex.source
     return protocol.Vertex(
         vertex.id,
@@ -82,7 +82,7 @@ def _vertex(vertex: Vertex, scopes: Mapping[str, str]) -> protocol.Vertex:
     )
 
 
-def _determinism(vertex: Vertex) -> Determinism:
+def _determinism(vertex: PlannedVertex) -> VertexDeterminism:
     """The least that any step of the chain promises."""
     promised = [Promised.DETERMINATE]
     for node in vertex.nodes:
@@ -90,17 +90,17 @@ def _determinism(vertex: Vertex) -> Determinism:
             promised.append(node.analysis.determinism)
         elif isinstance(node, (SourceNode, TransformNode)):
             promised.append(node.capabilities.determinism)
-    return Determinism[min(promised).name]
+    return VertexDeterminism[min(promised).name]
 
 
-def _retained(channel: Channel, vertices: Mapping[str, Vertex], retain: Retain) -> bool:
+def _retained(channel: PlannedChannel, vertices: Mapping[str, PlannedVertex], retain: Retain) -> bool:
     """``auto``: where the rows could not be made again just so."""
     if retain is not Retain.AUTO:
         return retain is Retain.ALWAYS
     sender = vertices[channel.sender]
     source = sender.source
     replayable = source is None or source.capabilities.replayable
-    return not replayable or _determinism(sender) is not Determinism.DETERMINATE
+    return not replayable or _determinism(sender) is not VertexDeterminism.DETERMINATE
 
 
 def _group(node: SinkNode) -> str:

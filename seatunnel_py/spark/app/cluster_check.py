@@ -30,7 +30,7 @@ cluster."""
 T = TypeVar("T")
 
 
-def insist(run: Callable[[], T], unless: Callable[[], bool] = lambda: False) -> T:
+def retry_until(run: Callable[[], T], unless: Callable[[], bool] = lambda: False) -> T:
     """Run a small job at the start, and again if its workers die."""
     from py4j.protocol import Py4JJavaError
 
@@ -59,7 +59,7 @@ def probe(
     timer.daemon = True
     timer.start()
     try:
-        version, missing, fault = insist(partial(_asked, context, modules, exchange), late.is_set)
+        version, missing, fault = retry_until(partial(_asked, context, modules, exchange), late.is_set)
     except Exception as error:
         if late.is_set():
             raise EngineError(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.process import failpoints
 from seatunnel_py.errors import EngineError
 from seatunnel_py.spark.app.bundle import shipment
-from seatunnel_py.spark.app.cluster_check import insist, probe
+from seatunnel_py.spark.app.cluster_check import probe, retry_until
 from seatunnel_py.spark.app.daemon import PANDAS_VARIABLE, PRELOAD_VARIABLE
 from seatunnel_py.spark.app.early_daemon import NAME_VARIABLE, EarlyDaemon
 from seatunnel_py.spark.app.jvm import Jvm, JvmRequest, start_jvm
@@ -187,7 +187,7 @@ def start(settings: SparkSettings) -> SparkApplication:
         context = _context(settings, with_room_for(more, master), local=local)
         if local:
             slots = max(1, int(context.defaultParallelism) - residents)
-            insist(partial(_warm_up, context, slots))
+            retry_until(partial(_warm_up, context, slots))
     except Exception as error:
         jvm.stop()
         if early is not None:

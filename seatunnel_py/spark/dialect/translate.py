@@ -19,7 +19,16 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 
 from seatunnel_py.api.schema import TableSchema
-from seatunnel_py.plan.sql.parse import ANY_TABLE, SPARK, Peer, SqlError, at, input_tables, parse_query, table_name
+from seatunnel_py.plan.sql.parse import (
+    ANY_TABLE,
+    SPARK,
+    SeaTunnelDialect,
+    SqlError,
+    at,
+    input_tables,
+    parse_query,
+    table_name,
+)
 from seatunnel_py.spark.dialect import arithmetic
 from seatunnel_py.spark.dialect.call import Argument, Call, mixed
 from seatunnel_py.spark.dialect.functions import FUNCTIONS
@@ -116,7 +125,7 @@ class _Writer(Generator):
     }
 
     def __init__(self, inputs: Tables, names: Names, ask: TypeOracle | None) -> None:
-        super().__init__(dialect=Peer, normalize_functions=False, comments=False)
+        super().__init__(dialect=SeaTunnelDialect, normalize_functions=False, comments=False)
         self._inputs = inputs
         # Nodes that look alike are equal, and two tables of one query may look alike.
         self._names = {id(table): name for table, name in names}

@@ -20,11 +20,11 @@ from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.driver.ports import EngineEvent, EngineLost, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.packs.pack_queue import PackQueue
-from seatunnel_py.spark.packs.pack_runners import JobEach, Way, WorkerGone
+from seatunnel_py.spark.packs.pack_runners import JobPerPack, PackRunner, WorkerGoneError
 from seatunnel_py.spark.packs.pack_task import Pack
 from seatunnel_py.spark.packs.resident_workers import Residents
 from seatunnel_py.spark.packs.slots import Slot
-from seatunnel_py.spark.packs.worker_listener import Switchboard
+from seatunnel_py.spark.packs.worker_listener import WorkerListener
 from seatunnel_py.spark.query.unit import QuerySessions, needs_catalyst
 from seatunnel_py.work.chain import Chain, ChainSource
 from seatunnel_py.work.pack_journal import read_journal
@@ -50,26 +50,26 @@ class SparkEngine:
         self._journals = journals / self._name
         self._chains: dict[str, Chain] = {}
         self._queue = PackQueue(slots + (not staying))
-        self._runs: dict[UnitId, Way] = {}
+        self._runs: dict[UnitId, PackRunner] = {}
         self._journal_of: dict[UnitId, Path] = {}
         self._packs = 0
         self._changed = threading.Condition()
-        self._cancelled: dict[Way, UnitId | None] = {}  # their packs, by this engine; the hanging unit, if any
+        self._cancelled: dict[PackRunner, UnitId | None] = {}  # their packs, by this engine; the hanging unit, if any
         self._stopping = False
         self._report: Callable[[EngineEvent], None] = _unstarted
         self._threads: list[threading.Thread] = []
         self._base = context.parallelize([0], 1)
         host = context.getConf().get("spark.driver.host") or "127.0.0.1"
-        self._board = Switchboard(host, slots)
+        self._board = WorkerListener(host, slots)
         self._ways = self._ways_of(staying=staying)
         self._residents = Residents(self._name, host, residents, self._run, self._cancel, self._say)
 
-    def _ways_of(self, *, staying: bool) -> Sequence[Way]:
+    def _ways_of(self, *, staying: bool) -> Sequence[PackRunner]:
         if staying:
             names = (f"{self._name}-slot-{number}" for number in range(self._slots))
             return [Slot(name, self._board, self._run, self._cancel) for name in names]
         sessions, names = QuerySessions(self._context), (f"{self._name}-{number}" for number in range(self._slots + 1))
-        return [JobEach(name, self._base, sessions, self._journals.parent, self._cancel) for name in names]
+        return [JobPerPack(name, self._base, sessions, self._journals.parent, self._cancel) for name in names]
 
     @property
     def slots(self) -> int:
@@ -166,7 +166,7 @@ class SparkEngine:
 
     # ------------------------------------------------------------- a thread
 
-    def _serve(self, way: Way) -> None:
+    def _serve(self, way: PackRunner) -> None:
         while pack := self._next(way):
             for unit in pack.units:
                 self._report(UnitStarted(unit.id))
@@ -176,7 +176,7 @@ class SparkEngine:
                 self._journals.mkdir(mode=0o700, exist_ok=True)
                 for results in way.results(pack):
                     self._ended(results)
-            except WorkerGone as error:
+            except WorkerGoneError as error:
                 reason = str(error)
             except Exception as error:  # noqa: BLE001 - a thread that ends without a word hangs its units
                 reason = _reason(error)
@@ -188,7 +188,7 @@ class SparkEngine:
             pack.journal.unlink(missing_ok=True)
         way.close()
 
-    def _next(self, way: Way) -> Pack | None:
+    def _next(self, way: PackRunner) -> Pack | None:
         """Wait for a worker, then for units; return None when the engine stops."""
         if not self._stopping:
             way.expect()
@@ -221,7 +221,7 @@ class SparkEngine:
         self._journal_of.pop(unit, None)
         return self._runs.pop(unit, None) is not None
 
-    def _lost(self, pack: Pack, reason: str, way: Way) -> None:
+    def _lost(self, pack: Pack, reason: str, way: PackRunner) -> None:
         """The worker is dead: its journal may hold more results, and the suspect. The other units are lost. If this
         engine has cancelled the pack itself, only the hanging unit is to blame."""
         journal = read_journal(pack.journal)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pyspark import RDD
 
 
-class WorkerGone(Exception):
+class WorkerGoneError(Exception):
     """The worker has ended in the middle of a pack; the text names the cause."""
 
 
-class Way(Protocol):
+class PackRunner(Protocol):
     """For one thread, which calls ``expect`` and ``begin`` before each pack: ``group`` is the pack's job group from
     then on, and that of a worker that is ``called``."""
 
@@ -37,13 +37,13 @@ class Way(Protocol):
     def begin(self) -> None: ...
 
     def results(self, pack: Pack) -> Iterator[Sequence[UnitResult]]:
-        """Run a pack; yield its results as they arrive. Raises WorkerGone, and Spark's exceptions."""
+        """Run a pack; yield its results as they arrive. Raises WorkerGoneError, and Spark's exceptions."""
 
     def close(self) -> None:
         """No pack follows."""
 
 
-class JobEach:
+class JobPerPack:
     """Runs a Spark job of one task for every pack. ``base`` has one partition; ``place`` is where queries exchange
     rows."""
 

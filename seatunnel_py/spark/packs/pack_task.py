@@ -23,8 +23,8 @@ from typing import Any
 
 from seatunnel_py.errors import worded
 from seatunnel_py.work.chain import Chain
-from seatunnel_py.work.pack_journal import JournalWriter
-from seatunnel_py.work.reader_cache import Residence
+from seatunnel_py.work.pack_journal import PackJournalWriter
+from seatunnel_py.work.reader_cache import ReaderCache
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId, UnitResult
 
@@ -55,7 +55,7 @@ def take_all(rows: Iterable[Any]) -> None:
 def run_pack(units: tuple[Unit, ...], sent: bytes, journal: str, rows: Iterable[Any]) -> Iterator[str]:
     """Run the units one after the other; yield each result as JSON."""
     take_all(rows)
-    written = JournalWriter(Path(journal))
+    written = PackJournalWriter(Path(journal))
     try:
         chains = chains_of(sent)
         for unit in units:
@@ -71,7 +71,7 @@ def result_of(
     unit: Unit,
     chains: dict[str, Chain] | UnitFailure,
     say: Callable[[UnitResult], None],
-    residence: Residence | None = None,
+    residence: ReaderCache | None = None,
 ) -> UnitResult:
     """Run one unit within its time; ``say`` reports a missed deadline, as the last message of this process."""
     if isinstance(chains, UnitFailure):

@@ -16,7 +16,7 @@ from typing import Any
 
 from seatunnel_py.spark.packs.pack_task import chains_of, result_of, take_all
 from seatunnel_py.spark.packs.worker_listener import called, heard
-from seatunnel_py.work.reader_cache import Residence
+from seatunnel_py.work.reader_cache import ReaderCache
 from seatunnel_py.work.unit import Unit, UnitResult
 
 
@@ -24,7 +24,7 @@ def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, r
     """Make a function for ``mapPartitions``: run units of one chain, which was ``sent``, until none is sent any more;
     yield nothing. ``key`` authenticates both ends to each other."""
     take_all(rows)
-    residence = Residence()
+    residence = ReaderCache()
     with called(address, key, name) as line:
 
         def say(result: UnitResult) -> None:

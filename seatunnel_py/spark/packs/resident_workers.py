@@ -24,7 +24,7 @@ from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLos
 from seatunnel_py.spark.packs.deadline import overdue
 from seatunnel_py.spark.packs.pack_task import pickled, unpicklable
 from seatunnel_py.spark.packs.resident_worker_task import run_resident
-from seatunnel_py.spark.packs.worker_listener import OVER, Run, Switchboard
+from seatunnel_py.spark.packs.worker_listener import OVER, Run, WorkerListener
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, Unit, UnitId, result_from_plain
 
@@ -60,7 +60,7 @@ class Residents:
     ) -> None:
         self._name, self._most = name, most
         self._run, self._cancel, self._report = run, cancel, report
-        self._board = Switchboard(host, most)
+        self._board = WorkerListener(host, most)
         self._lock = threading.RLock()
         self._of: dict[tuple[str, int], Resident] = {}
         self._tasks: set[str] = set()

@@ -24,7 +24,7 @@ def run_slot(address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any
     """Make a function for ``mapPartitions``; yield nothing. ``key`` authenticates both ends to each other."""
     take_all(rows)
     with called(address, key, name) as line:
-        telling = _Telling(line)
+        telling = _ResultSender(line)
         while message := heard(line):
             units, sent, journal = pickle.loads(message)
             for result in run_pack(units, sent, journal, ()):
@@ -33,7 +33,7 @@ def run_slot(address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any
     yield from ()
 
 
-class _Telling:
+class _ResultSender:
     """Results as JSON, some at a time; none waits for the next unit of its pack, which may take long."""
 
     def __init__(self, line: Connection) -> None:

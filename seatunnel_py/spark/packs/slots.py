@@ -17,10 +17,10 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from seatunnel_py.spark.packs.deadline import overdue
-from seatunnel_py.spark.packs.pack_runners import WorkerGone
+from seatunnel_py.spark.packs.pack_runners import WorkerGoneError
 from seatunnel_py.spark.packs.pack_task import Pack, pickled, unsendable
 from seatunnel_py.spark.packs.slot_task import run_slot
-from seatunnel_py.spark.packs.worker_listener import Run, Switchboard
+from seatunnel_py.spark.packs.worker_listener import Run, WorkerListener
 from seatunnel_py.work.unit import UnitResult, result_from_plain
 
 END_SECONDS_MAX = 10.0  # Spark notices a worker's death within a moment
@@ -29,7 +29,7 @@ END_SECONDS_MAX = 10.0  # Spark notices a worker's death within a moment
 class Slot:
     """One runner of packs (``pack_runners.py``). ``run`` and ``cancel`` call Spark, from any thread."""
 
-    def __init__(self, name: str, board: Switchboard, run: Run, cancel: Callable[[str], None]) -> None:
+    def __init__(self, name: str, board: WorkerListener, run: Run, cancel: Callable[[str], None]) -> None:
         self._name, self._board, self._run, self._cancel = name, board, run, cancel
         self._calls = 0
         self._line: Connection | None = None
@@ -39,7 +39,7 @@ class Slot:
 
     def expect(self) -> None:
         self.begin()
-        with suppress(WorkerGone):  # it will be started again
+        with suppress(WorkerGoneError):  # it will be started again
             self._line = self._line or self._answered()
 
     def begin(self) -> None:
@@ -65,7 +65,7 @@ class Slot:
                 missing -= len(told)
                 yield told
         except (OSError, EOFError) as error:
-            raise WorkerGone(self._parted()) from error
+            raise WorkerGoneError(self._parted()) from error
         finally:
             late.cancel()
             if missing and self._line is not None:
@@ -96,7 +96,7 @@ class Slot:
         try:
             address = self._board.expect(group, answer)
         except OSError as error:
-            raise WorkerGone(f"no worker can call: {error}") from error
+            raise WorkerGoneError(f"no worker can call: {error}") from error
         task = partial(run_slot, address, self._board.key, group)
 
         def serve() -> None:
@@ -104,7 +104,7 @@ class Slot:
             self._board.forget(group)
             ended.set_result(reason)
             with suppress(InvalidStateError):
-                answered.set_exception(WorkerGone(reason))
+                answered.set_exception(WorkerGoneError(reason))
 
         self.called = True
         threading.Thread(target=serve, name=group, daemon=True).start()

@@ -29,7 +29,7 @@ OVER = b""
 """Received once the other side has hung up, or has died; also sent to end a connection normally."""
 
 
-class Switchboard:
+class WorkerListener:
     """Listens at ``host`` from the first expected call on."""
 
     def __init__(self, host: str, backlog: int) -> None:

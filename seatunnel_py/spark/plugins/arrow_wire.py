@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from seatunnel_py.api.types import ValueMisfitError, convert
-from seatunnel_py.errors import BadRows
+from seatunnel_py.errors import BadRowsError
 from seatunnel_py.plan.sql.analysis import queried
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _wire_type(dtype: pa.DataType) -> pa.DataType:
 
 
 def to_wire(data: pa.RecordBatch, table: TableSchema) -> pa.RecordBatch:
-    """Rows of ``table`` as a query sees them. Raises BadRows for a value that no type of Spark's holds."""
+    """Rows of ``table`` as a query sees them. Raises BadRowsError for a value that no type of Spark's holds."""
     seen = queried(table)
     arrays = []
     for array, column, target in zip(data.columns, table.columns, seen.columns, strict=True):
@@ -46,7 +46,7 @@ def to_wire(data: pa.RecordBatch, table: TableSchema) -> pa.RecordBatch:
             try:
                 array = convert(array, column.dtype, target.dtype)
             except ValueMisfitError as error:
-                raise BadRows(
+                raise BadRowsError(
                     f"table {table.path}: column {column.name!r}: {error}, which is its type in a query",
                     "convert the column before the query, or take it out with Filter",
                     error.row,

@@ -163,11 +163,11 @@ class _SparkCommitter(Committer):
         from seatunnel_py.spark.plugins.frames import active_session
         from seatunnel_py.spark.query.errors import first_sentence
         from seatunnel_py.spark.query.session import wire_ddl
-        from seatunnel_py.spark.query.wide_query import Reading, deal, reading
+        from seatunnel_py.spark.query.wide_query import QueryInput, deal, reading
 
         session = active_session()
         parts = deal(slices, min(PARTS_MAX, session.sparkContext.defaultParallelism))
-        task = pickle.dumps(Reading(self._sink.target, self._sink.table, parts), 5)
+        task = pickle.dumps(QueryInput(self._sink.target, self._sink.table, parts), 5)
         numbers = session.range(0, len(parts), 1, len(parts))
         rows = numbers.mapInArrow(partial(reading, task), wire_ddl(self._sink.table))
         try:

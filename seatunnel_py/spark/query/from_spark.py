@@ -13,7 +13,7 @@ from seatunnel_py.api.batch import Batch, Element, Position
 from seatunnel_py.api.source import PLAIN_READ, Enumerator, ReadContext, Reader, Source, SourceTable, Split
 from seatunnel_py.errors import FatalError
 from seatunnel_py.spark.plugins.arrow_wire import from_wire
-from seatunnel_py.spark.query.stage import ROW_BITS, ROW_MASK, Echo, Stage
+from seatunnel_py.spark.query.stage import ROW_BITS, ROW_MASK, QueryStage, StageCancelledError
 from seatunnel_py.spark.query.types import ROW
 from seatunnel_py.work.chain import ChainChannel, ChainSink, ChainSource
 from seatunnel_py.work.run import run_unit
@@ -38,10 +38,10 @@ class BridgedUnit(Unit):
         return self.named
 
 
-class Feed(Source):
+class SparkFeed(Source):
     """The head of a stage whose rows come from Spark. After a query it rejoins them with the parts that bypassed it."""
 
-    def __init__(self, stage: Stage, batches: Iterator[pa.RecordBatch]) -> None:
+    def __init__(self, stage: QueryStage, batches: Iterator[pa.RecordBatch]) -> None:
         self.stage = stage
         if stage.before is not None:
             self.step, self.table = stage.before.step, stage.before.output
@@ -81,7 +81,7 @@ class Feed(Source):
             raise FatalError("the steps before the query ended without a result")
         result = self.stage.results_before()[number]
         if result.failure is not None:
-            raise Echo("the steps before the query have failed")
+            raise StageCancelledError("the steps before the query have failed")
         yield from read_slices(result.slices)
 
     def _pieces(self) -> Iterator[tuple[int, pa.Array, pa.RecordBatch]]:
@@ -122,7 +122,7 @@ class Feed(Source):
 
 
 class _FeedReader(Reader):
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: SparkFeed) -> None:
         self._feed = feed
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:

@@ -18,12 +18,12 @@ ROW_BITS = 32  # the hidden column: number of the batch, then number of the row 
 ROW_MASK = (1 << ROW_BITS) - 1
 
 
-class Echo(FatalError):
+class StageCancelledError(FatalError):
     """A stage ends because another one has failed; that one reports why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class QueryStage:
     """The part of a chain before, between or after queries. ``before`` and ``behind`` are the adjacent queries.
     ``fed``: its rows come from Spark, always after a query, else if the source is a DataFrame."""
 

@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.spark.plugins.frames import FrameSource
-from seatunnel_py.spark.query.from_spark import Feed
-from seatunnel_py.spark.query.stage import Echo, Stage
+from seatunnel_py.spark.query.from_spark import SparkFeed
+from seatunnel_py.spark.query.stage import QueryStage, StageCancelledError
 from seatunnel_py.spark.query.to_spark import BYPASS, Bridge
 from seatunnel_py.work.chain import Chain, ChainSource, ChainSql
 from seatunnel_py.work.unit import StepCount, Unit, UnitResult
@@ -32,7 +32,7 @@ from seatunnel_py.work.unit import StepCount, Unit, UnitResult
 RESULT = "result"
 
 
-def stages_of(chain: Chain, unit: Unit) -> list[Stage]:
+def stages_of(chain: Chain, unit: Unit) -> list[QueryStage]:
     """Divide a chain with n queries into n + 1 stages."""
     frame = isinstance(chain.head, ChainSource) and isinstance(chain.head.source, FrameSource)
     queries = [step for step in chain.transforms if isinstance(step, ChainSql)]
@@ -44,7 +44,7 @@ def stages_of(chain: Chain, unit: Unit) -> list[Stage]:
         part = replace(chain, transforms=chain.transforms[start + 1 : end], errors=None)
         if behind is not None:
             part = replace(part, sinks=(), output=None)
-        stages.append(Stage(number, unit, part, before, behind, fed=frame or number > 0))
+        stages.append(QueryStage(number, unit, part, before, behind, fed=frame or number > 0))
     return stages
 
 
@@ -66,7 +66,7 @@ def sending(payload: bytes, names: Sequence[str], batches: Iterator[pa.RecordBat
 def ending(payload: bytes, names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For ``mapInArrow``: run the last stage; yield one row, the result of the whole unit as JSON."""
     stage = _begun(payload, batches)
-    feed = Feed(stage, _named(batches, names))
+    feed = SparkFeed(stage, _named(batches, names))
     result = feed.run(sinks=stage.chain.sinks, output=stage.chain.output)
     if result.failure is not None:
         stage.stop()
@@ -77,9 +77,9 @@ def ending(payload: bytes, names: Sequence[str], batches: Iterator[pa.RecordBatc
     yield pa.RecordBatch.from_pydict({RESULT: [json.dumps(whole.to_plain())]})
 
 
-def _begun(payload: bytes, batches: Iterator[pa.RecordBatch]) -> Stage:
+def _begun(payload: bytes, batches: Iterator[pa.RecordBatch]) -> QueryStage:
     """The stage; the first one makes the task's directory, and reads the row that only made Spark call it."""
-    stage: Stage = pickle.loads(payload)
+    stage: QueryStage = pickle.loads(payload)
     if stage.number == 0:
         shutil.rmtree(stage.place, ignore_errors=True)
         make_private(stage.place)
@@ -93,12 +93,12 @@ def _named(batches: Iterator[pa.RecordBatch], names: Sequence[str]) -> Iterator[
     return (batch.rename_columns(list(names)) for batch in batches)
 
 
-def _joined(stage: Stage, last: UnitResult) -> UnitResult:
+def _joined(stage: QueryStage, last: UnitResult) -> UnitResult:
     """Merge the stages' results: the first one's reads, the last one's writes, the earliest failure."""
     results = [*stage.results_before(), last]
     first = results[0]
     failures = [result.failure for result in results if result.failure is not None]
-    failures.sort(key=lambda failure: failure.error_type.endswith(Echo.__qualname__))
+    failures.sort(key=lambda failure: failure.error_type.endswith(StageCancelledError.__qualname__))
     failure = failures[0] if failures else None
     counts: dict[tuple[str, Any], StepCount] = {}
     for result in results:

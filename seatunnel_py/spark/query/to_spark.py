@@ -15,8 +15,8 @@ from seatunnel_py.api.batch import Batch
 from seatunnel_py.api.sink import Piece, Sink, WriteContext, Writer
 from seatunnel_py.errors import FatalError
 from seatunnel_py.spark.plugins.arrow_wire import to_wire
-from seatunnel_py.spark.query.from_spark import Feed
-from seatunnel_py.spark.query.stage import ROW_BITS, Echo, Stage
+from seatunnel_py.spark.query.from_spark import SparkFeed
+from seatunnel_py.spark.query.stage import ROW_BITS, QueryStage, StageCancelledError
 from seatunnel_py.spark.query.types import ROW
 from seatunnel_py.work.chain import ChainChannel, ChainSink
 from seatunnel_py.work.run import run_unit
@@ -30,7 +30,7 @@ _WAIT_SECONDS = 0.5  # how often a stage that waits for room checks whether its 
 class Bridge:
     """Runs a stage in its own thread and hands its rows to Spark, for Spark pulls and a stage pushes."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: QueryStage) -> None:
         assert stage.behind is not None
         self.stage, self.behind = stage, stage.behind
         self.abandoned = threading.Event()
@@ -46,7 +46,7 @@ class Bridge:
             if not stage.fed:
                 result = run_unit(stage.unit, replace(stage.chain, sinks=sinks, output=bypass))
             else:
-                result = Feed(stage, batches).run(sinks=sinks, output=bypass)
+                result = SparkFeed(stage, batches).run(sinks=sinks, output=bypass)
             stage.end(result)
         finally:
             self._put(None)
@@ -81,7 +81,7 @@ class Bridge:
             except queue.Full:
                 continue
         if item is not None:
-            raise Echo("Spark takes no more rows")
+            raise StageCancelledError("Spark takes no more rows")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class _BridgeWriter(Writer):
 
     def write(self, batch: Batch) -> None:
         if self._bridge.stage.stopped:
-            raise Echo("the steps after the query have failed")
+            raise StageCancelledError("the steps after the query have failed")
         self._bridge.send(batch)
         self._rows += batch.rows
 

@@ -155,7 +155,7 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], ddl: str) -> DataFra
 
 
 def _run_wide(session: SparkSession, chain: Chain, head: ChainQuery, unit: Unit, exchange: str) -> UnitResult:
-    from seatunnel_py.spark.query.wide_query import SLICES, Reading, Writing, deal, reading, writing
+    from seatunnel_py.spark.query.wide_query import SLICES, QueryInput, QueryOutput, deal, reading, writing
 
     assert chain.output is not None and not chain.transforms and not chain.sinks, "a wide query is a vertex of its own"
     counts = []
@@ -163,12 +163,12 @@ def _run_wide(session: SparkSession, chain: Chain, head: ChainQuery, unit: Unit,
         slices = [item for item in unit.slices if item.channel == channel]
         parts = deal(slices, session.sparkContext.defaultParallelism)
         numbers = session.range(0, len(parts), 1, len(parts))
-        task = pickle.dumps(Reading(head.step, table, parts), 5)
+        task = pickle.dumps(QueryInput(head.step, table, parts), 5)
         put_view(name, numbers.mapInArrow(partial(reading, task), wire_ddl(table))._jdf)
         rows = sum(item.rows for item in slices)
         counts.append(StepCount(channel, table.path, rows, rows))
     output = chain.output
-    target = Writing(head.output, output.channel, output.location or exchange, f"{chain.incarnation}.{unit.id}")
+    target = QueryOutput(head.output, output.channel, output.location or exchange, f"{chain.incarnation}.{unit.id}")
     answer = _mapped(query_frame(session, head.query), partial(writing, pickle.dumps(target, 5)), f"{SLICES} string")
     written = [_slice(item) for row in answer.collect() for item in json.loads(row[0])]
     for _, name, _ in head.inputs:

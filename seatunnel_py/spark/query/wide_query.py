@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from seatunnel_py.api.batch import Batch, RowKind
 from seatunnel_py.errors import FatalError
 from seatunnel_py.spark.plugins.arrow_wire import from_wire, to_wire
-from seatunnel_py.work.row_digest import Contents
+from seatunnel_py.work.row_digest import RowDigest
 from seatunnel_py.work.segments import SegmentWriter, read_slices
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ PARTS_MAX = 32  # partitions of an input: enough for the cores of a small cluste
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QueryInput:
     """The batches of one input, distributed to partitions. ``step`` is the query."""
 
     step: str
@@ -36,7 +36,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class QueryOutput:
     """Place of the answer. ``name`` is unique to the unit's attempt; each partition appends its number."""
 
     table: TableSchema
@@ -62,7 +62,7 @@ def deal(slices: Sequence[Slice], cores: int) -> tuple[tuple[Slice, ...], ...]:
 
 def reading(payload: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For ``mapInArrow`` over the numbers of parts: yield their rows."""
-    task: Reading = pickle.loads(payload)
+    task: QueryInput = pickle.loads(payload)
     for numbers in batches:
         for number in numbers.column(0).to_pylist():
             for batch in read_slices(task.parts[number]):
@@ -87,14 +87,14 @@ def writing(payload: bytes, names: Sequence[str], batches: Iterator[pa.RecordBat
     """For ``mapInArrow`` over the answer: write a partition as a segment; yield its slices as JSON."""
     from pyspark import TaskContext
 
-    task: Writing = pickle.loads(payload)
+    task: QueryOutput = pickle.loads(payload)
     context = TaskContext.get()
     number = context.partitionId() if context else 0
     writer: SegmentWriter | None = None
     try:
         for data in batches:
             if data.num_rows:
-                writer = writer or SegmentWriter(task.location, f"{task.name}.{number}", contents=Contents())
+                writer = writer or SegmentWriter(task.location, f"{task.name}.{number}", contents=RowDigest())
                 rows = from_wire(data.rename_columns(list(names)), task.table)
                 writer.add(Batch(task.table.path, rows))
     except BaseException:

@@ -28,7 +28,7 @@ Refusal = Callable[[Sequence[int]], Fault | None]
 """Tries these rows, and returns why they do not pass together; None: they pass."""
 
 
-class TooManyFaults(Exception):
+class TooManyFaultsError(Exception):
     """More bad rows than allowed; ``found`` are the first ones."""
 
     def __init__(self, found: dict[int, Fault]) -> None:
@@ -38,7 +38,7 @@ class TooManyFaults(Exception):
 
 def faults(rows: int, refused: Refusal, most: int) -> dict[int, Fault]:
     """Return the rows of 0, 1, … ``rows`` - 1 that do not pass by themselves, or beside their neighbours. Raises
-    TooManyFaults."""
+    TooManyFaultsError."""
     search = _Search(refused, most)
     search.among(range(rows))
     return search.found
@@ -46,7 +46,7 @@ def faults(rows: int, refused: Refusal, most: int) -> dict[int, Fault]:
 
 def conflicts(rows: Sequence[int], refused: Refusal, most: int) -> dict[int, Fault]:
     """Return the rows that pass by themselves but not after the rows before them, such as a second row of one key. Each
-    costs log2(n) trials of all the rows before it, unless a refusal names it. Raises TooManyFaults."""
+    costs log2(n) trials of all the rows before it, unless a refusal names it. Raises TooManyFaultsError."""
     search = _Search(refused, most)
     search.together(rows)
     return search.found
@@ -95,5 +95,5 @@ class _Search:
         for place, error in bad:
             self.found[rows[place]] = Fault(fault.step, error)
             if len(self.found) > self._most:
-                raise TooManyFaults(self.found)
+                raise TooManyFaultsError(self.found)
         return bad[-1][0]

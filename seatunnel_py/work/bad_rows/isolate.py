@@ -6,7 +6,7 @@ are written and staged, under the unit's own name: for the target it is a unit l
 
 Rules. (1) The choice of bad rows is made once for the rows of a unit, and is durable before any of the others is
 staged. Later attempts read to the same position, and follow it. (2) Exceeding the allowed number of bad rows ends the
-search, and fails the table. (3) Only errors about values start a search (BadRows, ValueError, ArithmeticError).
+search, and fails the table. (3) Only errors about values start a search (BadRowsError, ValueError, ArithmeticError).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from seatunnel_py.api.batch import Batch, Element, Position, Rejected
 from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.api.sink import WriteContext
 from seatunnel_py.api.text.shown import shown_rows
-from seatunnel_py.errors import BadRows, FatalError
+from seatunnel_py.errors import BadRowsError, FatalError
 from seatunnel_py.work.bad_rows import quarantine_file
-from seatunnel_py.work.bad_rows.bisect import Fault, TooManyFaults, conflicts, faults
+from seatunnel_py.work.bad_rows.bisect import Fault, TooManyFaultsError, conflicts, faults
 from seatunnel_py.work.bad_rows.limits import STAGED, ErrorLimits, own_prefix
-from seatunnel_py.work.bad_rows.quarantine_file import BadRowsOf, Decision
+from seatunnel_py.work.bad_rows.quarantine_file import BadRowsOfBatch, QuarantineDecision
 from seatunnel_py.work.bad_rows.spool import Spool
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.rows.flow import Flow
 from seatunnel_py.work.unit import Budget, SinkPiece, Unit
 
-VALUE_ERRORS = (BadRows, ValueError, ArithmeticError)
+VALUE_ERRORS = (BadRowsError, ValueError, ArithmeticError)
 ERRORS_SHOWN_MAX = 3
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
 
@@ -41,7 +41,7 @@ def decided(unit: Unit, chain: Chain, limits: ErrorLimits) -> bool:
     return bool(later) and quarantine_file.decision(limits.location, unit, chain) is not None
 
 
-class Careful:
+class BadRowIsolation:
     """``flow`` is the current flow; at the end it is the one whose pieces count."""
 
     def __init__(self, unit: Unit, chain: Chain, limits: ErrorLimits) -> None:
@@ -66,7 +66,7 @@ class Careful:
         finally:
             spool.drop()
 
-    def _read(self, spool: Spool, known: Decision | None) -> Flow:
+    def _read(self, spool: Spool, known: QuarantineDecision | None) -> Flow:
         unit = self.unit
         if known is not None:
             unit = replace(unit, budget=_UNBOUNDED, until=known.end, until_rows=known.rows)
@@ -77,7 +77,7 @@ class Careful:
 
     def _tried_in(self, spool: Spool) -> Callable[[Sequence[int]], Fault | None]:
         def refused(rows: Sequence[int]) -> Fault | None:
-            self.flow = trial = _Trial(self.unit, self.chain, spool, rows)
+            self.flow = trial = _DryRun(self.unit, self.chain, spool, rows)
             try:
                 trial.pump()
                 trial.flush()
@@ -95,9 +95,9 @@ class Careful:
         try:
             most = self.limits.most(spool.rows + undecoded) - undecoded - already
             if most < 0:
-                raise TooManyFaults({row: Fault("", rejected.reasons[0]) for rejected, row in spool.rejected})
+                raise TooManyFaultsError({row: Fault("", rejected.reasons[0]) for rejected, row in spool.rejected})
             return search(most)
-        except TooManyFaults as many:
+        except TooManyFaultsError as many:
             shown = [f"row {row + 1}: {fault.error}" for row, fault in sorted(many.found.items())[:ERRORS_SHOWN_MAX]]
             raise FatalError(
                 f"more rows of {self._table()} are bad than {self.limits} allows; the first of "
@@ -111,7 +111,7 @@ class Careful:
         looked_at_together = False
         while True:
             rest = [row for row in range(spool.rows) if row not in found]
-            self.flow = flow = _Rest(self.unit, self.chain, spool, rest)
+            self.flow = flow = _GoodRows(self.unit, self.chain, spool, rest)
             try:
                 flow.pump()
                 flow.exhausted, flow.position, flow.rows, flow.bytes = (
@@ -138,7 +138,7 @@ class Careful:
     def _set_aside(self, spool: Spool, found: dict[int, Fault], end: Position | None) -> SinkPiece | None:
         bad = [quarantine_file.undecoded(rejected, row) for rejected, row in spool.rejected]
         for batch, rows in spool.batches(sorted(found)):
-            bad.append(BadRowsOf(batch, rows, [found[row] for row in rows]))
+            bad.append(BadRowsOfBatch(batch, rows, [found[row] for row in rows]))
         for one in bad:
             self.flow.balance.rejected(_head(self.chain), one.batch.table, one.batch.rows)
         if not bad:
@@ -153,7 +153,7 @@ class Careful:
 def _fault(trial: Flow, error: Exception, rows: Sequence[int]) -> Fault:
     """The row in an error is usable only if each step emits its input rows one for one: a transform names a row of its
     batch, a writer one of all."""
-    if not isinstance(error, BadRows):
+    if not isinstance(error, BadRowsError):
         return Fault(trial.step, str(error))
     steps = trial.chain.transforms
     if trial.step in {bound.step for bound in steps}:
@@ -169,7 +169,7 @@ def _head(chain: Chain) -> str:
     return chain.head.channel if isinstance(chain.head, ChainChannel) else chain.head.step
 
 
-def _followed(known: Decision, spool: Spool) -> dict[int, Fault] | None:
+def _followed(known: QuarantineDecision, spool: Spool) -> dict[int, Fault] | None:
     """The decision of an earlier attempt, if it covers the rows that were read now."""
     found: dict[int, Fault] = {}
     for bad in known.bad:
@@ -203,7 +203,7 @@ class _Reading(Flow):
         return super()._take(element, head)
 
 
-class _Rest(Flow):
+class _GoodRows(Flow):
     """Some of the rows, from the spool to the sinks."""
 
     def __init__(self, unit: Unit, chain: Chain, spool: Spool, rows: Sequence[int]) -> None:
@@ -215,7 +215,7 @@ class _Rest(Flow):
         return _head(self.chain), (batch for batch, _ in self._spool.batches(self._rows)), False
 
 
-class _Trial(_Rest):
+class _DryRun(_GoodRows):
     """Rows that are written and never staged. They use another unit name: rows of the unit that the target already
     holds must not be taken for them."""
 

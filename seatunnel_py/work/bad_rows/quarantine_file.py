@@ -41,7 +41,7 @@ ERROR_CHARACTERS_MAX = 500  # a client's message may quote whole rows
 
 
 @dataclass(frozen=True, slots=True)
-class BadRowsOf:
+class BadRowsOfBatch:
     """The bad rows of one batch: ``rows`` are their numbers in the unit. ``batch`` holds only these rows."""
 
     batch: Batch
@@ -51,7 +51,7 @@ class BadRowsOf:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class QuarantineHeader:
     """The origin of a file's rows. ``step`` is where they enter the pipeline again; ``end`` is the position that the
     unit has reached, None: the end of its split; ``read`` rows, if known."""
 
@@ -87,18 +87,18 @@ def entry_step(chain: Chain) -> str:
     return (*chain.transforms, *chain.sinks)[0].step
 
 
-def undecoded(rejected: Rejected, before: int) -> BadRowsOf:
+def undecoded(rejected: Rejected, before: int) -> BadRowsOfBatch:
     """Undecoded records as bad rows of a table of bytes; ``before`` rows were read ahead of them."""
     batch = Batch(rejected.table, rejected.data, end=rejected.end)
     faults = [Fault("", reason) for reason in rejected.reasons]
-    return BadRowsOf(batch, [before] * batch.rows, faults, raw=rejected.data.schema.names == [RAW])
+    return BadRowsOfBatch(batch, [before] * batch.rows, faults, raw=rejected.data.schema.names == [RAW])
 
 
 def write(
     location: str,
     unit: Unit,
     chain: Chain,
-    bad: Sequence[BadRowsOf],
+    bad: Sequence[BadRowsOfBatch],
     end: Position | None,
     *,
     name: str = "",
@@ -108,7 +108,7 @@ def write(
     directory = f"{location.rstrip('/')}/{STAGED}"
     split = unit.split.id if unit.split else ""
     far = end.to_plain() if end else None
-    about = About(chain.job_id, chain.vertex, entry_step(chain), str(unit.id), split, far, time.time(), rows)
+    about = QuarantineHeader(chain.job_id, chain.vertex, entry_step(chain), str(unit.id), split, far, time.time(), rows)
     writer = SegmentWriter(directory, name or name_of(unit, chain), "error.location")
     for one in bad:
         writer.add(_marked(one, about))
@@ -119,20 +119,20 @@ def write(
     return SinkPiece(QUARANTINE, bad[0].batch.table, Piece(rows, sum(one.bytes for one in slices), data=data))
 
 
-def _marked(bad: BadRowsOf, about: About) -> Batch:
+def _marked(bad: BadRowsOfBatch, about: QuarantineHeader) -> Batch:
     texts = [redacted_text(fault.error)[:ERROR_CHARACTERS_MAX] for fault in bad.faults]
     marks = {
         ROW: pa.array(bad.rows, pa.int64()),
         STEP: pa.array([fault.step or about.step for fault in bad.faults], pa.string()),
         ERROR: pa.array(texts, pa.string()),
     }
-    plain = {name: getattr(about, name) for name in About.__slots__} | {RAW: bad.raw}
+    plain = {name: getattr(about, name) for name in QuarantineHeader.__slots__} | {RAW: bad.raw}
     metadata = {**(bad.batch.data.schema.metadata or {}), _ABOUT: json.dumps(plain).encode()}
     data = bad.batch.data.replace_schema_metadata(metadata)
     return replace(bad.batch, data=data, metadata={**bad.batch.metadata, **marks})
 
 
-def read(url: str) -> Iterator[tuple[About, BadRowsOf]]:
+def read(url: str) -> Iterator[tuple[QuarantineHeader, BadRowsOfBatch]]:
     """The content of a file; batches are as before."""
     for batch in batches_of(url):
         own = dict(batch.data.schema.metadata)
@@ -142,19 +142,19 @@ def read(url: str) -> Iterator[tuple[About, BadRowsOf]]:
         rest = {name: values for name, values in batch.metadata.items() if name not in marks}
         faults = [Fault(step, error) for step, error in zip(marks[STEP], marks[ERROR], strict=True)]
         bare = replace(batch, data=batch.data.replace_schema_metadata(own or None), metadata=rest)
-        yield About(**plain), BadRowsOf(bare, marks[ROW], faults, raw)
+        yield QuarantineHeader(**plain), BadRowsOfBatch(bare, marks[ROW], faults, raw)
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class QuarantineDecision:
     """The bad rows of a unit, its end position, and how many rows were read (None: an older file)."""
 
     end: Position | None
-    bad: tuple[BadRowsOf, ...]
+    bad: tuple[BadRowsOfBatch, ...]
     rows: int | None = None
 
 
-def decision(location: str, unit: Unit, chain: Chain) -> Decision | None:
+def decision(location: str, unit: Unit, chain: Chain) -> QuarantineDecision | None:
     """The decision of an earlier attempt at the rows of this unit."""
     url = f"{location.rstrip('/')}/{STAGED}/{name_of(unit, chain)}.segment"
     files, path = filesystem(url)
@@ -163,7 +163,7 @@ def decision(location: str, unit: Unit, chain: Chain) -> Decision | None:
     found = tuple(read(url))
     about = found[0][0]
     end = Position(**about.end) if about.end else None
-    return Decision(end, tuple(bad for _, bad in found if not bad.raw), about.read)
+    return QuarantineDecision(end, tuple(bad for _, bad in found if not bad.raw), about.read)
 
 
 def make_durable(url: str) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from seatunnel_py.api.batch import Batch, Element, Plain, Position
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.source import PLAIN_READ, Enumerator, ReadContext, Reader, Source, SourceTable, Split
-from seatunnel_py.errors import BadRows
+from seatunnel_py.errors import BadRowsError
 from seatunnel_py.work.bad_rows import quarantine_file
 
 
@@ -31,7 +31,7 @@ class QuarantineSource(Source):
         return _Files(self)
 
     def reader(self, table: SourceTable) -> Reader:
-        return _Rows(self)
+        return _RowsOfFiles(self)
 
 
 class _Files(Enumerator):
@@ -43,7 +43,7 @@ class _Files(Enumerator):
         return [Split(Path(file).stem, path, {"file": file}) for file in self._source.files]
 
 
-class _Rows(Reader):
+class _RowsOfFiles(Reader):
     def __init__(self, source: QuarantineSource) -> None:
         self._source = source
 
@@ -64,5 +64,7 @@ class _Rows(Reader):
             try:
                 columns.append(array if array.type == field.type else array.cast(field.type))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise BadRows(f"column {field.name!r} of {batch.table} is of another type by now: {error}") from None
+                raise BadRowsError(
+                    f"column {field.name!r} of {batch.table} is of another type by now: {error}"
+                ) from None
         return pa.RecordBatch.from_arrays(columns, schema=wanted)

@@ -17,7 +17,7 @@ from seatunnel_py.work.segments import SegmentWriter, discard, read_slice
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _KeptElement:
     """A batch in the segment: its number there, and the number of its first row."""
 
     index: int
@@ -31,13 +31,13 @@ class Spool:
     def __init__(self, location: str, prefix: str) -> None:
         self._writer = SegmentWriter(location, f"{prefix}spool-{os.getpid()}-{secrets.token_hex(4)}", "error.location")
         self._finished = False
-        self._kept: list[_Kept] = []
+        self._kept: list[_KeptElement] = []
         self.rejected: list[tuple[Rejected, int]] = []  # with the number of rows read before
         self.rows = 0
 
     def add(self, batch: Batch) -> None:
         self._writer.add(batch)
-        self._kept.append(_Kept(len(self._kept), self.rows, batch.rows))
+        self._kept.append(_KeptElement(len(self._kept), self.rows, batch.rows))
         self.rows += batch.rows
 
     def finish(self) -> None:

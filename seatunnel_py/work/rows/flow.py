@@ -27,14 +27,14 @@ from seatunnel_py.api.batch import (
 )
 from seatunnel_py.api.sink import Reached, WriteContext, Writer
 from seatunnel_py.api.source import ReadContext, Reader, Split, read_with
-from seatunnel_py.errors import BadRows, FatalError
+from seatunnel_py.errors import BadRowsError, FatalError
 from seatunnel_py.nouns import counted
 from seatunnel_py.work import failpoints
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.close_quietly import quietly
-from seatunnel_py.work.reader_cache import Opened, Residence
+from seatunnel_py.work.reader_cache import OpenReader, ReaderCache
 from seatunnel_py.work.rows.native_copy import write_context
-from seatunnel_py.work.rows.plugin_checks import Given, made, piece_given, several
+from seatunnel_py.work.rows.plugin_checks import OutputChecker, expect_instance, expect_iterable, piece_given
 from seatunnel_py.work.rows.positions import Positions
 from seatunnel_py.work.rows.resume_trim import no_further, up_to
 from seatunnel_py.work.rows.row_balance import Balance
@@ -63,11 +63,11 @@ class Flow:
 
     tolerant = False
 
-    def __init__(self, unit: Unit, chain: Chain, residence: Residence | None = None) -> None:
+    def __init__(self, unit: Unit, chain: Chain, residence: ReaderCache | None = None) -> None:
         self.unit = unit
         self.chain = chain
         self._residence = residence
-        self._reading: Opened | None = None
+        self._reading: OpenReader | None = None
         self.step = chain.vertex
         self.exhausted = False
         self.position: Position | None = unit.start
@@ -85,7 +85,7 @@ class Flow:
         self._first_time = not (unit.id.attempt or unit.id.epoch or chain.incarnation > 1)
         self._looked_back = False
         self._reached: Reached | None = None
-        self._given: dict[int, Given] = {}  # by the transform's index
+        self._given: dict[int, OutputChecker] = {}  # by the transform's index
 
     def run(self) -> None:
         """Read, transform, write, stage."""
@@ -125,7 +125,7 @@ class Flow:
                 self._look_at(element)
                 if resumable and not self.unit.is_relayed:
                     positions.passed(element)
-                end = self._take(self._not_again(element) if resumable else element, head)
+                end = self._take(self._skip_already_applied(element) if resumable else element, head)
                 if not resumable or end is None:
                     continue
                 self.position = end
@@ -170,14 +170,16 @@ class Flow:
 
         return head.channel, read_slices(self.unit.slices), False
 
-    def _opened_head(self, head: ChainSource, split: Split) -> Opened:
+    def _opened_head(self, head: ChainSource, split: Split) -> OpenReader:
         reader = head.source.reader(head.table)
-        made(f"reader of {type(head.source).__name__}", reader, Reader)
+        expect_instance(f"reader of {type(head.source).__name__}", reader, Reader)
         with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
         context = ReadContext(self.unit.until, self.tolerant, with_metadata)
         try:
-            elements = several(f"read of {type(reader).__name__}", read_with(reader, split, self.unit.start, context))
-            return Opened(reader, iter(elements))
+            elements = expect_iterable(
+                f"read of {type(reader).__name__}", read_with(reader, split, self.unit.start, context)
+            )
+            return OpenReader(reader, iter(elements))
         except BaseException:
             quietly(reader.close)
             raise
@@ -194,10 +196,10 @@ class Flow:
                 return
             yield item
 
-    def _not_again(self, element: Element) -> Element:
+    def _skip_already_applied(self, element: Element) -> Element:
         """Cut rows of an earlier attempt at the end that some target has recorded, if one has. A heartbeat at the start
         asks no target: writers that stage nothing would record that the following rows were done."""
-        element = self._as_before(element)
+        element = self._cut_as_recorded(element)
         if self._first_time or (isinstance(element, Heartbeat) and element.end == self.unit.start):
             return element
         if not self._looked_back:
@@ -206,7 +208,7 @@ class Flow:
             self._reached = next((one for one in found if one is not None), None)
         return element if self._reached is None else no_further(element, self.rows, self._reached)
 
-    def _as_before(self, element: Element) -> Element:
+    def _cut_as_recorded(self, element: Element) -> Element:
         """End the element at the same place as in an earlier execution that emitted its rows."""
         unit, head = self.unit, self.chain.head
         if unit.until is None or unit.until_rows is None or not isinstance(head, ChainSource):
@@ -254,7 +256,7 @@ class Flow:
         head = self.chain.head
         if isinstance(head, ChainSource):
             if -1 not in self._given:
-                self._given[-1] = Given(self._reader_name(), [head.table.schema], nulls=not self.tolerant)
+                self._given[-1] = OutputChecker(self._reader_name(), [head.table.schema], nulls=not self.tolerant)
             self._given[-1].element(element)
 
     # ---------------------------------------------------------------- transforming and writing
@@ -272,7 +274,7 @@ class Flow:
         tally = self.balance.at(bound.step, bound.table)
         tally.rows_in += batch.rows
         self.step = bound.step
-        items = several(f"apply of {type(bound.transform).__name__}", bound.transform.apply(batch))
+        items = expect_iterable(f"apply of {type(bound.transform).__name__}", bound.transform.apply(batch))
         for item in self._attributed(bound.step, items):
             self._given_by(index, bound).element(item, (Batch, Rejected))
             if isinstance(item, Rejected):
@@ -280,12 +282,12 @@ class Flow:
             tally.rows_out += item.rows
             self._through(item, index + 1)
 
-    def _given_by(self, index: int, bound: ChainTransform) -> Given:
+    def _given_by(self, index: int, bound: ChainTransform) -> OutputChecker:
         """Checker for the output of a transform: only tables and columns that it has announced."""
         if index not in self._given:
             output, side = bound.transform.output(), bound.transform.side_outputs()
             schemas = [*([] if output is None else [output]), *side]
-            self._given[index] = Given(f"apply of {type(bound.transform).__name__}", schemas)
+            self._given[index] = OutputChecker(f"apply of {type(bound.transform).__name__}", schemas)
         return self._given[index]
 
     def _deliver(self, batch: Batch) -> None:
@@ -311,7 +313,7 @@ class Flow:
         if target is None:
             self.step = bound.step
             writer = bound.sink.open(self._context(bound))
-            made(f"open of {type(bound.sink).__name__}", writer, Writer)
+            expect_instance(f"open of {type(bound.sink).__name__}", writer, Writer)
             target = self._open[index] = OpenSink(bound, writer)
         return target
 
@@ -325,11 +327,11 @@ class Flow:
             raise FatalError(f"rows of table {batch.table} reach no sink; the sinks here take: {known}")
         self.step = output.channel
         if self._segment is None:
-            from seatunnel_py.work.row_digest import Contents
+            from seatunnel_py.work.row_digest import RowDigest
             from seatunnel_py.work.segments import SegmentWriter
 
             name = f"{self.chain.incarnation}.{self.unit.id}"
-            self._segment = SegmentWriter(output.location, name, contents=Contents())
+            self._segment = SegmentWriter(output.location, name, contents=RowDigest())
         self._segment.add(batch)
         self.balance.passed(output.channel, batch.table, batch.rows)
 
@@ -337,7 +339,7 @@ class Flow:
 
     def stage(self) -> None:
         """Stage every open writer; a sink must confirm exactly the rows that it received."""
-        self._say_where_it_ends()
+        self._record_end()
         for index, target in list(self._open.items()):
             bound = target.bound
             self.step = bound.step
@@ -353,7 +355,7 @@ class Flow:
             self.step = self.chain.output.channel
             self.slices = self._segment.finish(self.chain.output.channel)
 
-    def _say_where_it_ends(self) -> None:
+    def _record_end(self) -> None:
         if not isinstance(self.chain.head, ChainSource):
             return
         if not self.exhausted and self.position != self.unit.start:
@@ -373,8 +375,8 @@ class Flow:
         return self.balance.counts()
 
 
-def refusal(rejected: Rejected, step: str) -> BadRows:
+def refusal(rejected: Rejected, step: str) -> BadRowsError:
     """Return refused rows as a failure: without a quarantine they are one."""
     shown = "; ".join(rejected.reasons[:REASONS_SHOWN_MAX])
     more = ", …" if len(rejected.reasons) > REASONS_SHOWN_MAX else ""
-    return BadRows(f"{step} refused {counted(rejected.data.num_rows, 'row')} of {rejected.table}: {shown}{more}")
+    return BadRowsError(f"{step} refused {counted(rejected.data.num_rows, 'row')} of {rejected.table}: {shown}{more}")

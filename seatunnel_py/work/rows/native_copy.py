@@ -20,7 +20,7 @@ from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
 OVER_BUDGET_MAX = 2.0  # a split's size is an estimate, and finishing it is cheaper than starting another unit
 
 
-class Passage:
+class NativeCopy:
     """The moving parts of one run. ``step`` is the current step."""
 
     exhausted = True
@@ -98,7 +98,7 @@ def write_context(unit: Unit, chain: Chain, bound: ChainSink) -> WriteContext:
     )
 
 
-def passage_of(unit: Unit, chain: Chain) -> Passage | None:
+def passage_of(unit: Unit, chain: Chain) -> NativeCopy | None:
     """The native copy that this unit can use; None: its rows go through Arrow."""
     head = chain.head
     if not isinstance(head, ChainSource) or chain.transforms or chain.output or len(chain.sinks) != 1:
@@ -112,7 +112,7 @@ def passage_of(unit: Unit, chain: Chain) -> Passage | None:
     form = source.native_form(head.table)
     if form is None or not sink.takes_native(form, bound.setup):
         return None
-    return Passage(unit, chain, head, source, bound, sink)
+    return NativeCopy(unit, chain, head, source, bound, sink)
 
 
 def _fits(unit: Unit) -> bool:

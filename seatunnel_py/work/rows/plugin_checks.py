@@ -24,7 +24,7 @@ from seatunnel_py.api.batch import (
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.types import to_arrow
-from seatunnel_py.errors import BadRows, FatalError
+from seatunnel_py.errors import BadRowsError, FatalError
 from seatunnel_py.nouns import counted
 from seatunnel_py.work.failing_code import MEND
 
@@ -35,7 +35,7 @@ ELEMENTS = (Batch, Rejected, Skipped, SchemaChange, Heartbeat, TransactionEnd, R
 COLUMNS_SHOWN_MAX = 4
 
 
-class Given:
+class OutputChecker:
     """Checks the elements of one plugin for tables of ``schemas``; other tables are not its concern. ``who`` is its
     method, for messages. Without ``nulls`` a null in a NOT NULL column passes here: rows are checked one by one
     later."""
@@ -100,7 +100,7 @@ class Given:
             count = _nulls(batch, at)
             if count:
                 found = f"{counted(count, 'null')} of {batch.table} in {column.name}"
-                raise BadRows(
+                raise BadRowsError(
                     f"{self._who} gives {found}, which is declared NOT NULL",
                     "declare that the column may be null, or correct the data",
                 )
@@ -176,14 +176,14 @@ def not_plain(value: object, place: str = "") -> str | None:
     return next((odd for odd in (not_plain(one, at) for at, one in inner) if odd is not None), None)
 
 
-def several(who: str, items: object) -> Iterable[Any]:
+def expect_iterable(who: str, items: object) -> Iterable[Any]:
     """Check that the result is iterable: a method without ``yield`` returns None."""
     if not isinstance(items, Iterable):
         raise FatalError(f"{who} returns {_shown(items)} where Batches belong, one after the other", MEND)
     return items
 
 
-def made(who: str, made: object, kind: type) -> None:
+def expect_instance(who: str, made: object, kind: type) -> None:
     """Check that a plugin's object has this type."""
     if not isinstance(made, kind):
         raise FatalError(f"{who} returns {_shown(made)} instead of a {kind.__name__}", MEND)

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_py.api.batch import Batch, Rejected
-from seatunnel_py.errors import BadRows
+from seatunnel_py.errors import BadRowsError
 from seatunnel_py.nouns import counted
 from seatunnel_py.work.bad_rows import quarantine_file
 from seatunnel_py.work.bad_rows.bisect import Fault
 from seatunnel_py.work.bad_rows.isolate import VALUE_ERRORS
-from seatunnel_py.work.bad_rows.quarantine_file import BadRowsOf
+from seatunnel_py.work.bad_rows.quarantine_file import BadRowsOfBatch
 from seatunnel_py.work.bad_rows.spool import taken
 from seatunnel_py.work.chain import Chain, ChainRetry, ChainTransform
 from seatunnel_py.work.rows.flow import Flow
@@ -31,7 +31,7 @@ ATTEMPT = "Attempt"
 """Name of the metadata: how often the row was rejected before."""
 
 
-class Retrying(Flow):
+class RetryLoop(Flow):
     """Runs one unit of such a step. ``_back`` are the numbers of the emitted batches that go back."""
 
     def __init__(self, unit: Unit, chain: Chain, retry: ChainRetry) -> None:
@@ -39,7 +39,7 @@ class Retrying(Flow):
         self._retry = retry
         self._emitted = 0
         self._back: set[int] = set()
-        self._bad: list[BadRowsOf] = []
+        self._bad: list[BadRowsOfBatch] = []
 
     def _through(self, batch: Batch, index: int) -> None:
         if index:
@@ -58,7 +58,7 @@ class Retrying(Flow):
         try:
             items = list(bound.transform.apply(batch))
         except VALUE_ERRORS as error:
-            reasons, rows = [str(error.message if isinstance(error, BadRows) else error)], list(range(batch.rows))
+            reasons, rows = [str(error.message if isinstance(error, BadRowsError) else error)], list(range(batch.rows))
             made: list[Batch] = []
         else:
             rejected = [one for one in items if isinstance(one, Rejected)]
@@ -95,11 +95,11 @@ class Retrying(Flow):
         texts = [f"{reason} (rejected {counted(self._retry.times + 1, 'time')})" for reason in reasons]
         if self.chain.errors is None:
             self.step = bound.step
-            raise BadRows(f"{bound.step} refused {counted(batch.rows, 'row')} of {batch.table}: {texts[0]}")
+            raise BadRowsError(f"{bound.step} refused {counted(batch.rows, 'row')} of {batch.table}: {texts[0]}")
         metadata = {name: values for name, values in batch.metadata.items() if name != ATTEMPT}
         faults = [Fault(bound.step, text) for text in texts]
         self.balance.rejected(bound.step, bound.table, batch.rows)
-        self._bad.append(BadRowsOf(replace(batch, metadata=metadata), numbers, faults))
+        self._bad.append(BadRowsOfBatch(replace(batch, metadata=metadata), numbers, faults))
 
     def _emit(self, batch: Batch) -> None:
         super()._emit(batch)

@@ -13,7 +13,7 @@ from seatunnel_py.work.unit import StepCount
 
 
 @dataclass(slots=True)
-class Tally:
+class StepTally:
     """The counts of one table at one step."""
 
     rows_in: int = 0
@@ -25,10 +25,10 @@ class Balance:
     """The counts of one unit, by step and table."""
 
     def __init__(self) -> None:
-        self._tallies: dict[tuple[str, TablePath], Tally] = {}
+        self._tallies: dict[tuple[str, TablePath], StepTally] = {}
 
-    def at(self, step: str, table: TablePath) -> Tally:
-        return self._tallies.setdefault((step, table), Tally())
+    def at(self, step: str, table: TablePath) -> StepTally:
+        return self._tallies.setdefault((step, table), StepTally())
 
     def passed(self, step: str, table: TablePath, rows: int) -> None:
         """Count rows that went in and came out."""

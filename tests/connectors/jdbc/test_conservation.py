@@ -10,12 +10,12 @@ import pytest
 
 from seatunnel_connectors.jdbc.postgres.write import staged
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
+    CannotResumeError,
     CommitContext,
     FatalError,
     JobMode,
-    NoWayOn,
     Piece,
     Position,
     Reached,
@@ -55,11 +55,11 @@ def harm(target: Target, name: str) -> int:
 def refused(target: Target, checkpoint: int, *pieces: Piece, final: bool = False) -> str:
     """The sentence of a commit that is LOST, and has left nothing behind: neither rows nor a word in the ledger."""
     before = target.rows
-    with pytest.raises(NoWayOn) as lost:
+    with pytest.raises(CannotResumeError) as lost:
         target.commit(checkpoint, *pieces, final=final)
     assert target.rows == before
     close_all()
-    with pytest.raises(NoWayOn):
+    with pytest.raises(CannotResumeError):
         target.commit(checkpoint, *pieces, final=final)
     assert target.rows == before
     return f"{lost.value.message} | {lost.value.remedy}"
@@ -161,7 +161,7 @@ def test_a_shadow_of_postgresql_that_has_lost_rows_does_not_take_the_targets_pla
     statement, left = HARM[name]
     pg.db.execute((statement or "INSERT INTO {} VALUES (9, 'x')").format(f'b."{shadow.into}"').encode())
 
-    with pytest.raises(NoWayOn) as lost:
+    with pytest.raises(CannotResumeError) as lost:
         shadow.commit(*pieces)
 
     assert f"4 rows were staged in b.{shadow.into}, and {left} " in lost.value.message
@@ -176,7 +176,7 @@ def test_a_row_that_was_added_to_a_shadow_is_named_even_where_it_breaks_the_key(
     pieces = [shadow.stage("u1", 1, 2), shadow.stage("u2", 3, 4)]
     pg.db.execute(f"INSERT INTO b.\"{shadow.into}\" VALUES (1, 'x')".encode())
 
-    with pytest.raises(NoWayOn, match="4 rows were staged in .*, and 5 rows were found there"):
+    with pytest.raises(CannotResumeError, match="4 rows were staged in .*, and 5 rows were found there"):
         shadow.commit(*pieces)
 
 
@@ -185,7 +185,7 @@ def test_a_key_that_is_there_twice_in_a_shadow_is_refused_by_the_key(pg: Postgre
     shadow = Shadow(pg)
     pieces = [shadow.stage("u1", 1, 2), shadow.stage("u2", 3, 2)]
 
-    with pytest.raises(BadRows, match=r"Key \(id\)=\(2\) is duplicated"):
+    with pytest.raises(BadRowsError, match=r"Key \(id\)=\(2\) is duplicated"):
         shadow.commit(*pieces)
 
 
@@ -199,7 +199,7 @@ def test_a_deleted_row_that_an_older_snapshot_still_sees_is_lost(pg: PostgresPla
         other.execute("SELECT 1")
         pg.db.execute(f'DELETE FROM b."{shadow.into}" WHERE id = 3'.encode())
 
-        with pytest.raises(NoWayOn, match="4 rows were staged in .*, and 3 of them were found there"):
+        with pytest.raises(CannotResumeError, match="4 rows were staged in .*, and 3 of them were found there"):
             shadow.commit(*pieces)
 
 
@@ -232,7 +232,7 @@ def test_a_shadow_of_mariadb_that_has_lost_rows_does_not_take_the_targets_place(
     pieces = [run.stage("u1", (1, "a"), (2, "b")), run.stage("u2", (3, "c"), (4, "d"))]
     maria.run((HARM[name][0] or "INSERT INTO {} VALUES (9, 'x')").format(f"b.`{run.shadow}`"))
 
-    with pytest.raises(NoWayOn, match="LOST|they are lost|rows are lost") as lost:
+    with pytest.raises(CannotResumeError, match="LOST|they are lost|rows are lost") as lost:
         run.commit(1, *pieces)
 
     assert "no row of this run is visible in b.t" in lost.value.remedy
@@ -256,7 +256,7 @@ def test_a_trigger_that_leaves_staged_rows_out_is_named(pg: PostgresPlace) -> No
     with pytest.raises(FatalError, match="the target took 3 of 4 staged rows: a trigger or a rule") as refused:
         target.commit(1, piece)
 
-    assert not isinstance(refused.value, NoWayOn)
+    assert not isinstance(refused.value, CannotResumeError)
     target.run("DROP TRIGGER skip ON b.t")
     target.commit(1, piece)
     assert target.rows == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
@@ -316,7 +316,7 @@ def test_a_target_of_prepared_transactions_that_is_made_anew_is_lost(pg: Postgre
     target.commit(1, target.stage("u1", *ROWS[:2]))
     remake(target)
 
-    with pytest.raises(NoWayOn, match=r"b\.t was dropped and made anew during the run"):
+    with pytest.raises(CannotResumeError, match=r"b\.t was dropped and made anew during the run"):
         target.commit(2, target.stage("u2", *ROWS[2:]), final=final)
 
 
@@ -326,7 +326,7 @@ def test_a_target_that_is_gone_at_the_commit_is_lost(target: Target) -> None:
     piece = target.stage("u1", *ROWS)
     target.run(f"DROP TABLE {relation(target)}")
 
-    with pytest.raises(NoWayOn, match="t was dropped during the run"):
+    with pytest.raises(CannotResumeError, match="t was dropped during the run"):
         target.commit(1, piece, final=True)
 
 
@@ -340,7 +340,7 @@ def test_a_target_that_is_renamed_and_put_back_goes_on(target: Target, recipe_he
     if recipe_here == "direct":
         with pytest.raises(FatalError, match=r"was renamed during the run: its rows are in (b\.)?aside") as refused:
             target.commit(2, piece)
-        assert not isinstance(refused.value, NoWayOn)
+        assert not isinstance(refused.value, CannotResumeError)
     rename(target, "aside", "t")
 
     target.commit(2, piece)

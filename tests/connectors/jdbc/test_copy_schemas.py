@@ -12,13 +12,13 @@ import pytest
 
 from seatunnel_connectors.jdbc.postgres.ledger import ledger_tables
 from seatunnel_py import app
-from seatunnel_py.cli.commands.copy import Copy, job_file
+from seatunnel_py.cli.commands.copy import CopyRequest, job_file
 from seatunnel_py.errors import PlanError
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.test_rows_there import run
 
 
-def written(tmp_path: Path, asked: Copy) -> Path:
+def written(tmp_path: Path, asked: CopyRequest) -> Path:
     (path := tmp_path / "copy.conf").write_text(job_file(asked))
     return path
 
@@ -41,7 +41,7 @@ def test_each_table_arrives_in_its_schema(pg: PostgresPlace, address: str, tmp_p
     target = f"{pg.db.info.dbname}_copy"
     pg.db.execute(f"CREATE DATABASE {target}".encode())
 
-    receipt = run(tmp_path, written(tmp_path, Copy(address, address.replace(pg.db.info.dbname, target))))
+    receipt = run(tmp_path, written(tmp_path, CopyRequest(address, address.replace(pg.db.info.dbname, target))))
 
     assert receipt.exit_code == 0, [table.cause for table in receipt.tables]
 
@@ -61,7 +61,7 @@ def test_an_address_that_names_a_schema_makes_it(pg: PostgresPlace, address: str
     pg.db.execute("CREATE TABLE public.same (id int PRIMARY KEY, v text)")
     named = f"{address}?currentSchema={quote(schema)}"
 
-    receipt = run(tmp_path, written(tmp_path, Copy(address, named, tables=("a.same",))))
+    receipt = run(tmp_path, written(tmp_path, CopyRequest(address, named, tables=("a.same",))))
 
     assert receipt.exit_code == 0, [table.cause for table in receipt.tables]
     assert pg.db.execute(f"SELECT v FROM {schema}.same".encode()).fetchall() == [("copied",), ("copied",)]
@@ -74,7 +74,7 @@ def test_two_tables_that_make_one_schema_at_a_time_do_not_collide(
     """One of them failed, for a duplicate key in PostgreSQL's own catalog."""
     target = f"{pg.db.info.dbname}_made"
     pg.db.execute(f"CREATE DATABASE {target}".encode())
-    job = written(tmp_path, Copy(address, address.replace(pg.db.info.dbname, target), tables=("a.same",)))
+    job = written(tmp_path, CopyRequest(address, address.replace(pg.db.info.dbname, target), tables=("a.same",)))
     with psycopg.connect(**pg.db.info.get_parameters() | {"dbname": target}) as other, ThreadPoolExecutor(1) as pool:
         other.execute(ledger_tables.create_schema("a").encode())
         running = pool.submit(run, tmp_path, job)
@@ -89,7 +89,7 @@ def test_two_tables_that_make_one_schema_at_a_time_do_not_collide(
 def test_a_target_without_schemas_refuses_and_says_how(address: str, tmp_path: Path) -> None:
     for target in (f"sqlite:{tmp_path}/copy.db", str(tmp_path / "out")):
         with pytest.raises(PlanError) as caught:
-            app.plan(written(tmp_path, Copy(address, target)))
+            app.plan(written(tmp_path, CopyRequest(address, target)))
         assert ".a.same" in str(caught.value) and ".b.same" in str(caught.value) and "--into" in str(caught.value)
 
 
@@ -97,7 +97,7 @@ def test_a_target_without_schemas_refuses_and_says_how(address: str, tmp_path: P
 def test_into_names_keep_them_apart(address: str, maria: MariadbPlace, tmp_path: Path) -> None:
     target = f"mysql://root@127.0.0.1:{maria.port}/b"
 
-    receipt = run(tmp_path, written(tmp_path, Copy(address, target, into="${schema_name}_${table_name}")))
+    receipt = run(tmp_path, written(tmp_path, CopyRequest(address, target, into="${schema_name}_${table_name}")))
 
     assert receipt.exit_code == 0, [table.cause for table in receipt.tables]
     assert maria.rows("SELECT * FROM b.a_same ORDER BY id") == [(1, "a"), (2, "a")]
@@ -113,5 +113,5 @@ def test_an_address_with_a_database_copies_that_one(maria: MariadbPlace, tmp_pat
     address = f"mysql://root@127.0.0.1:{maria.port}/a"
 
     for tables in ((), ("t*",)):
-        found = app.plan(written(tmp_path, Copy(address, str(tmp_path / "out"), tables)))
+        found = app.plan(written(tmp_path, CopyRequest(address, str(tmp_path / "out"), tables)))
         assert [str(path) for one in found.pipelines for path in one.tables] == ["a.t"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from seatunnel_py import app
-from seatunnel_py.cli.commands.copy import Copy, job_file
+from seatunnel_py.cli.commands.copy import CopyRequest, job_file
 from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.errors import PlanError
 from seatunnel_py.plan import plan_data
@@ -95,7 +95,9 @@ def test_a_pattern_that_matches_nothing_but_what_is_left_out_says_so(kinds: Post
 def test_copy_takes_kinds_and_leaves_out(kinds: PostgresPlace, tmp_path: Path) -> None:
     address = kinds.url.removeprefix("jdbc:").replace("//", "//postgres@")
     (path := tmp_path / "copy.conf").write_text(
-        job_file(Copy(address, str(tmp_path / "out"), ("a.*",), exclude=("a.m*", "*.f"), kinds=("table", "view")))
+        job_file(
+            CopyRequest(address, str(tmp_path / "out"), ("a.*",), exclude=("a.m*", "*.f"), kinds=("table", "view"))
+        )
     )
 
     assert {table.table for one in app.plan(path).pipelines for table in one.tables} == {"t", "v"}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from seatunnel_py.api import BadRows, FatalError, ReadContext, Rejected, shown_values
+from seatunnel_py.api import BadRowsError, FatalError, ReadContext, Rejected, shown_values
 from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_table, copy_tables, make_sink, make_source, same_rows
@@ -113,7 +113,7 @@ def test_rows_without_a_counterpart_are_set_aside_where_the_job_allows_it(pg: Po
     [table] = source.tables()
     [split] = source.enumerator([table], None).discover()
     reader = source.reader(table)
-    with pytest.raises(BadRows, match="infinite"):
+    with pytest.raises(BadRowsError, match="infinite"):
         list(reader.read(split, None))
 
     *good, rejected = reader.read(split, None, ReadContext(tolerant=True))

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeReader
-from seatunnel_py.api import FatalError, NativeRefused, Position, RetriableError, SourceTable, Split, WriteContext
+from seatunnel_py.api import FatalError, NativeRefusedError, Position, RetriableError, SourceTable, Split, WriteContext
 from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
 from seatunnel_py.work.rows.native_copy import passage_of
@@ -73,7 +73,7 @@ def passed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def staged(self: PostgresNativeWriter, rows: int) -> Any:
         try:
             piece = stage(self, rows)
-        except NativeRefused:
+        except NativeRefusedError:
             seen.append("refused")
             raise
         seen.append("staged")
@@ -82,7 +82,7 @@ def passed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def written(self: PostgresNativeWriter, block: Any) -> None:
         try:
             write(self, block)
-        except NativeRefused:
+        except NativeRefusedError:
             seen.append("refused")
             raise
 

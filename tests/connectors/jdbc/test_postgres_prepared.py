@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from seatunnel_py.api import FatalError, NoWayOn, RetriableError, Visible
+from seatunnel_py.api import CannotResumeError, FatalError, RetriableError, Visible
 from seatunnel_py.api.process.resources import close_all
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.exactly_once import BEFORE, Target
@@ -84,7 +84,7 @@ def test_the_remedy_of_a_loss_names_the_transactions_that_still_stand(target: Ta
     pieces = [target.stage(f"u{number}", ("+I", number, "a")) for number in range(8)]
     target.run(f"ROLLBACK PREPARED '{pieces[0].data['staged']}'")
 
-    with pytest.raises(NoWayOn) as lost:
+    with pytest.raises(CannotResumeError) as lost:
         target.commit(1, *pieces)
 
     assert "7 prepared transactions of it still exist ('seatunnel:" in lost.value.remedy

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from seatunnel_py.api import BadRows, CommitContext, JobMode, Sink, SinkCommit, WriteContext, Writer
+from seatunnel_py.api import BadRowsError, CommitContext, JobMode, Sink, SinkCommit, WriteContext, Writer
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_tables, make_sink, same_rows
 from tests.connectors.jdbc.test_postgres_write import SCHEMA, batch, inserts
@@ -105,7 +105,7 @@ def test_a_unit_that_fails_leaves_no_table(pg: PostgresPlace) -> None:
     table = Table(pg, enable_upsert=False)
     writer = table.writer(1)
     writer.write(batch(inserts(1, 1)))
-    with pytest.raises(BadRows):
+    with pytest.raises(BadRowsError):
         writer.stage()
 
     assert not table.is_there

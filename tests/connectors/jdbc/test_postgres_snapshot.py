@@ -11,7 +11,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from seatunnel_py.api import Batch, Enumerator, GenerationLost, Source, SourceTable, Split
+from seatunnel_py.api import Batch, Enumerator, GenerationLostError, Source, SourceTable, Split
 from seatunnel_py.api.native import NativeSource
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import make_source
@@ -82,9 +82,9 @@ def test_a_snapshot_that_is_gone_is_an_error_not_a_mixture(reading: Reading) -> 
     """Whichever way the rows take."""
     reading.enumerator.close()
 
-    with pytest.raises(GenerationLost, match=r"a\.t: the snapshot .* is gone"):
+    with pytest.raises(GenerationLostError, match=r"a\.t: the snapshot .* is gone"):
         reading.ids(reading.splits[0])
-    with pytest.raises(GenerationLost, match=r"a\.t: the snapshot .* is gone"):
+    with pytest.raises(GenerationLostError, match=r"a\.t: the snapshot .* is gone"):
         native(reading.source, reading.table, reading.splits[0])
 
 
@@ -131,8 +131,8 @@ def test_a_server_that_was_started_again_does_not_give_another_moment_the_same_n
             row = holder.execute("SELECT pg_export_snapshot()").fetchone()
             assert row is not None and started
             same = f"{row[0]}@{started}"  # as if the two had met
-            with pytest.raises(GenerationLost, match="is gone"):
+            with pytest.raises(GenerationLostError, match="is gone"):
                 before.ids(replace(split, payload={**split.payload, "snapshot": same}, generation=same))
-            with pytest.raises(GenerationLost, match="is gone"):
+            with pytest.raises(GenerationLostError, match="is gone"):
                 before.ids(split)
         before.enumerator.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.api import BadRows, FatalError
+from seatunnel_py.api import BadRowsError, FatalError
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.exactly_once import Target, target
 
@@ -24,7 +24,7 @@ def test_a_null_where_the_target_takes_none(target: Target) -> None:
     target.run("CREATE TABLE r (id bigint NOT NULL, s varchar(100) NOT NULL)")
     plan(target, "r")
 
-    with pytest.raises(BadRows, match="null"):
+    with pytest.raises(BadRowsError, match="null"):
         target.stage("u1", ("+I", 1, "a"), ("+I", 2, None))  # type: ignore[arg-type]
     target.commit(1, target.stage("u2", ("+I", 1, "a")))
 
@@ -66,7 +66,7 @@ def test_a_condition_of_the_target(pg: PostgresPlace) -> None:
     target = Target(pg.rows, lambda sql: pg.db.execute(sql.encode()), pg.sink(table="b.r"))
     target.plan()
 
-    with pytest.raises(BadRows, match="s's length"):
+    with pytest.raises(BadRowsError, match="s's length"):
         target.stage("u1", ("+I", 1, "abc"))
     target.commit(1, target.stage("u2", ("+I", 1, "ab")))
 
@@ -98,7 +98,7 @@ def test_a_constraint_that_commit_looks_at_is_named(pg: PostgresPlace) -> None:
     target = Target(pg.rows, lambda sql: pg.db.execute(sql.encode()), pg.sink(table="b.r"))
     target.plan(recipe="direct")
 
-    with pytest.raises(BadRows, match=r"committing a unit of table b\.r: .*one_s.*\(s\)=\(a\)"):
+    with pytest.raises(BadRowsError, match=r"committing a unit of table b\.r: .*one_s.*\(s\)=\(a\)"):
         target.stage("u1", ("+I", 1, "a"), ("+I", 2, "a"))
     target.commit(1, target.stage("u2", ("+I", 1, "a")))
 
@@ -121,9 +121,9 @@ def test_a_row_of_another_key_keeps_its_place(maria: MariadbPlace, recipe: str, 
         pieces = target.stage(unit, *rows)
         target.commit(int(unit[1:]), *([pieces] if recipe == "staged" else []))
 
-    with pytest.raises(BadRows, match="the row of id = 1 is equal to a row of another key in another unique key"):
+    with pytest.raises(BadRowsError, match="the row of id = 1 is equal to a row of another key in another unique key"):
         arrive("u1", ("+I", 1, "a"), ("+I", 2, "c"))
-    with pytest.raises(BadRows, match="the row of id = [34]"):
+    with pytest.raises(BadRowsError, match="the row of id = [34]"):
         arrive("u2", ("+I", 3, "x"), ("+I", 4, "x"))
     assert target.ask("SELECT id, s FROM r ORDER BY id") == [(2, "b"), there]
 

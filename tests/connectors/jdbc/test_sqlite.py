@@ -11,15 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_connectors.jdbc.statements import writer as writer_module
-from seatunnel_py.api import (
-    BadRows,
-    Batch,
-    CommitContext,
-    FatalError,
-    TablePath,
-    WriteContext,
-    schema_from_arrow,
-)
+from seatunnel_py.api import BadRowsError, Batch, CommitContext, FatalError, TablePath, WriteContext, schema_from_arrow
 from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.copying import copy_tables, make_sink, make_source, same_rows
@@ -202,7 +194,7 @@ def test_all_rows_that_the_database_refuses_are_named_by_their_places(
     writer = sink.open(WriteContext("j", "l", "s", "x", setup=setup.data))
     writer.write(batch([("+I", 1, "a"), ("-U", 1, "a"), ("+U", 1, "b")]))
 
-    with pytest.raises(BadRows, match="UNIQUE constraint failed: t.id") as refused:
+    with pytest.raises(BadRowsError, match="UNIQUE constraint failed: t.id") as refused:
         writer.write(
             batch([("-U", 1, "b"), ("+I", 2, "a"), ("+I", 1, "a"), ("+I", 3, "a"), ("+I", 2, "a"), ("+I", 3, "b")])
         )
@@ -221,7 +213,7 @@ def test_a_table_that_ends_the_transaction_names_only_the_first_row(files: Files
     sink.setup(setup)
     writer = sink.open(WriteContext("j", "l", "s", "x", setup=setup.data))
 
-    with pytest.raises(BadRows, match="UNIQUE constraint failed"):
+    with pytest.raises(BadRowsError, match="UNIQUE constraint failed"):
         writer.write(batch([("+I", 1, "a"), ("+I", 1, "b"), ("+I", 2, "a")]))
     writer.abort()
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_connectors.kafka.schemas.protobuf_schema import loaded, message_schema
-from seatunnel_py.api import BadRows, Batch, Column, TablePath, TableSchema, parse_type
+from seatunnel_py.api import BadRowsError, Batch, Column, TablePath, TableSchema, parse_type
 from seatunnel_py.api.process.resources import close_all
 from tests.connectors.kafka.sink_support import Job, records
 from tests.connectors.kafka.support import all_rows, read, send, source, splits_of
@@ -106,7 +106,7 @@ def test_bad_messages_are_refused_by_name_or_left_out(kafka: KafkaServer, topic:
 def test_a_row_that_is_no_message_is_a_bad_row(kafka: KafkaServer, topic: str, tmp_path: Path) -> None:
     """Found in the unit, where it can be set aside, and not in the commit of everybody's rows."""
     job = Job(kafka.dsn, topic, tmp_path, options=OPTIONS, table=TABLE).started()
-    with pytest.raises(BadRows, match="column 'lines': it holds a null"):
+    with pytest.raises(BadRowsError, match="column 'lines': it holds a null"):
         job.stage("0@0", orders(ROWS[0], {**ROWS[0], "lines": [None]}))
 
 

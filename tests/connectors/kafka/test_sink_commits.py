@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seatunnel_connectors.kafka.sink.committer import KafkaCommitter
-from seatunnel_py.api import FatalError, NoWayOn
+from seatunnel_py.api import CannotResumeError, FatalError
 from tests.connectors.kafka.sink_support import Job, create, records, rows, splits, whole
 from tests.connectors.kafka.topics import admin_of
 from tests.servers.kafka import KafkaServer
@@ -224,7 +224,7 @@ def test_a_topic_that_is_made_anew_in_the_run_is_lost(job: Job) -> None:
     create(job.bootstrap, job.topic)
 
     for _ in range(2):
-        with pytest.raises(NoWayOn, match="LOST: .* the topic was deleted and created again during the run"):
+        with pytest.raises(CannotResumeError, match="LOST: .* the topic was deleted and created again during the run"):
             job.commit(2, piece, final=True)
 
     assert records(job.bootstrap, job.topic) == []

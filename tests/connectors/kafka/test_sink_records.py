@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_connectors.kafka.factory import KafkaSinkFactory
-from seatunnel_connectors.kafka.sink.transactions import Pace
+from seatunnel_connectors.kafka.sink.transactions import CommitTimer
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     Column,
     FatalError,
@@ -98,7 +98,7 @@ def test_a_field_names_the_topic(kafka: KafkaServer, topic: str, tmp_path: Path)
 
     assert [one.document["id"] for one in records(kafka.dsn, f"{topic}-x")] == [1, 3]
     assert [one.document["id"] for one in records(kafka.dsn, f"{topic}-y")] == [2]
-    with pytest.raises(BadRows, match="is null in a row"):
+    with pytest.raises(BadRowsError, match="is null in a row"):
         job.stage("1@0", people((4, "d", None, None)))
 
 
@@ -106,7 +106,7 @@ def test_a_field_names_the_topic(kafka: KafkaServer, topic: str, tmp_path: Path)
 def test_a_field_that_names_no_topic_is_a_bad_row(kafka: KafkaServer, topic: str, tmp_path: Path, name: str) -> None:
     """The broker refused it in the commit, with the rows of everybody; the ledger would have held rows."""
     job = Job(kafka.dsn, "${place}", tmp_path, lineage=topic, job_id=topic, table=PEOPLE).started()
-    with pytest.raises(BadRows, match="a row of .*people names the topic"):
+    with pytest.raises(BadRowsError, match="a row of .*people names the topic"):
         job.stage("0@0", people((1, "a", None, f"{topic}-x"), (2, "b", None, name)))
 
 
@@ -141,7 +141,7 @@ def test_a_compacted_topic_wants_keys(kafka: KafkaServer, topic: str, tmp_path: 
 def test_headers_count_where_a_record_is_too_large(kafka: KafkaServer, topic: str, tmp_path: Path) -> None:
     options = {"kafka.config": {"max.request.size": "5000"}, "kafka_headers_fields": ["name"]}
     job = Job(kafka.dsn, topic, tmp_path, options=options, table=PEOPLE).started()
-    with pytest.raises(BadRows, match="5000"):
+    with pytest.raises(BadRowsError, match="5000"):
         job.stage("0@0", people((1, "a" * 6000, None, "")))
 
 
@@ -176,11 +176,11 @@ def test_one_partition_for_all(kafka: KafkaServer, topic: str, tmp_path: Path) -
 def test_rows_that_cannot_be_records_are_bad_rows(kafka: KafkaServer, topic: str, tmp_path: Path) -> None:
     """Found where they can be set aside: in the unit, not in the commit of everybody's rows."""
     text = Job(kafka.dsn, topic, tmp_path, options={"format": "text"}, table=PEOPLE).started()
-    with pytest.raises(BadRows, match="delimiter"):
+    with pytest.raises(BadRowsError, match="delimiter"):
         text.stage("0@0", people((1, "a,b", None, "")))
 
     large = Job(kafka.dsn, topic, tmp_path, options={"kafka.config": {"max.request.size": "5000"}}, table=PEOPLE)
-    with pytest.raises(BadRows, match="5000"):
+    with pytest.raises(BadRowsError, match="5000"):
         large.started().stage("0@0", people((1, "a" * 6000, None, "")))
 
 
@@ -205,7 +205,7 @@ def test_a_transaction_may_not_take_longer_than_the_cluster_allows(
 def test_a_commit_that_will_not_be_through_in_time_is_foreseen() -> None:
     """After a quarter of its time, instead of failing at its end."""
     times = iter([0.0, 10.0, 20.0, 20.0])
-    pace = Pace("topic t", rows=1000, timeout_ms=60_000, clock=lambda: next(times))
+    pace = CommitTimer("topic t", rows=1000, timeout_ms=60_000, clock=lambda: next(times))
 
     pace.check(1)  # too early to tell
     pace.check(400)

@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, Place
+from seatunnel_py.runtime.observe.events import FailurePlace, JobEnded, JobEvent
 from seatunnel_py.runtime.observe.job_log import JobLog
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableState
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -118,8 +118,8 @@ def _value(hint: Any, full: bool) -> Any:
     kind = get_origin(hint) or hint
     if kind is UnitFailure:
         return UnitFailure(next(iter(FailureKind)), "text")
-    if kind is Place:
-        return Place("vertex", 1, "split", {"row": 1}, 1)
+    if kind is FailurePlace:
+        return FailurePlace("vertex", 1, "split", {"row": 1}, 1)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return next(iter(kind))
     if kind is tuple:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import Commit
+from seatunnel_py.protocol.model.records import CommitRecord
 
 
 def may_write(owner: int, incarnation: int) -> bool:
@@ -64,7 +64,7 @@ def claim_ledger(ledger: LedgerRow | None, lineage: str, incarnation: int, newes
 
 def ledger_decision(
     ledger: LedgerRow | None,
-    commit: Commit,
+    commit: CommitRecord,
     *,
     lineage: str,
     incarnation: int,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     DataType,
     Determinism,
@@ -62,7 +62,7 @@ class Kept(SimpleSink):
 
     def check(self, batch: Batch) -> None:
         if 13 in batch.data.column("id").to_pylist():
-            raise BadRows("13 is refused")
+            raise BadRowsError("13 is refused")
 
     def write(self, batches: Iterator[Batch], context: WriteContext) -> None:
         self.written.extend(batches)
@@ -153,7 +153,7 @@ def test_changes_are_refused_where_the_class_does_not_take_them() -> None:
 def test_bad_rows_are_found_before_anything_is_written() -> None:
     trial = writer(replace(CONTEXT, trial=True))
     trial.write(batch(1))
-    with pytest.raises(BadRows):
+    with pytest.raises(BadRowsError):
         trial.write(batch(13))
     trial.abort()
     assert not Kept.written

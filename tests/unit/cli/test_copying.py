@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seatunnel_py import app as jobs
-from seatunnel_py.cli.commands.copy import PASSWORDS, Copy, job_file
+from seatunnel_py.cli.commands.copy import PASSWORDS, CopyRequest, job_file
 from seatunnel_py.cli.main import app
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.plugins.registry import PluginKind
@@ -26,14 +26,14 @@ def no_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-def understood(tmp_path: Path, asked: Copy) -> Job:
+def understood(tmp_path: Path, asked: CopyRequest) -> Job:
     """The job as ``check`` reads it."""
     path = tmp_path / "job.conf"
     path.write_text(job_file(asked))
     return jobs.check(path, {})
 
 
-def options(tmp_path: Path, asked: Copy, kind: PluginKind) -> dict[str, object]:
+def options(tmp_path: Path, asked: CopyRequest, kind: PluginKind) -> dict[str, object]:
     (step,) = understood(tmp_path, asked).of_kind(kind)
     return step.options.model_dump()
 
@@ -52,7 +52,10 @@ def options(tmp_path: Path, asked: Copy, kind: PluginKind) -> dict[str, object]:
 def test_an_address_of_a_database_is_understood_without_who_gets_in(
     tmp_path: Path, address: str, plugin: str, url: str
 ) -> None:
-    for kind, asked in ((PluginKind.SOURCE, Copy(address, "out")), (PluginKind.SINK, Copy("a.parquet", address))):
+    for kind, asked in (
+        (PluginKind.SOURCE, CopyRequest(address, "out")),
+        (PluginKind.SINK, CopyRequest("a.parquet", address)),
+    ):
         (step,) = understood(tmp_path, asked).of_kind(kind)
 
         assert (step.plugin, step.options.model_dump()["url"]) == (plugin, url)
@@ -61,7 +64,7 @@ def test_an_address_of_a_database_is_understood_without_who_gets_in(
 
 def test_a_password_stays_out_of_the_file(tmp_path: Path) -> None:
     """S14: it is left where only this process and its children see it."""
-    text = job_file(Copy("postgresql://me:se%40cret@db/shop", "mysql://you@db/shop"))
+    text = job_file(CopyRequest("postgresql://me:se%40cret@db/shop", "mysql://you@db/shop"))
 
     assert "cret" not in text and os.environ[PASSWORDS[PluginKind.SOURCE]] == "se@cret"
     assert f'password = "${{env:{PASSWORDS[PluginKind.SOURCE]}}}"' in text
@@ -71,14 +74,14 @@ def test_a_password_stays_out_of_the_file(tmp_path: Path) -> None:
 def test_a_password_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORDS[PluginKind.SINK], "x")
 
-    text = job_file(Copy("sqlite:shop.db", "postgresql://me@db/shop"))
+    text = job_file(CopyRequest("sqlite:shop.db", "postgresql://me@db/shop"))
 
     assert f'password = "${{env:{PASSWORDS[PluginKind.SINK]}}}"' in text
 
 
 def test_credentials_among_parameters_are_refused() -> None:
     with pytest.raises(SeaTunnelError, match="credentials among its parameters") as caught:
-        job_file(Copy("jdbc:postgresql://db/shop?user=me&password=geheim", "out"))
+        job_file(CopyRequest("jdbc:postgresql://db/shop?user=me&password=geheim", "out"))
 
     assert "geheim" not in str(caught.value)
 
@@ -87,10 +90,10 @@ def test_credentials_among_parameters_are_refused() -> None:
 def test_a_password_that_tears_its_address_is_not_taken_for_a_part_of_it(password: str) -> None:
     """S14: it would stand in the job's name, and everywhere."""
     with pytest.raises(SeaTunnelError, match="holds one of / [?] #") as caught:
-        job_file(Copy(f"postgresql://me:{password}@db/shop", "out"))
+        job_file(CopyRequest(f"postgresql://me:{password}@db/shop", "out"))
 
     assert "heim" not in str(caught.value)
-    assert "heim" not in job_file(Copy("postgresql://me:ge%2Fheim@db/shop", "out"))
+    assert "heim" not in job_file(CopyRequest("postgresql://me:ge%2Fheim@db/shop", "out"))
 
 
 @pytest.mark.parametrize(
@@ -102,19 +105,19 @@ def test_a_password_that_tears_its_address_is_not_taken_for_a_part_of_it(passwor
     ],
 )
 def test_tables_are_chosen_by_name(tmp_path: Path, tables: tuple[str, ...], wanted: dict[str, object]) -> None:
-    given = options(tmp_path, Copy("postgresql://db/shop", "out", tables), PluginKind.SOURCE)
+    given = options(tmp_path, CopyRequest("postgresql://db/shop", "out", tables), PluginKind.SOURCE)
 
     assert {name: given[name] for name in wanted} == wanted
 
 
 def test_several_names_are_a_list(tmp_path: Path) -> None:
-    given = options(tmp_path, Copy("postgresql://db/shop", "out", ("a.b", "c.d")), PluginKind.SOURCE)
+    given = options(tmp_path, CopyRequest("postgresql://db/shop", "out", ("a.b", "c.d")), PluginKind.SOURCE)
 
     assert [entry["table_path"] for entry in given["table_list"]] == ["a.b", "c.d"]  # type: ignore[attr-defined]
 
 
 def test_files_go_into_a_folder_for_each_table(tmp_path: Path) -> None:
-    given = options(tmp_path, Copy("sqlite:a.db", "out/", format="csv", replace=True), PluginKind.SINK)
+    given = options(tmp_path, CopyRequest("sqlite:a.db", "out/", format="csv", replace=True), PluginKind.SINK)
 
     assert given["path"] == "out/${table_name}"
     assert (given["file_format_type"], given["enable_header_write"], given["data_save_mode"]) == (
@@ -125,7 +128,7 @@ def test_files_go_into_a_folder_for_each_table(tmp_path: Path) -> None:
 
 
 def test_a_topic_has_an_address(tmp_path: Path) -> None:
-    asked = Copy("kafka://a:9092,b:9092/orders", "kafka://c:9092/copies")
+    asked = CopyRequest("kafka://a:9092,b:9092/orders", "kafka://c:9092/copies")
 
     assert options(tmp_path, asked, PluginKind.SOURCE)["bootstrap_servers"] == "a:9092,b:9092"
     assert options(tmp_path, asked, PluginKind.SINK)["topic"] == "copies"
@@ -144,16 +147,16 @@ def test_a_topic_has_an_address(tmp_path: Path) -> None:
 )
 def test_what_is_not_understood_is_said(source: str, target: str, said: str) -> None:
     with pytest.raises(SeaTunnelError, match=said):
-        job_file(Copy(source, target))
+        job_file(CopyRequest(source, target))
 
 
 def test_a_path_that_is_not_there_is_no_unknown_format(tmp_path: Path) -> None:
     """A misspelt path was said to need --format."""
     (tmp_path / "there").mkdir()
     with pytest.raises(SeaTunnelError, match="there is no file and no directory"):
-        job_file(Copy(f"{tmp_path}/thre", "sqlite:x.db"))
+        job_file(CopyRequest(f"{tmp_path}/thre", "sqlite:x.db"))
     with pytest.raises(SeaTunnelError, match="say it with --format"):
-        job_file(Copy(f"{tmp_path}/there", "sqlite:x.db"))
+        job_file(CopyRequest(f"{tmp_path}/there", "sqlite:x.db"))
 
 
 def test_it_can_be_printed_or_written_instead_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from seatunnel_py.cli.view.files import writing
 from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.local.preview import StepRows
-from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, Stand, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.observe.receipt import Receipt, ResumePoint, Seconds, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -132,7 +132,7 @@ def test_a_sink_that_was_left_out_is_named_with_cause_and_place(
     for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": str(width)}.items():
         monkeypatch.setenv(name, value)
     cause = UnitFailure(FailureKind.FATAL, "permission denied", "grant it")
-    stand = Stand(4, {"s0": {"offset": 17}})
+    stand = ResumePoint(4, {"s0": {"offset": 17}})
     rest = TableState.DONE if state is TableState.ISOLATED else state
     targets = (
         TargetReceipt("lake", 10, 80, rest),

@@ -12,22 +12,24 @@ import pytest
 from seatunnel_py.cli.commands import run as command
 from seatunnel_py.cli.main import main
 from seatunnel_py.cli.view.progress import progress
-from seatunnel_py.errors import ExitCode, NoWayOn, first_line
+from seatunnel_py.errors import CannotResumeError, ExitCode, first_line
 from seatunnel_py.runtime.observe.events import (
     ANEW,
+    FailurePlace,
     JobEvent,
-    Place,
-    SinkLeftOut,
+    SinkIsolated,
     TableChanged,
     UnitGivenUp,
     UnitRetried,
 )
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.resume.job_diff import Change, ChangesRefused, Fate, Needs, refuse
+from seatunnel_py.runtime.resume.job_diff import Change, ChangeKind, ChangesRefusedError, RequiredFlag, refuse
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
-NO_WAY_ON = UnitFailure(FailureKind.FATAL, "the target remembers another lineage", error_type=NoWayOn.__name__)
+CANNOT_RESUME = UnitFailure(
+    FailureKind.FATAL, "the target remembers another lineage", error_type=CannotResumeError.__name__
+)
 AWAY = UnitFailure(FailureKind.RETRIABLE, "connection refused", error_type="RetriableError")
 
 
@@ -52,8 +54,8 @@ def ended(home: Path, end: Any, *, as_json: bool = False) -> int:
 @pytest.mark.parametrize(
     ("end", "offered"),
     [
-        (receipt(NO_WAY_ON, NO_WAY_ON), False),
-        (receipt(NO_WAY_ON, AWAY), True),
+        (receipt(CANNOT_RESUME, CANNOT_RESUME), False),
+        (receipt(CANNOT_RESUME, AWAY), True),
         (receipt(AWAY), True),
         (receipt(None, stopped_by=ExitCode.INTERRUPTED), True),
     ],
@@ -71,10 +73,13 @@ def test_a_changed_job_file_is_told_once_to_people_and_whole_to_machines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """People were told the changes while the job was looked at; a machine hears nothing before the end."""
-    with pytest.raises(ChangesRefused) as refused:
-        refuse([Change("table shop.b", Fate.DROPPED, "what it has written stays", Needs.ACCEPTANCE)], accepted=False)
+    with pytest.raises(ChangesRefusedError) as refused:
+        refuse(
+            [Change("table shop.b", ChangeKind.DROPPED, "what it has written stays", RequiredFlag.ACCEPTANCE)],
+            accepted=False,
+        )
 
-    with pytest.raises(ChangesRefused):
+    with pytest.raises(ChangesRefusedError):
         ended(tmp_path, refused.value)
     code = ended(tmp_path, refused.value, as_json=True)
 
@@ -91,11 +96,11 @@ def test_progress_says_a_cause_once(capsys: pytest.CaptureFixture[str]) -> None:
         UnitRetried("p1", "shop.a", "prepare", 1, 0.1, AWAY, 0.0),
         UnitRetried("p2", "shop.b", "prepare", 1, 0.1, AWAY, 0.0),
         UnitRetried("p1", "shop.a", "prepare", 2, 0.1, AWAY, 0.0),
-        UnitGivenUp("p1", "shop.a", "u1", 3, AWAY, Place(), 0.0),
+        UnitGivenUp("p1", "shop.a", "u1", 3, AWAY, FailurePlace(), 0.0),
         TableChanged("p1", "shop.a", TableState.ISOLATED, 0.0, AWAY),
         UnitRetried("p2", "shop.b", ANEW, 1, 0.0, other, 0.0),
         TableChanged("p2", "shop.b", TableState.ISOLATED, 0.0, other),
-        SinkLeftOut("p3", "shop.c", "v", ("lake", "pond"), AWAY, None, 0.0),
+        SinkIsolated("p3", "shop.c", "v", ("lake", "pond"), AWAY, None, 0.0),
     ]
 
     with progress(quiet=False) as listen:

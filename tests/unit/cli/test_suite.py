@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from seatunnel_py.cli.commands import test as command
-from seatunnel_py.cli.commands.suite import Case, Outcome, Verdict, outcomes
+from seatunnel_py.cli.commands.suite import Case, CaseOutcome, CaseVerdict, outcomes
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.storage.home import Home
 
@@ -26,7 +26,7 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
         (directory / name).write_text(text)
 
 
-def ran(directory: Path, *names: str) -> list[Outcome]:
+def ran(directory: Path, *names: str) -> list[CaseOutcome]:
     cases = [Case(directory / name, {"extra": "3"}) for name in names]
     return list(outcomes(cases, Home(directory / "home"), local=True))
 
@@ -46,10 +46,10 @@ def test_every_file_has_an_outcome(tmp_path: Path) -> None:
     good, less, wrong, last = ran(tmp_path, "good.conf", "less.conf", "wrong.conf", "last.conf")
 
     assert [each.verdict for each in (good, less, wrong, last)] == [
-        Verdict.PASSED,
-        Verdict.FAILED,
-        Verdict.WRONG,
-        Verdict.PASSED,
+        CaseVerdict.PASSED,
+        CaseVerdict.FAILED,
+        CaseVerdict.WRONG,
+        CaseVerdict.PASSED,
     ]
     assert "4 rows fail rule MIN_ROW 5" in less.first_line
     assert "row.nun: unknown option" in wrong.first_line
@@ -75,7 +75,7 @@ def test_a_plan_that_fails_is_a_wrong_job_file(tmp_path: Path) -> None:
 
     (outcome,) = ran(tmp_path, "wrong.conf")
 
-    assert outcome.verdict is Verdict.WRONG
+    assert outcome.verdict is CaseVerdict.WRONG
     assert "nobody" in outcome.cause
 
 

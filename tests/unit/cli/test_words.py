@@ -14,7 +14,7 @@ import pytest
 from seatunnel_py.cli.jobs.failure_view import timeline_text
 from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.observe.failure_timeline import Failure, Timeline
-from seatunnel_py.runtime.resume.job_diff import ChangesRefused, changes, refuse
+from seatunnel_py.runtime.resume.job_diff import ChangesRefusedError, changes, refuse
 
 _LOCAL = (
     "from functools import partial; from seatunnel_py import app; app.RunOptions = partial(app.RunOptions, local=True); "
@@ -81,8 +81,8 @@ def described(name: str, columns: list[str]) -> dict[str, Any]:
     return {"steps": {name: step("Jdbc", url="u", plugin_output=name)}, "pipelines": pipelines}
 
 
-def refused(before: dict[str, Any], now: dict[str, Any]) -> ChangesRefused:
-    with pytest.raises(ChangesRefused) as caught:
+def refused(before: dict[str, Any], now: dict[str, Any]) -> ChangesRefusedError:
+    with pytest.raises(ChangesRefusedError) as caught:
         refuse(changes(before, now), accepted=False)
     return caught.value
 

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from seatunnel_py.config.evaluate import Evaluation
 from seatunnel_py.config.guard import DEFAULT_LIMITS
-from seatunnel_py.config.hocon import Block, read
+from seatunnel_py.config.hocon import ObjectExpression, read
 from seatunnel_py.config.includes import Includes
-from seatunnel_py.config.tree import Place
+from seatunnel_py.config.tree import SourcePlace
 from seatunnel_py.config.variables import Variables
 from seatunnel_py.errors import JobFileError
 
 
 def _meaning(text: str, **environment: str) -> dict[str, Any]:
     load = Includes(None, "job.conf", DEFAULT_LIMITS).load
-    evaluation = Evaluation(Variables({}, environment), load, Place("job.conf", 1, 1))
+    evaluation = Evaluation(Variables({}, environment), load, SourcePlace("job.conf", 1, 1))
     block = read(text, "job.conf")
-    assert isinstance(block, Block)
+    assert isinstance(block, ObjectExpression)
     evaluation.add(block)
     nodes = {name: evaluation.at(name) for name in evaluation.names()}
     return {name: node.plain() for name, node in nodes.items() if node is not None}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from seatunnel_py.api.options import Secret, SinkOptions, option
-from seatunnel_py.config import Names, expand, expand_options
+from seatunnel_py.config import UpstreamNames, expand, expand_options
 from seatunnel_py.config.variables import Variables
 
-NAMES = Names("db", "s", "t", primary_key=("id", "k"), field_names=("id", "k", "v"))
+NAMES = UpstreamNames("db", "s", "t", primary_key=("id", "k"), field_names=("id", "k", "v"))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_expansion(value: object, expected: object) -> None:
 
 def test_full_names_leave_out_what_is_missing() -> None:
     """A table without a schema has no double dot."""
-    assert expand("${table_full_name} ${schema_full_name}", Names("db", "", "t")) == "db.t db"
+    assert expand("${table_full_name} ${schema_full_name}", UpstreamNames("db", "", "t")) == "db.t db"
 
 
 def test_options_are_expanded_and_secrets_left_alone() -> None:
@@ -61,5 +61,5 @@ def test_options_are_expanded_and_secrets_left_alone() -> None:
 
 
 def test_a_tables_comment_is_a_placeholder_whose_name_stays_free() -> None:
-    assert expand("of ${comment}", Names(table="t", comment="orders")) == "of orders"
+    assert expand("of ${comment}", UpstreamNames(table="t", comment="orders")) == "of orders"
     assert Variables({"comment": "mine"}, {}).substitute("of ${comment}") == "of mine"

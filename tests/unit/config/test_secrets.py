@@ -14,7 +14,7 @@ from pydantic import model_validator
 from seatunnel_py.api.options import Secret, SourceOptions, option
 from seatunnel_py.config import load, loads, resolve_step
 from seatunnel_py.config.shade import cipher
-from seatunnel_py.errors import BadRows, FatalError, JobFileError, Problem, RetriableError, SeaTunnelError
+from seatunnel_py.errors import BadRowsError, FatalError, JobFileError, Problem, RetriableError, SeaTunnelError
 from seatunnel_py.redaction import MASK, is_sensitive, keep_secret, redacted_text
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -88,7 +88,7 @@ def test_what_a_job_keeps_secret_is_masked_whoever_quotes_it(
 
     for shown in (
         str(FatalError(said, said)),
-        repr(BadRows(said, said)),
+        repr(BadRowsError(said, said)),
         str(pickle.loads(pickle.dumps(RetriableError(said)))),
         str(Problem(said, remedy=said)),
         repr(UnitFailure(FailureKind.FATAL, said, said, trace=said)),

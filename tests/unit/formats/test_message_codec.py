@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_py.api import BadRows, Batch, Column, Position, Rejected, TablePath, TableSchema, parse_type
+from seatunnel_py.api import BadRowsError, Batch, Column, Position, Rejected, TablePath, TableSchema, parse_type
 from seatunnel_py.formats import MessageCodec, MessageFormat
 
 TABLE = TableSchema(
@@ -59,7 +59,7 @@ def test_where_all_values_are_bad_the_last_element_has_the_end() -> None:
 def test_a_value_that_holds_the_delimiter_is_refused_in_text() -> None:
     data = pa.RecordBatch.from_pylist([{"id": 1, "name": "a,b", "price": None}], schema=TABLE.arrow())
 
-    with pytest.raises(BadRows, match="'name'"):
+    with pytest.raises(BadRowsError, match="'name'"):
         MessageCodec(TABLE, MessageFormat.TEXT).encode(data)
 
 

@@ -34,7 +34,7 @@ from seatunnel_py.api import (
     Writer,
     parse_type,
 )
-from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, Stream, TransformNode
+from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, TableStream, TransformNode
 from seatunnel_py.plan.plugins.registry import PluginKind
 from seatunnel_py.plan.sql.analysis import Analysis
 from seatunnel_py.plan.steps import Step
@@ -114,7 +114,7 @@ class Graph:
 
     flow: FlowGraph = field(default_factory=FlowGraph)
 
-    def source(self, step: str, table: str = "t", source: Source | None = None, **capable: Any) -> Stream:
+    def source(self, step: str, table: str = "t", source: Source | None = None, **capable: Any) -> TableStream:
         node = SourceNode(
             f"{step}[{table}]",
             _step(step, PluginKind.SOURCE),
@@ -123,18 +123,18 @@ class Graph:
             SourceCapabilities(**{"determinism": Determinism.DETERMINATE, **capable}),
         )
         self.flow.put(node, ())
-        return Stream(node.id, node.table.schema)
+        return TableStream(node.id, node.table.schema)
 
     def transform(
         self,
         step: str,
-        stream: Stream,
+        stream: TableStream,
         *,
         output: str | None = "",
         side: Iterable[str] = (),
         determinism: Determinism = Determinism.DETERMINATE,
         retries: int = 0,
-    ) -> list[Stream]:
+    ) -> list[TableStream]:
         """``output``: the table behind it, by default the same; None takes the table out of the flow."""
         kept = None if output is None else schema(output) if output else stream.table
         others = tuple(schema(name) for name in side)
@@ -147,16 +147,16 @@ class Graph:
             retries,
         )
         self.flow.put(node, [("", stream)])
-        return [Stream(node.id, table) for table in (*((kept,) if kept else ()), *others)]
+        return [TableStream(node.id, table) for table in (*((kept,) if kept else ()), *others)]
 
     def query(
         self,
         step: str,
-        inputs: Mapping[str, Stream],
+        inputs: Mapping[str, TableStream],
         *,
         narrow: bool = False,
         determinism: Determinism = Determinism.DETERMINATE,
-    ) -> Stream:
+    ) -> TableStream:
         output = schema(step)
         node = SqlNode(
             f"{step}[{output.path}]",
@@ -166,19 +166,19 @@ class Graph:
             output,
         )
         self.flow.put(node, inputs.items())
-        return Stream(node.id, output)
+        return TableStream(node.id, output)
 
     def sink(
         self,
         step: str,
-        streams: Iterable[Stream],
+        streams: Iterable[TableStream],
         *,
         spans: bool = False,
         guarantee: Guarantee = Guarantee.TWO_PHASE_COMMIT,
         sink: Sink | None = None,
     ) -> None:
         """One node per table, as the planner makes them."""
-        tables: dict[TablePath, list[Stream]] = {}
+        tables: dict[TablePath, list[TableStream]] = {}
         for stream in streams:
             tables.setdefault(stream.table.path, []).append(stream)
         for path, group in tables.items():

@@ -205,7 +205,7 @@ def test_what_a_plugin_raises_while_its_job_runs_names_it(error: BaseException) 
     """A receipt that said `RuntimeError: no` of a job with three plugins led nowhere."""
     (step, _) = job_of(NamedFactory).steps
 
-    with pytest.raises(plugin_calls.Unforeseen) as raised, plugin_calls.named(step, "commit"):
+    with pytest.raises(plugin_calls.PluginCallError) as raised, plugin_calls.attributed(step, "commit"):
         raise error
 
     failure = as_failure(raised.value)
@@ -219,11 +219,11 @@ def test_what_a_plugin_says_of_the_outside_passes_as_it_is() -> None:
     """With its kind, which decides whether it is tried again."""
     (step, _) = job_of(NamedFactory).steps
 
-    with pytest.raises(RetriableError, match="the target is away"), plugin_calls.named(step, "commit"):
+    with pytest.raises(RetriableError, match="the target is away"), plugin_calls.attributed(step, "commit"):
         raise RetriableError("the target is away")
     with (
         pytest.raises(BrokenPluginError, match="Named needs the library 'no_such_client'"),
-        plugin_calls.named(step, "setup"),
+        plugin_calls.attributed(step, "setup"),
     ):
         import no_such_client  # type: ignore[import-not-found]  # noqa: F401
 

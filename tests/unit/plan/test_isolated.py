@@ -18,12 +18,12 @@ FAKE = """FakeSource { plugin_output = many, tables_configs = [
 ] }"""
 
 
-def planned(home: Path, text: str) -> app.Plan:
+def planned(home: Path, text: str) -> app.JobPlan:
     (home / "job.conf").write_text(text)
     return app.plan(home / "job.conf")
 
 
-def left(plan: app.Plan) -> tuple[set[str], dict[str, str]]:
+def left(plan: app.JobPlan) -> tuple[set[str], dict[str, str]]:
     """The tables that run, and why others do not."""
     running = {str(path) for pipeline in plan.pipelines for path in pipeline.tables}
     return running, {str(one.table): one.message for one in plan.isolated}

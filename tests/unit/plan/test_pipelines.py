@@ -12,7 +12,7 @@ from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import JobFileError
 from seatunnel_py.plan import table_graph
 from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode
-from seatunnel_py.plan.pipelines import Pipeline, Vertex, divide, unread
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex, divide, unread
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
 
@@ -305,7 +305,7 @@ def schema_of(node: SourceNode) -> TableSchema:
     return node.table.schema
 
 
-def assert_one_way_in(graph: FlowGraph, vertex: Vertex) -> None:
+def assert_one_way_in(graph: FlowGraph, vertex: PlannedVertex) -> None:
     """Inside a vertex every node but the first is fed by nodes of the vertex, or is a union's sink."""
     inside = {node.id for node in vertex.nodes}
     assert bool(vertex.inputs) != (vertex.source is not None)

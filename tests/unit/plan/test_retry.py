@@ -16,7 +16,7 @@ from seatunnel_py.plan.graph_nodes import FlowGraph
 from seatunnel_py.plan.pipelines import divide
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
-from seatunnel_py.protocol.model.topology import Determinism
+from seatunnel_py.protocol.model.topology import VertexDeterminism
 from seatunnel_py.runtime.values.topology_builder import graph_of
 
 CHECKED = """DataValidator { plugin_input = a, plugin_output = b, retry_rejected = 3,
@@ -57,7 +57,7 @@ def test_a_step_with_a_loop_is_a_vertex_with_a_back_edge(parallelism: int) -> No
     (back,) = topology.back_edges
     assert (topology.edges[back].sender, topology.edges[back].receiver) == (step.id, step.id)
     assert [c.sender.index for c in topology.channels if c.edge == back] == list(range(parallelism))
-    assert topology.vertex(step.id).determinism is Determinism.INDETERMINATE
+    assert topology.vertex(step.id).determinism is VertexDeterminism.INDETERMINATE
 
 
 def test_people_see_the_loop() -> None:

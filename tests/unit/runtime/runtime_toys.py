@@ -37,14 +37,14 @@ from seatunnel_py.api import (
     parse_type,
 )
 from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, TransformNode
-from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.plugins.registry import PluginKind
 from seatunnel_py.plan.steps import Step
 from seatunnel_py.runtime.driver.driver import Driver
 from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent
-from seatunnel_py.runtime.resume.job_claim import take_over
+from seatunnel_py.runtime.resume.job_claim import claim_job
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
@@ -168,17 +168,17 @@ def sink_node(name: str, table: str, sink: ToySink | None = None, *, spans: bool
 def straight(name: str, source: ToySource | None = None, sink: ToySink | None = None, parallelism: int = 1) -> Pipeline:
     """One chain: a source and a sink."""
     node = source_node(name, source, parallelism=parallelism)
-    vertex = Vertex(name, (node, sink_node("out", name, sink)), parallelism=parallelism)
+    vertex = PlannedVertex(name, (node, sink_node("out", name, sink)), parallelism=parallelism)
     return Pipeline(f"p-{name}", name, (vertex,))
 
 
 def forked(name: str, source: ToySource, sinks: Sequence[ToySink], parallelism: int = 1) -> Pipeline:
     """A source whose rows every sink reads behind a channel."""
     ids = [f"{name}>{number}" for number, _ in enumerate(sinks)]
-    channels = [Channel(f"c-{each}", name, each, TablePath.parse(name)) for each in ids]
-    head = Vertex(name, (source_node(name, source),), (), tuple(channels), parallelism)
+    channels = [PlannedChannel(f"c-{each}", name, each, TablePath.parse(name)) for each in ids]
+    head = PlannedVertex(name, (source_node(name, source),), (), tuple(channels), parallelism)
     behind = [
-        Vertex(each, (sink_node(sink.name, name, sink),), (channel,), parallelism=parallelism)
+        PlannedVertex(each, (sink_node(sink.name, name, sink),), (channel,), parallelism=parallelism)
         for each, channel, sink in zip(ids, channels, sinks, strict=True)
     ]
     return Pipeline(f"p-{name}", name, (head, *behind))
@@ -195,13 +195,13 @@ def unbounded(pipeline: Pipeline) -> Pipeline:
 def union(name: str, sources: Sequence[ToySource], sink: ToySink) -> Pipeline:
     """Sources whose rows one sink reads, each behind a channel."""
     channels = [
-        Channel(f"c-{name}{at}", f"{name}{at}", f"{name}>", TablePath.parse(name)) for at in range(len(sources))
+        PlannedChannel(f"c-{name}{at}", f"{name}{at}", f"{name}>", TablePath.parse(name)) for at in range(len(sources))
     ]
     heads = [
-        Vertex(channel.sender, (source_node(name, source),), (), (channel,))
+        PlannedVertex(channel.sender, (source_node(name, source),), (), (channel,))
         for channel, source in zip(channels, sources, strict=True)
     ]
-    last = Vertex(f"{name}>", (sink_node(sink.name, name, sink),), tuple(channels))
+    last = PlannedVertex(f"{name}>", (sink_node(sink.name, name, sink),), tuple(channels))
     return Pipeline(f"p-{name}", name, (*heads, last))
 
 
@@ -214,7 +214,7 @@ def read(unit: Unit) -> range:
     return range(start, min(start + unit.budget.rows, unit.split.rows))
 
 
-def worked(unit: Unit, vertex: Vertex, filtered: int = 0) -> UnitResult:
+def worked(unit: Unit, vertex: PlannedVertex, filtered: int = 0) -> UnitResult:
     """What an honest worker gives back for a unit; of its rows ``filtered`` are dropped by the vertex's transforms."""
     if unit.split is not None:
         rows = read(unit)
@@ -245,7 +245,7 @@ class ScriptedEngine:
     """The engine port: what becomes of a unit is what ``script`` says; None leaves it under way until it is cancelled."""
 
     def __init__(self, pipelines: Iterable[Pipeline], script: Script | None = None) -> None:
-        self.vertices: Mapping[str, Vertex] = {v.id: v for line in pipelines for v in line.vertices}
+        self.vertices: Mapping[str, PlannedVertex] = {v.id: v for line in pipelines for v in line.vertices}
         self.script: Script = script or self.work
         self.submitted: list[Unit] = []
         self.cancelled: list[UnitId] = []
@@ -322,7 +322,7 @@ def driver_of(
     or what waits for one."""
     storage = LocalStorage(place / "checkpoints")
     store = CheckpointStore(storage)
-    authority = take_over(store, keys(pipelines))
+    authority = claim_job(store, keys(pipelines))
     journal = JournalFile(storage, authority.incarnation)
     return Driver(
         tuple(pipelines),

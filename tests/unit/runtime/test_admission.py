@@ -13,7 +13,7 @@ from runtime_toys import straight
 
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.driver.admission import OPEN_MAX, WORK_MAX, WORK_MAX_PER_SLOT, Admission
-from seatunnel_py.runtime.pipeline.runner import PipelineLife
+from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 
 
 @dataclass(eq=False)
@@ -47,7 +47,7 @@ class Life:
 
 
 def admission(lives: list[Life]) -> Admission:
-    return Admission(cast(list[PipelineLife], lives))
+    return Admission(cast(list[PipelineRunner], lives))
 
 
 def open_now(admission: Admission, lives: list[Life]) -> int:

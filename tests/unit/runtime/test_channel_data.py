@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from seatunnel_py.api import TablePath
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.protocol.model.stream_elements import BatchHandle
 from seatunnel_py.runtime.values import channel_payload
 from seatunnel_py.work.unit import Slice, Unit, UnitId
 
@@ -30,11 +30,11 @@ slices = st.builds(
 )
 
 
-def sent(given: list[Slice], number: int = 1, *, ordered: bool = True, numbering: str = "") -> Batch:
+def sent(given: list[Slice], number: int = 1, *, ordered: bool = True, numbering: str = "") -> BatchHandle:
     """The batch that the other end sees, after it lay in a record."""
     channel, payload, rows, digest = channel_payload.output(WAY, given, ordered=ordered, numbering=numbering)
     assert channel == WAY
-    return Batch(number, rows, digest, json.loads(json.dumps(payload)))
+    return BatchHandle(number, rows, digest, json.loads(json.dumps(payload)))
 
 
 @given(st.lists(slices), st.integers(1, 99))
@@ -72,7 +72,7 @@ def test_word_of_an_end_is_an_end_and_holds_no_rows(given: list[Slice]) -> None:
 
     assert [channel for channel, *_ in ends] == [WAY, replace(WAY, edge=4)]
     for _, payload, rows, digest in ends:
-        batch = Batch(1, rows, digest, json.loads(json.dumps(payload)))
+        batch = BatchHandle(1, rows, digest, json.loads(json.dumps(payload)))
         assert channel_payload.is_end(batch)
         assert (channel_payload.size(batch), channel_payload.slices_of(batch, WAY), batch.rows) == (0, (), 0)
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from seatunnel_py.errors import FatalError
 from seatunnel_py.protocol.commit.claims import Claim, DamagedRecord
 from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology, Vertex
-from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOff, StoreError
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError, StoreError
 from seatunnel_py.runtime.storage.checksum_seal import unsealed
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
@@ -33,7 +33,7 @@ def record(checkpoint: int, incarnation: int = 1, state: str = "") -> Checkpoint
         topology,
         {"a": 1},
         {Subtask("a"): SubtaskSnapshot(state, taken=checkpoint)},
-        (Commit("a", checkpoint, (StagedPiece("1.a#1/0", {"rows": 5}),)),),
+        (CommitRecord("a", checkpoint, (StagedPiece("1.a#1/0", {"rows": 5}),)),),
     )
 
 
@@ -148,7 +148,7 @@ def test_an_overtaken_driver_cannot_write(store: Store, act: str) -> None:
     newer = Store(store.path)
     assert newer.take(2, "lineage")
 
-    with pytest.raises(FencedOff, match="driver 2 .* this is driver 1"):
+    with pytest.raises(FencedOffError, match="driver 2 .* this is driver 1"):
         store.claim(1, {"x": Claim(1)}) if act == "claim" else store.write(1, {"x": record(1)})
     assert newer.read().records == newer.read().claims == {}
 
@@ -165,7 +165,7 @@ def test_a_driver_that_is_overtaken_while_it_writes_does_not_believe_in_its_writ
 
     monkeypatch.setattr(LocalStorage, "create", overtaken)
 
-    with pytest.raises(FencedOff):
+    with pytest.raises(FencedOffError):
         store.claim(1, {"x": Claim(1)}) if act == "claim" else store.write(1, {"x": record(1)})
 
 

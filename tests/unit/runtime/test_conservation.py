@@ -9,18 +9,18 @@ from runtime_toys import ToySink, ToySource, filter_node, forked, sink_node, sou
 
 from seatunnel_py.api import Cardinality, Determinism, Piece, Split, TablePath
 from seatunnel_py.plan.graph_nodes import SqlNode
-from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis
 from seatunnel_py.runtime.counts.row_conservation import violation
-from seatunnel_py.runtime.counts.row_tallies import Counting
+from seatunnel_py.runtime.counts.row_tallies import TallyCounter
 from seatunnel_py.work.unit import QUARANTINE, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
 
 TABLE = TablePath.parse("t")
 READ = Unit(UnitId("t", 1), Split("s0", TABLE, rows=10))
 
 
-def found(vertex: Vertex, unit: Unit, result: UnitResult) -> str:
-    failure = violation(vertex, unit, result, Counting(vertex).of(result))
+def found(vertex: PlannedVertex, unit: Unit, result: UnitResult) -> str:
+    failure = violation(vertex, unit, result, TallyCounter(vertex).of(result))
     return failure.message if failure else ""
 
 
@@ -33,7 +33,7 @@ def test_honest_units_are_fine() -> None:
     assert not found(head, READ, sent)
     taking = Unit(UnitId(behind.id, 1), slices=sent.slices)
     assert not found(behind, taking, worked(taking, behind))
-    filtering = Vertex("t", (source_node("t"), filter_node("f", "t"), sink_node("out", "t")))
+    filtering = PlannedVertex("t", (source_node("t"), filter_node("f", "t"), sink_node("out", "t")))
     assert not found(filtering, READ, worked(READ, filtering, filtered=3))
     aside = SinkPiece(QUARANTINE, TABLE, Piece(2))
     rejected = StepCount("t-in", TABLE, 10, 8, 2)
@@ -63,7 +63,7 @@ def test_what_a_reader_skips_is_no_loss_and_hides_none(skipped: int, written: in
 )
 def test_rows_that_vanish_or_appear(rows: int, written: int, filtered: int, words: str) -> None:
     """A sink that confirms what it was not given, a filter that says less than it drops."""
-    vertex = Vertex("t", (source_node("t"), filter_node("f", "t"), sink_node("out", "t")))
+    vertex = PlannedVertex("t", (source_node("t"), filter_node("f", "t"), sink_node("out", "t")))
     honest = worked(READ, vertex, filtered=filtered)
     lying = replace(honest, pieces=(replace(honest.pieces[0], piece=Piece(written)),))
 
@@ -75,8 +75,8 @@ def test_a_query_may_give_several_rows_for_one() -> None:
     head = source_node("t")
     analysis = Analysis("q", (), True, Determinism.DETERMINATE)
     query = SqlNode("q", filter_node("q", "t").step, analysis, (("t", head.table.schema),), head.table.schema)
-    vertex = Vertex("t", (head, query, sink_node("out", "t")))
-    result = worked(READ, Vertex("t", (head, sink_node("out", "t"))))
+    vertex = PlannedVertex("t", (head, query, sink_node("out", "t")))
+    result = worked(READ, PlannedVertex("t", (head, sink_node("out", "t"))))
     many = replace(result.pieces[0], piece=Piece(25))
     result = replace(result, pieces=(many,), counts=(StepCount("q", TABLE, 10, 25), StepCount("out", TABLE, 25, 25)))
 
@@ -96,7 +96,7 @@ def test_rows_that_were_sent_and_not_received() -> None:
 
 def test_a_step_that_makes_other_rows_is_not_balanced() -> None:
     """It has declared that."""
-    vertex = Vertex("t", (source_node("t"), filter_node("f", "t", Cardinality.ANY), sink_node("out", "t")))
+    vertex = PlannedVertex("t", (source_node("t"), filter_node("f", "t", Cardinality.ANY), sink_node("out", "t")))
     honest = worked(READ, vertex)
 
     assert not found(vertex, READ, replace(honest, pieces=(replace(honest.pieces[0], piece=Piece(77)),)))

@@ -19,13 +19,13 @@ from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control import request_handler
-from seatunnel_py.runtime.control.request_handler import Desk
-from seatunnel_py.runtime.control.requests import Answer, Control, Request, Wish
-from seatunnel_py.runtime.observe.events import RequestAnswered, SinkLeftOut
+from seatunnel_py.runtime.control.request_handler import RequestHandler
+from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
+from seatunnel_py.runtime.observe.events import RequestAnswered, SinkIsolated
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.storage.checksum_seal import sealed
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
-from seatunnel_py.runtime.storage.savepoint_store import Kept
+from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary
 from seatunnel_py.work.unit import Unit
 
 
@@ -35,23 +35,25 @@ class Asked:
     def __init__(
         self, place: Path, pipelines: list[Pipeline], hold: Callable[[Unit], bool], interval: float | None = None
     ) -> None:
-        self.control = Control(LocalStorage(place))
+        self.control = RequestStore(LocalStorage(place))
         self.records: dict[str, Mapping[str, CheckpointRecord]] = {}
-        self.told: dict[str, Kept] = {}
+        self.told: dict[str, SavepointSummary] = {}
         self.job = Job(pipelines, place, interval=interval)
-        self.job.driver.hears_at(Desk(self.control, "this run", self))
+        self.job.driver.attach_control(RequestHandler(self.control, "this run", self))
         self.job.engine.script = lambda unit: None if hold(unit) else self.job.engine.work(unit)
 
-    def kept(self, name: str) -> Kept | None:
+    def kept(self, name: str) -> SavepointSummary | None:
         return self.told.get(name)
 
-    def keep(self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Kept:
+    def keep(
+        self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]
+    ) -> SavepointSummary:
         self.records[name] = records
-        self.told[name] = Kept(name, request, {key: one.checkpoint for key, one in records.items()}, absent)
+        self.told[name] = SavepointSummary(name, request, {key: one.checkpoint for key, one in records.items()}, absent)
         return self.told[name]
 
-    def ask(self, wish: Wish, request: str = "r", **more: Any) -> None:
-        self.control.ask(Request(request, wish, **{"run": "this run", "name": "sp", "seconds": 20.0, **more}))
+    def ask(self, wish: RequestKind, request: str = "r", **more: Any) -> None:
+        self.control.ask(ControlRequest(request, wish, **{"run": "this run", "name": "sp", "seconds": 20.0, **more}))
 
     def heard(self, request: str = "r") -> None:
         """The driver has begun with it, and says what it waits for."""
@@ -63,7 +65,7 @@ class Asked:
             del self.job.engine.held[unit_id]
             self.job.engine._say(unit_id, self.job.engine.work(unit))
 
-    def answer(self, request: str = "r") -> Answer:
+    def answer(self, request: str = "r") -> ControlAnswer:
         wait_until(lambda: self.control.answered(request) is not None)
         answer = self.control.answered(request)
         assert answer is not None
@@ -95,7 +97,7 @@ def test_a_savepoint_holds_a_checkpoint_of_every_pipeline(tmp_path: Path) -> Non
     target = Target()
     asked = Asked(tmp_path, two(target), of_x)
     begun(asked)
-    asked.ask(Wish.SAVEPOINT)
+    asked.ask(RequestKind.SAVEPOINT)
     asked.heard()
     asked.go()
     answer = asked.answer()
@@ -115,7 +117,7 @@ def test_a_job_ends_behind_a_savepoint(tmp_path: Path) -> None:
     target = Target()
     asked = Asked(tmp_path, two(target), of_x)
     begun(asked)
-    asked.ask(Wish.STOP)
+    asked.ask(RequestKind.STOP)
     asked.heard()
     asked.go()
     answer = asked.answer()
@@ -133,7 +135,7 @@ def test_one_table_is_cancelled_and_the_other_goes_on(tmp_path: Path) -> None:
     asked = Asked(tmp_path, two(target), lambda unit: unit.id.sequence > 0)
     asked.job.thread.start()
     wait_until(lambda: len(asked.job.engine.held) == 2)
-    asked.ask(Wish.CANCEL, tables=("x",))
+    asked.ask(RequestKind.CANCEL, tables=("x",))
     answer = asked.answer()
     asked.go()
     asked.job.end()
@@ -146,12 +148,12 @@ def test_one_table_is_cancelled_and_the_other_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wish", "more", "words"),
     [
-        (Wish.CANCEL, {"run": "a dead one"}, "the driver that was to end is dead"),
-        (Wish.STOP, {"run": "a dead one"}, "the driver that was to end is dead"),
-        (Wish.CANCEL, {"tables": ("z",)}, "the job has no table z"),
+        (RequestKind.CANCEL, {"run": "a dead one"}, "the driver that was to end is dead"),
+        (RequestKind.STOP, {"run": "a dead one"}, "the driver that was to end is dead"),
+        (RequestKind.CANCEL, {"tables": ("z",)}, "the job has no table z"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(tmp_path: Path, wish: Wish, more: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, wish: RequestKind, more: dict[str, Any], words: str) -> None:
     """An end that was asked of a dead run would end one that somebody has started since."""
     asked = Asked(tmp_path, two(Target()), of_x)
     asked.ask(wish, **more)
@@ -166,7 +168,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path, wish: Wish, more: dict[
 
 def test_a_savepoint_that_was_asked_of_a_dead_driver_is_taken_by_the_next_one(tmp_path: Path) -> None:
     asked = Asked(tmp_path, two(Target()), of_x)
-    asked.ask(Wish.SAVEPOINT, run="a dead one")
+    asked.ask(RequestKind.SAVEPOINT, run="a dead one")
     begun(asked)
     asked.heard()
     asked.go()
@@ -175,11 +177,11 @@ def test_a_savepoint_that_was_asked_of_a_dead_driver_is_taken_by_the_next_one(tm
     asked.job.end()
 
 
-@pytest.mark.parametrize("wish", [Wish.SAVEPOINT, Wish.STOP])
-def test_a_name_that_is_taken_is_refused_before_anything_ends(tmp_path: Path, wish: Wish) -> None:
+@pytest.mark.parametrize("wish", [RequestKind.SAVEPOINT, RequestKind.STOP])
+def test_a_name_that_is_taken_is_refused_before_anything_ends(tmp_path: Path, wish: RequestKind) -> None:
     target = Target()
     asked = Asked(tmp_path, two(target), of_x)
-    asked.told["sp"] = Kept("there", "of another one", {}, ())
+    asked.told["sp"] = SavepointSummary("there", "of another one", {}, ())
     begun(asked)
     asked.ask(wish)
     answer = asked.answer()
@@ -194,9 +196,9 @@ def test_a_name_that_is_taken_is_refused_before_anything_ends(tmp_path: Path, wi
 def test_a_savepoint_that_a_driver_kept_and_died_is_told_by_the_next_one(tmp_path: Path) -> None:
     """Whoever asked for it has it; it is not taken twice."""
     asked = Asked(tmp_path, two(Target()), of_x)
-    asked.told["sp"] = Kept("there", "r", {"x": 4}, ("y",))
+    asked.told["sp"] = SavepointSummary("there", "r", {"x": 4}, ("y",))
     begun(asked)
-    asked.ask(Wish.SAVEPOINT)
+    asked.ask(RequestKind.SAVEPOINT)
     answer = asked.answer()
     asked.go()
     asked.job.end()
@@ -210,7 +212,7 @@ def test_a_savepoint_that_takes_too_long_says_who_keeps_it_waiting(tmp_path: Pat
     """A unit that does not end: its table is named, and the job goes on."""
     asked = Asked(tmp_path, two(Target()), of_x)
     begun(asked)
-    asked.ask(Wish.SAVEPOINT, seconds=0.1)
+    asked.ask(RequestKind.SAVEPOINT, seconds=0.1)
     answer = asked.answer()
     asked.go()
     asked.job.end()
@@ -219,8 +221,8 @@ def test_a_savepoint_that_takes_too_long_says_who_keeps_it_waiting(tmp_path: Pat
     assert asked.states()["x"] is TableState.DONE
 
 
-@pytest.mark.parametrize("wish", [Wish.SAVEPOINT, Wish.STOP])
-def test_rows_that_a_target_refuses_are_in_no_savepoint(tmp_path: Path, wish: Wish) -> None:
+@pytest.mark.parametrize("wish", [RequestKind.SAVEPOINT, RequestKind.STOP])
+def test_rows_that_a_target_refuses_are_in_no_savepoint(tmp_path: Path, wish: RequestKind) -> None:
     """B2 of the machine's study: it waited until its time was up, and never said why. The job goes on."""
     refusing = Target()
 
@@ -233,7 +235,7 @@ def test_rows_that_a_target_refuses_are_in_no_savepoint(tmp_path: Path, wish: Wi
     pipeline = forked("x", ToySource((1_000_000,)), sinks)
 
     def left_out(_: Unit) -> bool:
-        return any(isinstance(one, SinkLeftOut) for one in asked.job.events)
+        return any(isinstance(one, SinkIsolated) for one in asked.job.events)
 
     asked = Asked(tmp_path, [pipeline], left_out, interval=0.01)
     asked.job.thread.start()
@@ -253,14 +255,14 @@ def test_a_request_is_answered_once(tmp_path: Path) -> None:
     asked = Asked(tmp_path, two(Target()), of_x)
     begun(asked)
     for _ in range(2):
-        asked.ask(Wish.SAVEPOINT)
+        asked.ask(RequestKind.SAVEPOINT)
     asked.heard()
     asked.go()
     answer = asked.answer()
-    asked.ask(Wish.CANCEL)
+    asked.ask(RequestKind.CANCEL)
     asked.job.end()
 
-    assert not asked.control.answer(Answer("r", False, "no"))
+    assert not asked.control.answer(ControlAnswer("r", False, "no"))
     assert asked.control.answered("r") == answer
     assert len([event for event in asked.job.events if isinstance(event, RequestAnswered)]) == 1
     assert set(asked.states().values()) == {TableState.DONE}
@@ -283,7 +285,7 @@ def test_a_place_that_cannot_be_read_is_told_once(tmp_path: Path, monkeypatch: p
     begun(asked)
     wait_until(lambda: next(looks) > 10)
     away.set()
-    asked.ask(Wish.SAVEPOINT)
+    asked.ask(RequestKind.SAVEPOINT)
     asked.heard()
     asked.go()
     assert asked.answer().done
@@ -294,11 +296,11 @@ def test_a_place_that_cannot_be_read_is_told_once(tmp_path: Path, monkeypatch: p
 
 
 def test_a_question_of_a_newer_version_is_answered_and_keeps_no_other_from_being_heard(tmp_path: Path) -> None:
-    control = Control(LocalStorage(tmp_path))
+    control = RequestStore(LocalStorage(tmp_path))
     for name, plain in {"new": {"wish": "dance"}, "more": {"pace": 3}}.items():
-        text = json.dumps({**asdict(Request(name, Wish.CANCEL, "run")), **plain}).encode()
+        text = json.dumps({**asdict(ControlRequest(name, RequestKind.CANCEL, "run")), **plain}).encode()
         LocalStorage(tmp_path).create(f"control/{name}.request", sealed(f"control/{name}.request", text))
-    control.ask(Request("known", Wish.CANCEL, "run"))
+    control.ask(ControlRequest("known", RequestKind.CANCEL, "run"))
 
     assert [one.id for one in control.open()] == ["known"]
     for name in ("new", "more"):
@@ -311,7 +313,7 @@ def test_a_driver_says_that_it_works_for_itself_only(tmp_path: Path, run: str, w
     """Although its target takes no rows: the answer is the loop's."""
     asked = Asked(tmp_path, two(Target()), of_x)
     begun(asked)
-    asked.ask(Wish.LIVES, run=run)
+    asked.ask(RequestKind.LIVES, run=run)
     assert asked.answer().done is works
     asked.go()
     asked.job.end()

@@ -18,7 +18,7 @@ from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.driver.admission import OPEN_MAX
 from seatunnel_py.runtime.observe.events import TableChanged
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.resume.job_claim import take_over
+from seatunnel_py.runtime.resume.job_claim import claim_job
 from seatunnel_py.runtime.storage import journal
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, StoreError
 from seatunnel_py.runtime.storage.checksum_seal import bond_of
@@ -45,7 +45,7 @@ def overtaken(place: Path, target: Target, source: Target) -> Job:
     job.engine.script = lambda unit: None
     job.thread.start()
     job.engine.wait_for_units(1)
-    take_over(CheckpointStore(LocalStorage(place / "checkpoints")), ["x"])
+    claim_job(CheckpointStore(LocalStorage(place / "checkpoints")), ["x"])
     job.engine.script = job.engine.work
     ((unit_id, unit),) = job.engine.held.items()
     job.engine._say(unit_id, job.engine.work(unit))
@@ -70,7 +70,7 @@ def test_tables_that_wait_when_a_driver_is_overtaken_end_too(tmp_path: Path) -> 
     job.engine.script = lambda unit: None
     job.thread.start()
     job.engine.wait_for_units(1)
-    take_over(CheckpointStore(LocalStorage(tmp_path / "checkpoints")), names)
+    claim_job(CheckpointStore(LocalStorage(tmp_path / "checkpoints")), names)
     job.driver.post(job.driver._look_for_another)
     job.end()
 
@@ -105,7 +105,7 @@ def test_an_overtaken_driver_drops_what_a_unit_staged_behind_its_end(tmp_path: P
     job.engine.cancel = lambda unit: job.engine.cancelled.append(unit)  # type: ignore[method-assign]
     job.thread.start()
     job.engine.wait_for_units(2)
-    take_over(CheckpointStore(LocalStorage(tmp_path / "checkpoints")), ["x"])
+    claim_job(CheckpointStore(LocalStorage(tmp_path / "checkpoints")), ["x"])
     job.driver.post(job.driver._look_for_another)
     wait_until(lambda: len(job.engine.cancelled) == 2)
     for unit_id, unit in list(job.engine.held.items()):

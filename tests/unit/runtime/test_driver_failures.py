@@ -24,7 +24,7 @@ from runtime_toys import (
 
 from seatunnel_py.api import FatalError, Piece, RetriableError, TablePath
 from seatunnel_py.errors import ExitCode
-from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver.admission import OPEN_MAX
 from seatunnel_py.runtime.driver.ports import UnitLost
@@ -377,7 +377,7 @@ def test_an_abort_that_fails_is_told_and_does_not_hold_the_job_up() -> None:
     stubborn, other, source = Target(raising("abort", FatalError("no permission to drop"))), Target(), Target()
     vertex = straight("x", ToySource((5,), source)).vertices[0]
     sinks = (sink_node("one", "x", ToySink("one", stubborn)), sink_node("two", "x", ToySink("two", other)))
-    job = Job([Pipeline("p", "x", (Vertex("x", (vertex.nodes[0], *sinks)),))])
+    job = Job([Pipeline("p", "x", (PlannedVertex("x", (vertex.nodes[0], *sinks)),))])
     job.engine.script = lambda unit: failed(unit.id)
 
     assert job.run() == {"x": FAILED}

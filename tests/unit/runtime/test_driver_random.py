@@ -23,7 +23,7 @@ from seatunnel_py.api import CommitContext, Committer, Piece, Position, Setup, T
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import FatalError
 from seatunnel_py.plan.graph_nodes import SqlNode
-from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost
@@ -219,7 +219,7 @@ class RandomEngine:
             unit.id, following is None, following, len(rows), pieces=pieces, slices=self._slices(unit, vertex, rows)
         )
 
-    def _slices(self, unit: Unit, vertex: Vertex, rows: list[Row]) -> tuple[Slice, ...]:
+    def _slices(self, unit: Unit, vertex: PlannedVertex, rows: list[Row]) -> tuple[Slice, ...]:
         if not (vertex.outputs and rows):
             return ()
         segment = f"mem:{len(self.exchange)}"
@@ -254,10 +254,10 @@ def chain(name: str, rows: tuple[int, ...], parallelism: int, visible: Visible) 
 def fork(name: str, rows: tuple[int, ...], parallelism: int, sinks: int, visible: Visible) -> Pipeline:
     """Receivers are as parallel as the sender, or not parallel."""
     ids = [f"{name}>{number}" for number in range(sinks)]
-    channels = [Channel(f"c-{each}", name, each, TablePath.parse(name)) for each in ids]
-    head = Vertex(name, (source_node(name, ToySource(rows, Target())),), (), tuple(channels), parallelism)
+    channels = [PlannedChannel(f"c-{each}", name, each, TablePath.parse(name)) for each in ids]
+    head = PlannedVertex(name, (source_node(name, ToySource(rows, Target())),), (), tuple(channels), parallelism)
     behind = [
-        Vertex(each, (sink_of(f"{each}-out", name, visible),), (channel,), (), parallelism if number % 2 else 1)
+        PlannedVertex(each, (sink_of(f"{each}-out", name, visible),), (channel,), (), parallelism if number % 2 else 1)
         for number, (each, channel) in enumerate(zip(ids, channels, strict=True))
     ]
     return Pipeline(f"p-{name}", name, (head, *behind))
@@ -268,7 +268,7 @@ def union(name: str, rows: tuple[int, ...], parallelism: int, visible: Visible) 
     sink = sink_of(f"{name}-out", name, visible)
     halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     vertices = tuple(
-        Vertex(f"{name}{number}", (source_node(name, ToySource(half, Target())), sink), (), (), parallelism)
+        PlannedVertex(f"{name}{number}", (source_node(name, ToySource(half, Target())), sink), (), (), parallelism)
         for number, half in enumerate(halves)
     )
     return Pipeline(f"p-{name}", name, vertices)
@@ -278,16 +278,16 @@ def query(name: str, rows: tuple[int, ...], parallelism: int, visible: Visible) 
     """A wide query over two sources, one of them behind a further vertex, and its sink."""
     path = TablePath.parse(name)
     a, b, q, f = f"{name}-a", f"{name}-b", f"{name}-q", f"{name}-f"
-    left, middle = Channel(f"{a}>", a, q, path, "l"), Channel(f"{b}>", b, f, path)
-    right, out = Channel(f"{f}>", f, q, path, "r"), Channel(f"{q}>", q, f"{name}-s", path)
+    left, middle = PlannedChannel(f"{a}>", a, q, path, "l"), PlannedChannel(f"{b}>", b, f, path)
+    right, out = PlannedChannel(f"{f}>", f, q, path, "r"), PlannedChannel(f"{q}>", q, f"{name}-s", path)
     halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     sources = [source_node(name, ToySource(half, Target())) for half in halves]
     vertices = (
-        Vertex(a, (sources[0],), (), (left,), parallelism),
-        Vertex(b, (sources[1],), (), (middle,), parallelism),
-        Vertex(f, (filter_node(f, name),), (middle,), (right,), parallelism),
-        Vertex(q, (query_node(q, ["l", "r"]),), (left, right), (out,), parallelism),
-        Vertex(f"{name}-s", (sink_of(f"{name}-out", name, visible),), (out,)),
+        PlannedVertex(a, (sources[0],), (), (left,), parallelism),
+        PlannedVertex(b, (sources[1],), (), (middle,), parallelism),
+        PlannedVertex(f, (filter_node(f, name),), (middle,), (right,), parallelism),
+        PlannedVertex(q, (query_node(q, ["l", "r"]),), (left, right), (out,), parallelism),
+        PlannedVertex(f"{name}-s", (sink_of(f"{name}-out", name, visible),), (out,)),
     )
     return Pipeline(f"p-{name}", name, vertices)
 

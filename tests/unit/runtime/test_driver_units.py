@@ -26,14 +26,14 @@ from test_driver_late import Job, wait_until
 
 from seatunnel_py.api import FatalError, RetriableError, TablePath
 from seatunnel_py.plan.graph_nodes import SqlNode
-from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
 from seatunnel_py.runtime.driver.ports import UnitLost
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import RowsMoved, TableChanged, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.units.retry_policy import RetryPolicy
-from seatunnel_py.runtime.values.rate_limit import Grant, ReadLimit
+from seatunnel_py.runtime.values.rate_limit import Grant, RateLimit
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 X = TablePath.parse("x")
@@ -141,12 +141,16 @@ def query_job(place: Path, rows: tuple[int, ...]) -> Job:
     head = source_node("x", ToySource(rows))
     analysis = Analysis("q", (), False, Determinism.DETERMINATE)
     query = SqlNode("q", head.step, analysis, (("i", head.table.schema),), head.table.schema)
-    ways = Channel("c1", "x", "t", X), Channel("c2", "t", "q", X, "i"), Channel("c3", "q", "out", X)
+    ways = (
+        PlannedChannel("c1", "x", "t", X),
+        PlannedChannel("c2", "t", "q", X, "i"),
+        PlannedChannel("c3", "q", "out", X),
+    )
     vertices = (
-        Vertex("x", (head,), (), (ways[0],)),
-        Vertex("t", (filter_node("t", "x"),), (ways[0],), (ways[1],)),
-        Vertex("q", (query,), (ways[1],), (ways[2],)),
-        Vertex("out", (sink_node("out", "x"),), (ways[2],)),
+        PlannedVertex("x", (head,), (), (ways[0],)),
+        PlannedVertex("t", (filter_node("t", "x"),), (ways[0],), (ways[1],)),
+        PlannedVertex("q", (query,), (ways[1],), (ways[2],)),
+        PlannedVertex("out", (sink_node("out", "x"),), (ways[2],)),
     )
     return Job([Pipeline("p", "x", vertices)], place)
 
@@ -228,19 +232,19 @@ def test_what_a_unit_has_read_is_set_against_its_own_grant(tmp_path: Path, monke
     """Against the next one's, what was granted is paid twice: a source stays below its limit for ever."""
     given: list[Grant] = []
     used: list[Grant] = []
-    ask, use = ReadLimit.ask, ReadLimit.used
+    ask, use = RateLimit.ask, RateLimit.used
 
-    def asked(limit: ReadLimit, *about: Any) -> Grant:
+    def asked(limit: RateLimit, *about: Any) -> Grant:
         grant = ask(limit, *about)
         given.extend([grant] if grant.rows else [])
         return grant
 
-    def was_used(limit: ReadLimit, at: float, reader: Any, grant: Grant, *read: int) -> None:
+    def was_used(limit: RateLimit, at: float, reader: Any, grant: Grant, *read: int) -> None:
         used.append(grant)
         use(limit, at, reader, grant, *read)
 
-    monkeypatch.setattr(ReadLimit, "ask", asked)
-    monkeypatch.setattr(ReadLimit, "used", was_used)
+    monkeypatch.setattr(RateLimit, "ask", asked)
+    monkeypatch.setattr(RateLimit, "used", was_used)
     line = straight("x", ToySource((25,)))
     engine = ScriptedEngine([line])
     settings = Settings(RetryPolicy(0, 0.01), Budget(10, 1.0), exchange="mem:", read_rows=1000)

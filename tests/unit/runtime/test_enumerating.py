@@ -444,7 +444,7 @@ def test_a_source_is_opened_again_when_its_enumerator_is_at_nothing(tmp_path: Pa
         outside.add("b")
         wait_until(lambda: len(job.engine.held) == 1)
         [held] = job.engine.held
-        lost = UnitFailure(FailureKind.FATAL, "g1 is gone", error_type="seatunnel_py.errors.GenerationLost")
+        lost = UnitFailure(FailureKind.FATAL, "g1 is gone", error_type="seatunnel_py.errors.GenerationLostError")
         job.engine._say(held, UnitResult(held, done=False, failure=lost))
         wait_until(lambda: any(isinstance(one, UnitRetried) and one.unit == "renew" for one in job.events))
         may_end.set()

@@ -13,9 +13,9 @@ from test_control_desk import Asked
 from test_driver_late import Gate, wait_until
 from test_driver_restarts import unbounded
 
-from seatunnel_py.runtime.control.requests import Wish
+from seatunnel_py.runtime.control.requests import RequestKind
 from seatunnel_py.runtime.observe import diagnostics, stall_detector
-from seatunnel_py.runtime.observe.events import NothingMoved
+from seatunnel_py.runtime.observe.events import JobStalled
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class LockedSink(ToySink):
 
 def standing(asked: Asked, request: str = "e") -> dict[str, Any]:
     """What the job answers about its first table."""
-    asked.ask(Wish.EXPLAIN, request)
+    asked.ask(RequestKind.EXPLAIN, request)
     answer = asked.answer(request)
     assert answer.done
     return dict(answer.about["tables"][0])
@@ -112,11 +112,11 @@ def test_it_is_said_without_a_question_when_nothing_has_moved_for_long(
     monkeypatch.setattr(stall_detector, "STILL_SECONDS", 0.1)
     asked = Asked(tmp_path, [straight("x", ToySource((30,)))], lambda unit: unit.id.sequence > 1)
     asked.job.thread.start()
-    wait_until(lambda: any(isinstance(event, NothingMoved) for event in asked.job.events))
+    wait_until(lambda: any(isinstance(event, JobStalled) for event in asked.job.events))
     asked.go()
     asked.job.end()
 
-    told = next(event for event in asked.job.events if isinstance(event, NothingMoved))
+    told = next(event for event in asked.job.events if isinstance(event, JobStalled))
     assert told.seconds >= 0.1
     assert any("x: unit x#2" in text for text in told.waits)
 
@@ -128,7 +128,7 @@ def test_a_question_leaves_nothing_behind(tmp_path: Path) -> None:
     for number in range(3):
         standing(asked, f"e{number}")
         asked.control.forget(f"e{number}")
-    desk = asked.job.driver._desk
+    desk = asked.job.driver._request_handler
     assert desk is not None
     wait_until(lambda: not desk._answered)
     assert not list((tmp_path / "control").iterdir())

@@ -11,7 +11,7 @@ from seatunnel_py.protocol.coordinator import events as ev
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.view import CoordinatorView
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
-from seatunnel_py.runtime.driver.record_batcher import MOMENT_SECONDS, Gathering
+from seatunnel_py.runtime.driver.record_batcher import MOMENT_SECONDS, RecordBatcher
 from tests.protocol.talk import PAIR, Talk
 
 DUE = 10.0
@@ -36,7 +36,7 @@ class Job:
         self.later: list[tuple[float, Callable[[], None]]] = []
         self.writes: list[PersistTogether] = []
         lives: Any = {name: Life(talk.coordinator) for name, talk in self.talks.items()}
-        self.gathering = Gathering(lives, interval, self._after, self._perform, lambda: DUE)
+        self.gathering = RecordBatcher(lives, interval, self._after, self._perform, lambda: DUE)
 
     def _after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
         self.later.append((seconds, call))

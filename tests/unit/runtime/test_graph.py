@@ -14,9 +14,9 @@ from seatunnel_py.api import Guarantee, TablePath, TransformCapabilities
 from seatunnel_py.api.capabilities import Determinism as Promised
 from seatunnel_py.config.env import Retain
 from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, SqlNode
-from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis
-from seatunnel_py.protocol.model.topology import Determinism, SinkKind, Spread
+from seatunnel_py.protocol.model.topology import SinkKind, Spread, VertexDeterminism
 from seatunnel_py.runtime.values.topology_builder import graph_of
 
 X = TablePath.parse("x")
@@ -40,13 +40,13 @@ def writing(name: str, table: str, guarantee: Guarantee) -> SinkNode:
 
 def two(head: tuple[Any, ...], sender: int = 1, receiver: int = 1) -> Pipeline:
     """A chain, and a sink behind a channel."""
-    channel = Channel("c", "a", "b", X)
+    channel = PlannedChannel("c", "a", "b", X)
     return Pipeline(
         "p",
         "x",
         (
-            Vertex("a", head, (), (channel,), sender),
-            Vertex("b", (sink_node("out", "x"),), (channel,), (), receiver),
+            PlannedVertex("a", head, (), (channel,), sender),
+            PlannedVertex("b", (sink_node("out", "x"),), (channel,), (), receiver),
         ),
     )
 
@@ -63,11 +63,11 @@ def test_an_edge_is_forward_where_both_ends_are_equally_parallel(sender: int, re
 
 def test_a_wide_query_has_one_subtask_whatever_its_parallelism() -> None:
     """It needs its input whole; its senders all reach it, and it reaches all its receivers."""
-    into, out = Channel("i", "a", "q", X, "x"), Channel("o", "q", "b", X)
+    into, out = PlannedChannel("i", "a", "q", X, "x"), PlannedChannel("o", "q", "b", X)
     vertices = (
-        Vertex("a", (source_node("x"),), (), (into,), 3),
-        Vertex("q", (query_node("q", "x"),), (into,), (out,), 3),
-        Vertex("b", (sink_node("out", "x"),), (out,), (), 3),
+        PlannedVertex("a", (source_node("x"),), (), (into,), 3),
+        PlannedVertex("q", (query_node("q", "x"),), (into,), (out,), 3),
+        PlannedVertex("b", (sink_node("out", "x"),), (out,), (), 3),
     )
     topology = graph_of(Pipeline("p", "x", vertices)).topology
 
@@ -103,7 +103,7 @@ def test_sinks_of_several_vertices_finish_each_by_itself() -> None:
 
 def test_a_union_is_one_scope_and_one_committer() -> None:
     """Two vertices that write one table: its rows become visible at once, and by one commit."""
-    vertices = tuple(Vertex(name, (source_node("x"), sink_node("out", "x"))) for name in ("a", "b"))
+    vertices = tuple(PlannedVertex(name, (source_node("x"), sink_node("out", "x"))) for name in ("a", "b"))
     pipeline = Pipeline("p", "x", vertices)
 
     assert groups_of(pipeline) == [[["out[x]"]]]
@@ -112,7 +112,7 @@ def test_a_union_is_one_scope_and_one_committer() -> None:
 
 def test_tables_of_a_sink_that_spans_tables_share_a_committer() -> None:
     vertices = tuple(
-        Vertex(name, (source_node(name), sink_node("count", name, spans=True), sink_node("log", name)))
+        PlannedVertex(name, (source_node(name), sink_node("count", name, spans=True), sink_node("log", name)))
         for name in ("x", "y")
     )
     pipeline = Pipeline("p", "x", vertices)
@@ -123,7 +123,7 @@ def test_tables_of_a_sink_that_spans_tables_share_a_committer() -> None:
 
 def test_sinks_of_one_chain_are_one_scope_with_a_committer_each() -> None:
     """Their rows are staged by the same units, so one checkpoint covers them."""
-    vertex = Vertex("x", (source_node("x"), sink_node("one", "x"), sink_node("two", "x")))
+    vertex = PlannedVertex("x", (source_node("x"), sink_node("one", "x"), sink_node("two", "x")))
 
     assert groups_of(Pipeline("p", "x", (vertex,))) == [[["one[x]"], ["two[x]"]]]
 
@@ -133,7 +133,7 @@ def test_scopes_that_meet_later_become_one(order: list[str]) -> None:
     """Whatever comes first in the plan: who writes both tables brings together those who write one of them each."""
     sinks = {"one": ["s"], "two": ["t"], "both": ["s", "t"], "other": ["u"]}
     vertices = tuple(
-        Vertex(name, (source_node("x"), *(sink_node(sink, "x") for sink in sinks[name]))) for name in order
+        PlannedVertex(name, (source_node("x"), *(sink_node(sink, "x") for sink in sinks[name]))) for name in order
     )
     pipeline = Pipeline("p", "x", vertices)
     topology = graph_of(pipeline).topology
@@ -154,7 +154,7 @@ def test_a_chain_promises_what_its_weakest_step_does(source: Promised, transform
     head = (reading("x", determinism=source), filtering, query_node("n", "x", query, narrow=True))
     found = graph_of(two(head)).topology.vertex("a").determinism
 
-    assert found is Determinism[min(source, transform, query).name]
+    assert found is VertexDeterminism[min(source, transform, query).name]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_chain_of_sinks_promises_what_the_weakest_does(guarantees: list[Guaran
         Guarantee.TWO_PHASE_COMMIT: SinkKind.TWO_PHASE,
     }
     sinks = tuple(writing(f"s{number}", "x", each) for number, each in enumerate(guarantees))
-    (vertex,) = graph_of(Pipeline("p", "x", (Vertex("x", (source_node("x"), *sinks)),))).topology.vertices
+    (vertex,) = graph_of(Pipeline("p", "x", (PlannedVertex("x", (source_node("x"), *sinks)),))).topology.vertices
 
     assert vertex.sink is kinds[min(guarantees)]
 

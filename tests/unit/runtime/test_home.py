@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py.cli.jobs.job_list import listing
-from seatunnel_py.cli.jobs.job_lookup import KnownJob, Where
+from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.observe.job_log import JobLog
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds
 from seatunnel_py.runtime.storage.home import Home, JobIdError
-from seatunnel_py.runtime.storage.job_directory import JobPlace, write_json
+from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
 
 RECEIPT = Receipt("x", "job", (), Seconds())
 
 
-def claim(home: Home, job_id: str | None = "x", *, fresh: bool = False) -> JobPlace:
+def claim(home: Home, job_id: str | None = "x", *, fresh: bool = False) -> JobDirectory:
     return home.claim(job_id, fresh=fresh, about={"job_file": "job.conf"})
 
 
@@ -120,7 +120,7 @@ def test_a_record_that_cannot_be_read_is_named_and_hides_no_other_job(
 
     with pytest.raises(SeaTunnelError, match=re.escape(str(broken))):
         home.job("broken").read("receipt")
-    assert listing(Where(), as_json=False) == 0
+    assert listing(JobLocation(), as_json=False) == 0
     _, *lines = capsys.readouterr().out.splitlines()
     assert sorted(line.split()[:2] for line in lines) == [["broken", "UNREADABLE"], ["good", "SUCCESS"]]
 

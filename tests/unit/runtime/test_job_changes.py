@@ -13,10 +13,10 @@ from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
 from seatunnel_py.runtime.resume.job_diff import (
     Change,
-    ChangesRefused,
+    ChangeKind,
+    ChangesRefusedError,
     Described,
-    Fate,
-    Needs,
+    RequiredFlag,
     changes,
     described,
     refuse,
@@ -61,35 +61,39 @@ def with_sink(sink: str, source: str = f"FakeSource {TABLE.format('a', 5)}") -> 
 
 def found(now: Described) -> list[Change]:
     """What is different, beside what is kept."""
-    return [change for change in changes(job(BEFORE), now) if change.fate is not Fate.KEPT]
+    return [change for change in changes(job(BEFORE), now) if change.fate is not ChangeKind.KEPT]
 
 
 def test_the_same_job_is_kept() -> None:
-    assert changes(job(BEFORE), job(BEFORE)) == (Change("2 tables", Fate.KEPT, "go on where they stood"),)
+    assert changes(job(BEFORE), job(BEFORE)) == (Change("2 tables", ChangeKind.KEPT, "go on where they stood"),)
 
 
 @pytest.mark.parametrize(
     ("now", "words", "needs"),
     [
-        (job({"a": 5, "b": 5, "c": 5}), "added table shop.c: begins at its beginning", Needs.NOTHING),
-        (job({"a": 5}), "dropped table shop.b: what it has written stays", Needs.ACCEPTANCE),
-        (job(BEFORE, parallelism=4), "changed read[shop.a] of shop.a: parallelism 1 -> 4", Needs.NOTHING),
-        (job(BEFORE, fields="[name]"), "include_fields; rows from here on pass it as it is now", Needs.ACCEPTANCE),
+        (job({"a": 5, "b": 5, "c": 5}), "added table shop.c: begins at its beginning", RequiredFlag.NOTHING),
+        (job({"a": 5}), "dropped table shop.b: what it has written stays", RequiredFlag.ACCEPTANCE),
+        (job(BEFORE, parallelism=4), "changed read[shop.a] of shop.a: parallelism 1 -> 4", RequiredFlag.NOTHING),
+        (
+            job(BEFORE, fields="[name]"),
+            "include_fields; rows from here on pass it as it is now",
+            RequiredFlag.ACCEPTANCE,
+        ),
         (
             job(BEFORE, sink=", field_delimiter = ';'"),
             "field_delimiter; rows from here on are written",
-            Needs.ACCEPTANCE,
+            RequiredFlag.ACCEPTANCE,
         ),
         (
             job(BEFORE, out="other"),
             "rows up to here are in /tmp/out/a, the others would be in /tmp/other/a",
-            Needs.FRESH,
+            RequiredFlag.FRESH,
         ),
-        (job({"a": 5, "b": 6}), "tables_configs; what is read from here on is read like that", Needs.ACCEPTANCE),
-        (job({"a": 6, "b": 5, "c": 5}), "tables_configs; what is read from here on", Needs.ACCEPTANCE),
+        (job({"a": 5, "b": 6}), "tables_configs; what is read from here on is read like that", RequiredFlag.ACCEPTANCE),
+        (job({"a": 6, "b": 5, "c": 5}), "tables_configs; what is read from here on", RequiredFlag.ACCEPTANCE),
     ],
 )
-def test_each_change_says_what_follows(now: Described, words: str, needs: Needs) -> None:
+def test_each_change_says_what_follows(now: Described, words: str, needs: RequiredFlag) -> None:
     """Bounds of a table that stays are no silent drift, not even where another table comes with them."""
     said = found(now)
     matching = [change for change in said if words in str(change)]
@@ -100,14 +104,14 @@ def test_each_change_says_what_follows(now: Described, words: str, needs: Needs)
 
 def test_only_what_has_changed_is_said() -> None:
     """A longer list of tables is no other source."""
-    assert [change.fate for change in found(job({"a": 5, "b": 5, "c": 5}))] == [Fate.ADDED]
-    assert [change.fate for change in found(job({"a": 5}))] == [Fate.DROPPED]
+    assert [change.fate for change in found(job({"a": 5, "b": 5, "c": 5}))] == [ChangeKind.ADDED]
+    assert [change.fate for change in found(job({"a": 5}))] == [ChangeKind.DROPPED]
 
 
 def test_what_nobody_has_accepted_is_refused_with_every_reason() -> None:
     said = found(job({"a": 5}, fields="[name]"))
 
-    with pytest.raises(ChangesRefused) as refused:
+    with pytest.raises(ChangesRefusedError) as refused:
         refuse(said, accepted=False)
     told = "\n".join(refused.value.changes)
     assert "dropped table shop.b" in told and "include_fields" in told
@@ -117,7 +121,7 @@ def test_what_nobody_has_accepted_is_refused_with_every_reason() -> None:
 
 
 def test_another_target_is_refused_whatever_was_accepted() -> None:
-    with pytest.raises(ChangesRefused) as refused:
+    with pytest.raises(ChangesRefusedError) as refused:
         refuse(found(job(BEFORE, out=str(Path("other")))), accepted=True)
     assert "the others would be in" in "\n".join(refused.value.changes)
     assert "--fresh" in refused.value.remedy
@@ -127,10 +131,10 @@ def test_another_promise_is_refused_before_anything_happens(tmp_path: Path) -> N
     """Its checkpoints cannot be gone on from: to offer --accept-changes would be a lie."""
     table = f'Jdbc {{ url = "jdbc:sqlite:{tmp_path / "t.db"}", generate_sink_sql = true, table = t }}'
     exactly, loosely = with_sink(table.replace(" }", ", is_exactly_once = true }")), with_sink(table)
-    changed = [change for change in changes(exactly, loosely) if change.needs is Needs.FRESH]
+    changed = [change for change in changes(exactly, loosely) if change.needs is RequiredFlag.FRESH]
 
     assert "two-phase" in str(changed[0]) and "at-least-once" in str(changed[0])
-    assert [one.fate for one in changes(exactly, exactly)] == [Fate.KEPT]
+    assert [one.fate for one in changes(exactly, exactly)] == [ChangeKind.KEPT]
 
 
 def test_a_plan_of_an_older_version_says_nothing_of_promises() -> None:
@@ -143,7 +147,7 @@ def test_a_plan_of_an_older_version_says_nothing_of_promises() -> None:
         },
     }
 
-    assert changes(older, job(BEFORE)) == (Change("2 tables", Fate.KEPT, "go on where they stood"),)
+    assert changes(older, job(BEFORE)) == (Change("2 tables", ChangeKind.KEPT, "go on where they stood"),)
 
 
 def test_columns_in_another_order_are_other_columns(tmp_path: Path) -> None:
@@ -157,10 +161,10 @@ def test_columns_in_another_order_are_other_columns(tmp_path: Path) -> None:
     [said] = [
         one
         for one in changes(reading("name = string, town = string"), reading("town = string, name = string"))
-        if one.fate is not Fate.KEPT
+        if one.fate is not ChangeKind.KEPT
     ]
 
-    assert said.needs is Needs.ACCEPTANCE
+    assert said.needs is RequiredFlag.ACCEPTANCE
     assert "in another order, town string, name string" in str(said)
 
 
@@ -188,4 +192,4 @@ def test_who_gets_in_is_no_change_of_what_is_written(tmp_path: Path, now: str) -
         )
 
     found = changes(to('username = "a"'), to(now))
-    assert [one.fate for one in found] == [Fate.KEPT]
+    assert [one.fate for one in found] == [ChangeKind.KEPT]

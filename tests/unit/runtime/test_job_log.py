@@ -22,7 +22,7 @@ from seatunnel_py.runtime.observe.events import (
     JobEvent,
     JobStarted,
     RowsMoved,
-    SinkLeftOut,
+    SinkIsolated,
     TableChanged,
     UnitRetried,
 )
@@ -42,7 +42,7 @@ EVENTS: list[tuple[JobEvent, str, str]] = [
     (TableChanged("p1", "x", TableState.RETRYING, 0.0, CAUSE), "WARNING", "table_changed"),
     (TableChanged("p1", "x", TableState.FAILED, 0.0, CAUSE), "ERROR", "table_changed"),
     (TableChanged("p1", "x", TableState.DONE, 0.0, CAUSE), "ERROR", "table_changed"),  # done, but not cleaned up
-    (SinkLeftOut("p1", "x", "v", ("lake",), CAUSE, 3, 0.0), "ERROR", "sink_left_out"),
+    (SinkIsolated("p1", "x", "v", ("lake",), CAUSE, 3, 0.0), "ERROR", "sink_left_out"),
     (JobEnded(Receipt("j", "job", (), Seconds()), 0.0), "INFO", "job_ended"),
     (JobEnded(Receipt("j", "job", (TableReceipt("x", (), TableState.FAILED),), Seconds()), 0.0), "ERROR", "job_ended"),
 ]

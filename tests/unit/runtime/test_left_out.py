@@ -25,11 +25,11 @@ from seatunnel_py.api import Setup, TablePath
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import ExitCode, FatalError
-from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver.settings import Settings
-from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted, SinkLeftOut
+from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted, SinkIsolated
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
@@ -126,8 +126,8 @@ def test_the_others_go_on_without_a_sink_that_fails_for_good(
     for calm in ("x", "x>0", "x>2"):
         units = [unit.id for unit in job.engine.submitted if unit.id.vertex == calm]
         assert {unit.epoch for unit in units} == {0} and len(units) == len(set(units))
-    (told,) = job.seen(SinkLeftOut)
-    assert isinstance(told, SinkLeftOut) and (told.vertex, told.targets) == ("x>1", ("out1",))
+    (told,) = job.seen(SinkIsolated)
+    assert isinstance(told, SinkIsolated) and (told.vertex, told.targets) == ("x>1", ("out1",))
     assert table.cause is not None and table.cause.message == told.failure.message
     out = table.targets[1]
     assert out.cause == table.cause and "went wrong" in table.cause.message
@@ -255,10 +255,10 @@ def test_a_stream_goes_on_without_a_sink_and_says_at_its_restore_that_it_does(tm
     assert "went wrong" in out.cause.message and "does not end" in out.cause.message
     assert f"behind checkpoint {out.stands.checkpoint}" in out.cause.message or not out.stands.checkpoint
     assert "a job of its own" in out.cause.remedy and "--fresh" in out.cause.remedy
-    assert out.cause.error_type == "NoWayOn"
+    assert out.cause.error_type == "CannotResumeError"
     assert not [unit for unit in again.engine.submitted if unit.id.vertex == "x>1"]
-    (told,) = again.seen(SinkLeftOut)
-    assert isinstance(told, SinkLeftOut) and told.failure == out.cause
+    (told,) = again.seen(SinkIsolated)
+    assert isinstance(told, SinkIsolated) and told.failure == out.cause
 
 
 def test_what_is_mended_is_finished_alone(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_a_source_that_is_read_once_is_not_read_for_it_again(tmp_path: Path) -> 
     (table,) = receipt.tables
     assert states(table) == [DONE, ISOLATED, DONE] and receipt.exit_code == ExitCode.SOME_TABLES_FAILED
     assert table.cause is not None and "x cannot be read a second time" in table.cause.message
-    assert table.cause.error_type == "NoWayOn" and not again.engine.submitted
+    assert table.cause.error_type == "CannotResumeError" and not again.engine.submitted
 
 
 @pytest.mark.parametrize("interval", [None, 0.001])
@@ -338,17 +338,17 @@ def branched(job: FanOut) -> Pipeline:
     """x feeds a sink, and a filter that feeds two more."""
     path = TablePath.parse("x")
     sinks = [SeenAs(f"out{number}", target) for number, target in enumerate(job.targets)]
-    to_sink, to_filter = Channel("c0", "x", "x>0", path), Channel("c1", "x", "f", path)
-    behind = [Channel(f"c{number + 1}", "f", f"x>{number}", path) for number in (1, 2)]
+    to_sink, to_filter = PlannedChannel("c0", "x", "x>0", path), PlannedChannel("c1", "x", "f", path)
+    behind = [PlannedChannel(f"c{number + 1}", "f", f"x>{number}", path) for number in (1, 2)]
     return Pipeline(
         "p-x",
         "x",
         (
-            Vertex("x", (source_node("x", ToySource((ROWS,))),), (), (to_sink, to_filter)),
-            Vertex("x>0", (sink_node("out0", "x", sinks[0]),), (to_sink,)),
-            Vertex("f", (filter_node("f", "x"),), (to_filter,), tuple(behind)),
+            PlannedVertex("x", (source_node("x", ToySource((ROWS,))),), (), (to_sink, to_filter)),
+            PlannedVertex("x>0", (sink_node("out0", "x", sinks[0]),), (to_sink,)),
+            PlannedVertex("f", (filter_node("f", "x"),), (to_filter,), tuple(behind)),
             *(
-                Vertex(channel.receiver, (sink_node(sink.name, "x", sink),), (channel,))
+                PlannedVertex(channel.receiver, (sink_node(sink.name, "x", sink),), (channel,))
                 for channel, sink in zip(behind, sinks[1:], strict=True)
             ),
         ),

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pytest
 
 from seatunnel_py.errors import FatalError, RetriableError
-from seatunnel_py.runtime.observe.events import JobEvent, StoreAway
+from seatunnel_py.runtime.observe.events import JobEvent, StoreUnavailable
 from seatunnel_py.runtime.storage import retrying_storage
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.checksum_seal import sealed
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
-from seatunnel_py.runtime.storage.retrying_storage import AWAY_SECONDS_MAX, PatientStorage
+from seatunnel_py.runtime.storage.retrying_storage import AWAY_SECONDS_MAX, RetryingStorage
 
 
 class Away(LocalStorage):
@@ -50,8 +50,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     yield pauses
 
 
-def patient(away: Away, *, endless: bool = False, told: Callable[[JobEvent], None] = lambda _: None) -> PatientStorage:
-    made = PatientStorage(away, endless=endless)
+def patient(away: Away, *, endless: bool = False, told: Callable[[JobEvent], None] = lambda _: None) -> RetryingStorage:
+    made = RetryingStorage(away, endless=endless)
     made.begin(told)
     return made
 
@@ -65,8 +65,8 @@ def test_it_is_asked_again_and_people_hear_once(tmp_path: Path, clock: list[floa
     assert made.get("records/1") == b"one"
 
     first, second = told
-    assert isinstance(first, StoreAway) and first.message == "no answer"
-    assert isinstance(second, StoreAway) and not second.message and second.seconds == pytest.approx(sum(clock))
+    assert isinstance(first, StoreUnavailable) and first.message == "no answer"
+    assert isinstance(second, StoreUnavailable) and not second.message and second.seconds == pytest.approx(sum(clock))
     assert all(longer >= shorter for shorter, longer in itertools.pairwise(clock)), "pauses grow"
 
 
@@ -94,7 +94,7 @@ def test_before_the_job_runs_nobody_waits(tmp_path: Path, clock: list[float]) ->
     away = Away(tmp_path)
     away.refusals = 1
     with pytest.raises(RetriableError):
-        PatientStorage(away, endless=True).get("records/1")
+        RetryingStorage(away, endless=True).get("records/1")
     assert clock == []
 
 

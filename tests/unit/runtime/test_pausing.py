@@ -17,10 +17,10 @@ from seatunnel_py.protocol.coordinator.events import SavepointRequested
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver.settings import Settings
-from seatunnel_py.runtime.observe.diagnostics import standing_of
+from seatunnel_py.runtime.observe.diagnostics import status_of
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.pipeline.flow_control import Pause
+from seatunnel_py.runtime.pipeline.flow_control import PauseReason
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.units.retry_policy import RetryPolicy
@@ -77,7 +77,9 @@ class Job:
     def pauses(self) -> bool:
         """Every source waits because of commits, and has nothing under way."""
         sources = [one for one in self.status.subtasks if one.reads]
-        return bool(sources) and all(one.waits and not one.at_work and one.pause is Pause.COMMITS for one in sources)
+        return bool(sources) and all(
+            one.waits and not one.at_work and one.pause is PauseReason.COMMITS for one in sources
+        )
 
     def wait_until_paused(self) -> None:
         wait_until(lambda: self.on_loop(self.pauses))
@@ -194,8 +196,8 @@ def test_it_says_why_its_sources_pause(tmp_path: Path) -> None:
     pipeline = unbounded(forked("x", ToySource((10**9,)), [ToySink("out", Target(gate))]))
     with Job(tmp_path, pipeline, gate, limit=2, interval=0.02) as job:
         job.wait_until_paused()
-        found = job.on_loop(lambda: standing_of(job.life, job.driver.now(), None))
+        found = job.on_loop(lambda: status_of(job.life, job.driver.now(), None))
     assert found.busy and found.lag == 2
     assert found.waits[0].startswith("commit ")
-    assert found.waits[1] == f"its sources pause: {Pause.COMMITS}"
+    assert found.waits[1] == f"its sources pause: {PauseReason.COMMITS}"
     assert any(text.startswith("x[0] has to pause") for text in found.waits)

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatunnel_py.runtime.observe import diagnostics
-from seatunnel_py.runtime.values.rate_limit import PROBE_ROWS, ReadLimit
+from seatunnel_py.runtime.values.rate_limit import PROBE_ROWS, RateLimit
 
 
 @dataclass
 class World:
     """Readers that take turns as their units and the limit allow; batches are of fixed size, so units overshoot."""
 
-    limit: ReadLimit
+    limit: RateLimit
     batch: int = 1
     row_bytes: int = 10
     unit_seconds: float = 0.03
@@ -67,7 +67,7 @@ def test_the_whole_is_never_above_the_limit(
     wants: dict[str, list[tuple[float, float]]], rate: int, batch: int, unit: float
 ) -> None:
     """At any moment, by more than what units read beyond their grants: those are bounded by a batch a reader."""
-    world = World(ReadLimit(rate, None), batch, unit_seconds=unit)
+    world = World(RateLimit(rate, None), batch, unit_seconds=unit)
     world.run(wants, 20, lambda: world.rows.total() <= rate * world.at + len(wants) * batch)
 
 
@@ -75,7 +75,7 @@ def test_the_whole_is_never_above_the_limit(
 @settings(max_examples=60)
 def test_the_whole_is_never_above_the_limit_of_bytes(rate: int, row_bytes: int, readers: int) -> None:
     """But for the first units, which do not know how large rows are."""
-    world = World(ReadLimit(None, rate), row_bytes=row_bytes)
+    world = World(RateLimit(None, rate), row_bytes=row_bytes)
     world.run({name: [(0.0, 20.0)] for name in "abcd"[:readers]}, 20)
 
     assert world.rows.total() * row_bytes <= rate * world.at + readers * (PROBE_ROWS + 1) * row_bytes
@@ -85,7 +85,7 @@ def test_the_whole_is_never_above_the_limit_of_bytes(rate: int, row_bytes: int, 
 @pytest.mark.parametrize("readers", [1, 5])
 def test_all_of_it_is_used_where_it_is_wanted(rate: float, readers: int) -> None:
     """Also where a reader's share is less than a row a second."""
-    world = World(ReadLimit(rate, None))
+    world = World(RateLimit(rate, None))
     world.run({name: [(0.0, 60.0)] for name in "abcde"[:readers]}, 60)
 
     assert world.rows.total() >= rate * 60 * 0.9 - readers
@@ -95,7 +95,7 @@ def test_all_of_it_is_used_where_it_is_wanted(rate: float, readers: int) -> None
 
 def test_the_share_of_an_idle_reader_goes_to_the_others() -> None:
     """Four readers, and after ten seconds one."""
-    world = World(ReadLimit(1_000, None))
+    world = World(RateLimit(1_000, None))
     world.run({"a": [(0, 30)], "b": [(0, 10)], "c": [(0, 10)], "d": [(0, 10)]}, 30)
 
     assert world.rows["a"] >= 20_000 * 0.9 + 2_000
@@ -104,14 +104,14 @@ def test_the_share_of_an_idle_reader_goes_to_the_others() -> None:
 def test_both_limits_hold_at_once() -> None:
     """The narrower one decides."""
     for rows, size, wanted in ((100, 10**9, 100), (10**6, 1_000, 100)):
-        world = World(ReadLimit(rows, size), row_bytes=10)
+        world = World(RateLimit(rows, size), row_bytes=10)
         world.run({"a": [(0, 50)]}, 50)
         assert wanted * 50 * 0.9 - PROBE_ROWS <= world.rows.total() <= wanted * 50 + PROBE_ROWS
 
 
 def test_what_was_not_used_is_not_saved_up() -> None:
     """A source that was silent for an hour does not then overrun its target."""
-    limit = ReadLimit(100, None)
+    limit = RateLimit(100, None)
     assert limit.ask(0.0, "a").rows == 0
     grant = limit.ask(3600.0, "a")
 
@@ -120,7 +120,7 @@ def test_what_was_not_used_is_not_saved_up() -> None:
 
 def test_a_table_of_one_batch_waits_once_for_what_it_read() -> None:
     """Its reader's second unit finds nothing, and would else wait until a second such batch could be read."""
-    limit = ReadLimit(20, None)
+    limit = RateLimit(20, None)
     grant = limit.ask(0.0, "a")
     grant = limit.ask(grant.wait, "a")
     limit.used(0.1, "a", grant, 100, 0)
@@ -130,7 +130,7 @@ def test_a_table_of_one_batch_waits_once_for_what_it_read() -> None:
 
 
 def test_what_a_unit_did_not_read_goes_back() -> None:
-    limit = ReadLimit(100, None)
+    limit = RateLimit(100, None)
     limit.ask(0.0, "a")
     grant = limit.ask(1.0, "a")
     limit.used(1.0, "a", grant, 10, 0)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from seatunnel_py.api import Position, Split, TablePath
 from seatunnel_py.runtime.values.split_progress import (
-    Reading,
-    Round,
-    Took,
-    deal,
+    ReadRange,
+    SplitProgress,
+    SplitRound,
+    assign_splits,
     reading_of,
     splits_of,
     splits_plain,
@@ -38,26 +38,26 @@ positions = st.builds(Position, st.dictionaries(names, st.integers() | st.text()
 def test_every_split_is_dealt_to_exactly_one_subtask(rows: list[int | None], hands: int) -> None:
     """Each hand in the source's order, and the same again for the same splits: every driver comes to the same deal."""
     splits = splits_like(rows)
-    dealt = deal([Round(tuple(splits))], hands)
+    dealt = assign_splits([SplitRound(tuple(splits))], hands)
 
     assert len(dealt) == hands
     assert sorted((split for hand in dealt for split in hand), key=splits.index) == splits
     assert all(list(hand) == sorted(hand, key=splits.index) for hand in dealt)
-    assert deal([Round(tuple(splits))], hands) == dealt
+    assert assign_splits([SplitRound(tuple(splits))], hands) == dealt
 
 
 @given(st.lists(sizes, max_size=4), st.integers(1, 6))
 def test_what_is_found_later_changes_nothing_of_what_was_dealt(found: list[list[int | None]], hands: int) -> None:
     """I41: whoever has begun a split goes on with it, and the new ones come behind."""
     rounds = [
-        Round(tuple(replace(split, id=f"{number}-{split.id}") for split in splits_like(rows)))
+        SplitRound(tuple(replace(split, id=f"{number}-{split.id}") for split in splits_like(rows)))
         for number, rows in enumerate(found)
     ]
     for known in range(len(rounds) + 1):
-        before, after = deal(rounds[:known], hands), deal(rounds, hands)
+        before, after = assign_splits(rounds[:known], hands), assign_splits(rounds, hands)
         assert all(then == now[: len(then)] for then, now in zip(before, after, strict=True))
 
-    assert sorted(split.id for hand in deal(rounds, hands) for split in hand) == sorted(
+    assert sorted(split.id for hand in assign_splits(rounds, hands) for split in hand) == sorted(
         split.id for each in rounds for split in each.splits
     )
 
@@ -65,9 +65,9 @@ def test_what_is_found_later_changes_nothing_of_what_was_dealt(found: list[list[
 @given(st.lists(sizes, max_size=4), st.integers(1, 6))
 def test_nobody_has_more_than_the_others_by_more_than_one_split(found: list[list[int | None]], hands: int) -> None:
     """The largest first, each to whoever has least: so much is certain whatever the sizes."""
-    rounds = [Round(tuple(splits_like(rows))) for rows in found]
+    rounds = [SplitRound(tuple(splits_like(rows))) for rows in found]
     known = [1 if rows is None else rows for each in found for rows in each]
-    loads = [sum(1 if split.rows is None else split.rows for split in hand) for hand in deal(rounds, hands)]
+    loads = [sum(1 if split.rows is None else split.rows for split in hand) for hand in assign_splits(rounds, hands)]
 
     assert max(loads) - min(loads) <= max(known, default=0)
 
@@ -75,15 +75,19 @@ def test_nobody_has_more_than_the_others_by_more_than_one_split(found: list[list
 def test_equal_splits_are_spread_evenly() -> None:
     """Also where nobody knows how large they are, and where they were found one by one."""
     for rows in (None, 0):
-        together = [Round(tuple(splits_like([rows] * 12)))]
-        one_by_one = [Round((split,)) for split in splits_like([rows] * 12)]
-        assert [len(hand) for hand in deal(together, 4)] == [len(hand) for hand in deal(one_by_one, 4)] == [3, 3, 3, 3]
+        together = [SplitRound(tuple(splits_like([rows] * 12)))]
+        one_by_one = [SplitRound((split,)) for split in splits_like([rows] * 12)]
+        assert (
+            [len(hand) for hand in assign_splits(together, 4)]
+            == [len(hand) for hand in assign_splits(one_by_one, 4)]
+            == [3, 3, 3, 3]
+        )
 
 
 def read_out(splits: Sequence[Split], *, bounded: bool, steps: int = 10_000) -> list[tuple[str, int]]:
     """What is read, unit by unit, by a subtask that is restarted from plain data after each: split and start."""
     seen: list[tuple[str, int]] = []
-    reading = Reading()
+    reading = SplitProgress()
     while len(seen) < steps and (split := reading.next(splits, bounded=bounded)) is not None:
         start = reading.at.get(split.id)
         row = 0 if start is None else int(str(start.value["n"]))
@@ -129,7 +133,7 @@ def test_no_unbounded_split_waits_for_longer_than_a_round(count: int, rounds: in
 def test_a_split_that_gave_nothing_is_read_from_its_beginning_again() -> None:
     """A first look at an idle split says no position."""
     (split,) = splits_like([None])
-    looked = Reading().after(split, None, done=False, bounded=False)
+    looked = SplitProgress().after(split, None, done=False, bounded=False)
 
     assert looked.next([split], bounded=False) == split
     assert looked.at == {}
@@ -137,20 +141,26 @@ def test_a_split_that_gave_nothing_is_read_from_its_beginning_again() -> None:
 
 @given(
     st.builds(
-        Reading, st.integers(0, 99), st.lists(names).map(tuple), st.dictionaries(names, positions), st.integers(0, 99)
+        SplitProgress,
+        st.integers(0, 99),
+        st.lists(names).map(tuple),
+        st.dictionaries(names, positions),
+        st.integers(0, 99),
     )
 )
-def test_how_far_it_has_come_survives_json(reading: Reading) -> None:
+def test_how_far_it_has_come_survives_json(reading: SplitProgress) -> None:
     """Positions keep their generation and version: a reader decides by them whether they are worth anything."""
     assert reading_of(json.loads(json.dumps(reading.to_plain()))) == reading
 
 
 def test_a_subtask_without_a_state_is_at_its_beginning() -> None:
-    assert reading_of(None) == Reading()
+    assert reading_of(None) == SplitProgress()
 
 
-@given(st.builds(Took, st.none() | names, st.none() | positions, st.none() | positions, st.booleans(), st.integers()))
-def test_what_a_unit_took_survives_json(taken: Took) -> None:
+@given(
+    st.builds(ReadRange, st.none() | names, st.none() | positions, st.none() | positions, st.booleans(), st.integers())
+)
+def test_what_a_unit_took_survives_json(taken: ReadRange) -> None:
     assert took_of(json.loads(json.dumps(taken.to_plain()))) == taken
 
 

@@ -12,10 +12,10 @@ from seatunnel_py.api import Cardinality, Piece, TablePath
 from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.graph_nodes import SqlNode
-from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
-from seatunnel_py.runtime.counts.row_tallies import Counting, Tally
-from seatunnel_py.runtime.counts.table_counts import Counts
+from seatunnel_py.runtime.counts.row_tallies import RowTally, TallyCounter
+from seatunnel_py.runtime.counts.table_counts import TableCounts
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
@@ -63,12 +63,12 @@ def receiving(vertex: str, rows: int) -> Unit:
 
 def counted(pipeline: Pipeline, *results: UnitResult, attempts: dict[str, int] | None = None) -> Sequence[TableReceipt]:
     """The receipts of a pipeline whose units have given these results."""
-    counting = {vertex.id: Counting(vertex) for vertex in pipeline.vertices}
-    tallies: dict[str, Tally] = {}
+    counting = {vertex.id: TallyCounter(vertex) for vertex in pipeline.vertices}
+    tallies: dict[str, RowTally] = {}
     for result in results:
         vertex = result.id.vertex
-        tallies[vertex] = tallies.get(vertex, Tally()).plus(counting[vertex].of(result))
-    return Counts(pipeline).receipts(tallies, attempts or {}, DONE, 1.0, None)
+        tallies[vertex] = tallies.get(vertex, RowTally()).plus(counting[vertex].of(result))
+    return TableCounts(pipeline).receipts(tallies, attempts or {}, DONE, 1.0, None)
 
 
 def test_a_table_with_two_targets_counts_into_each() -> None:
@@ -84,7 +84,7 @@ def test_a_table_with_two_targets_counts_into_each() -> None:
 
 def test_filtered_rows_are_counted_where_they_are_dropped() -> None:
     """Read is written and filtered; a sink that writes less than it got is not a filter."""
-    vertex = Vertex("x", (source_node("x"), filter_node("even", "x"), sink_node("out", "x")))
+    vertex = PlannedVertex("x", (source_node("x"), filter_node("even", "x"), sink_node("out", "x")))
 
     (table,) = counted(Pipeline("p", "x", (vertex,)), worked(unit("x", 10), vertex, filtered=4))
 
@@ -94,7 +94,7 @@ def test_filtered_rows_are_counted_where_they_are_dropped() -> None:
 def test_rows_that_leave_by_a_side_output_are_not_filtered() -> None:
     """They are written, into the side table's target."""
     errors = TablePath.parse("errors")
-    vertex = Vertex(
+    vertex = PlannedVertex(
         "x", (source_node("x"), filter_node("check", "x"), sink_node("out", "x"), sink_node("bad", "errors"))
     )
     pieces = (SinkPiece("out", X, Piece(7)), SinkPiece("bad", errors, Piece(2)))
@@ -108,7 +108,7 @@ def test_rows_that_leave_by_a_side_output_are_not_filtered() -> None:
 
 def test_a_step_that_makes_other_rows_filters_nothing() -> None:
     """Ten rows that become one sum have not been dropped."""
-    vertex = Vertex("x", (source_node("x"), filter_node("sum", "x", Cardinality.ANY), sink_node("out", "x")))
+    vertex = PlannedVertex("x", (source_node("x"), filter_node("sum", "x", Cardinality.ANY), sink_node("out", "x")))
 
     (table,) = counted(Pipeline("p", "x", (vertex,)), worked(unit("x", 10), vertex, filtered=9))
 
@@ -117,8 +117,8 @@ def test_a_step_that_makes_other_rows_filters_nothing() -> None:
 
 def test_a_union_shows_what_each_table_brought() -> None:
     """Two sources of one table name are two lines, each with its own rows."""
-    first = Vertex("a", (source_node("x"), sink_node("out", "x")))
-    second = Vertex("b", (source_node("x"), sink_node("out", "x")))
+    first = PlannedVertex("a", (source_node("x"), sink_node("out", "x")))
+    second = PlannedVertex("b", (source_node("x"), sink_node("out", "x")))
 
     tables = counted(Pipeline("p", "x", (first, second)), worked(unit("a", 10), first), worked(unit("b", 5), second))
 
@@ -128,7 +128,7 @@ def test_a_union_shows_what_each_table_brought() -> None:
 def test_a_target_belongs_to_the_tables_that_lead_to_it() -> None:
     """Tables that share a pipeline only because a sink spans them do not show one another's targets."""
     vertices = tuple(
-        Vertex(name, (source_node(name), sink_node("count", name, ToySink(f"count of {name}"), spans=True)))
+        PlannedVertex(name, (source_node(name), sink_node("count", name, ToySink(f"count of {name}"), spans=True)))
         for name in ("x", "y")
     )
 
@@ -140,11 +140,11 @@ def test_a_target_belongs_to_the_tables_that_lead_to_it() -> None:
 def test_rows_behind_a_channel_belong_to_the_source_that_feeds_it() -> None:
     """Also when the table was renamed on the way, and another table of the pipeline comes first."""
     y = TablePath.parse("renamed")
-    channel = Channel("c", "b", "b>", y)
+    channel = PlannedChannel("c", "b", "b>", y)
     vertices = (
-        Vertex("a", (source_node("first"), sink_node("out", "first"))),
-        Vertex("b", (source_node("second"), filter_node("rename", "second")), (), (channel,)),
-        Vertex("b>", (sink_node("out", "renamed"),), (channel,)),
+        PlannedVertex("a", (source_node("first"), sink_node("out", "first"))),
+        PlannedVertex("b", (source_node("second"), filter_node("rename", "second")), (), (channel,)),
+        PlannedVertex("b>", (sink_node("out", "renamed"),), (channel,)),
     )
 
     a, b = counted(
@@ -155,17 +155,21 @@ def test_rows_behind_a_channel_belong_to_the_source_that_feeds_it() -> None:
     assert (b.rows_written, b.attempts) == (8, 3)
 
 
-def joined() -> tuple[Pipeline, Vertex]:
+def joined() -> tuple[Pipeline, PlannedVertex]:
     """A query over two tables, and its sink."""
-    left, right, out = Channel("l", "a", "q", X, "l"), Channel("r", "b", "q", X, "r"), Channel("o", "q", "s", X)
+    left, right, out = (
+        PlannedChannel("l", "a", "q", X, "l"),
+        PlannedChannel("r", "b", "q", X, "r"),
+        PlannedChannel("o", "q", "s", X),
+    )
     head = source_node("x")
     analysis = Analysis("q", (), False, Determinism.DETERMINATE)
     query = SqlNode("q", head.step, analysis, (("l", head.table.schema), ("r", head.table.schema)), head.table.schema)
-    last = Vertex("s", (sink_node("out", "x"),), (out,))
+    last = PlannedVertex("s", (sink_node("out", "x"),), (out,))
     vertices = (
-        Vertex("a", (source_node("orders"),), (), (left,)),
-        Vertex("b", (source_node("people"),), (), (right,)),
-        Vertex("q", (query,), (left, right), (out,)),
+        PlannedVertex("a", (source_node("orders"),), (), (left,)),
+        PlannedVertex("b", (source_node("people"),), (), (right,)),
+        PlannedVertex("q", (query,), (left, right), (out,)),
         last,
     )
     return Pipeline("p", "orders", vertices), last

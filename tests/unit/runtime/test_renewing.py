@@ -31,14 +31,14 @@ from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control import request_handler
-from seatunnel_py.runtime.control.request_handler import Desk
-from seatunnel_py.runtime.control.requests import Control, Request, Wish
+from seatunnel_py.runtime.control.request_handler import RequestHandler
+from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import ANEW, JobEvent, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.pipeline.runner import PipelineLife
+from seatunnel_py.runtime.pipeline.runner import PipelineRunner
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
-from seatunnel_py.runtime.storage.savepoint_store import Kept
+from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary
 from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
 
@@ -92,12 +92,14 @@ class Keeping:
     def __init__(self) -> None:
         self.records: Mapping[str, CheckpointRecord] = {}
 
-    def kept(self, name: str) -> Kept | None:
+    def kept(self, name: str) -> SavepointSummary | None:
         return None
 
-    def keep(self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Kept:
+    def keep(
+        self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]
+    ) -> SavepointSummary:
         self.records = records
-        return Kept(name, request, {key: one.checkpoint for key, one in records.items()}, absent)
+        return SavepointSummary(name, request, {key: one.checkpoint for key, one in records.items()}, absent)
 
 
 class Run:
@@ -133,7 +135,7 @@ class Run:
         assert unit.split is not None
         if unit.split.generation in self.gone and self._dies(unit):
             message = f"{unit.split.generation} is gone"
-            lost = UnitFailure(FailureKind.FATAL, message, error_type="seatunnel_py.errors.GenerationLost")
+            lost = UnitFailure(FailureKind.FATAL, message, error_type="seatunnel_py.errors.GenerationLostError")
             return UnitResult(unit.id, done=False, failure=lost)
         return self.engine.work(unit)
 
@@ -179,7 +181,7 @@ def test_each_of_two_sources_that_are_away_together_is_opened_again(tmp_path: Pa
 
     def script(unit: Unit) -> UnitResult:
         if unit.split is not None and unit.split.generation == "g1":
-            lost = UnitFailure(FailureKind.FATAL, "g1 is gone", error_type="seatunnel_py.errors.GenerationLost")
+            lost = UnitFailure(FailureKind.FATAL, "g1 is gone", error_type="seatunnel_py.errors.GenerationLostError")
             return UnitResult(unit.id, done=False, failure=lost)
         return engine.work(unit)
 
@@ -314,13 +316,13 @@ def test_a_savepoint_that_is_asked_of_a_life_that_ends_is_asked_of_the_next(
     """B12 of the machine's study: an ended coordinator says nothing, and the request was never answered."""
     monkeypatch.setattr(request_handler, "POLL_SECONDS", 0.01)
     job = Run(tmp_path, Shadow("out"), ["g1"], rows=20_000)
-    control, kept = Control(LocalStorage(tmp_path / "control")), Keeping()
-    desk = Desk(control, "this run", kept)
-    job.driver.hears_at(desk)
+    control, kept = RequestStore(LocalStorage(tmp_path / "control")), Keeping()
+    desk = RequestHandler(control, "this run", kept)
+    job.driver.attach_control(desk)
     begin = job.driver._begin_anew
 
-    def asked_between(before: PipelineLife, fenced: BaseException | None) -> None:
-        request = Request("r", Wish.SAVEPOINT, run="this run", name="sp", seconds=20.0)
+    def asked_between(before: PipelineRunner, fenced: BaseException | None) -> None:
+        request = ControlRequest("r", RequestKind.SAVEPOINT, run="this run", name="sp", seconds=20.0)
         control.ask(request)
         desk._begin(request)  # its name is looked up, and the ended life is asked
         desk._looked_up(desk._open["r"], None)

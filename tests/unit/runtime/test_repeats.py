@@ -10,7 +10,7 @@ from seatunnel_py.cli.view import receipt_view
 from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted, UnitRetried
 from seatunnel_py.runtime.observe.receipt import Receipt, Repeated, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.observe.repeated_attempts import Repeats
+from seatunnel_py.runtime.observe.repeated_attempts import RepeatedAttempts
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -28,7 +28,7 @@ def shown(repeated: tuple[Repeated, ...], home: Path) -> str:
 
 
 def test_a_lost_worker_is_one_cause_for_all_its_units(tmp_path: Path) -> None:
-    repeats = Repeats()
+    repeats = RepeatedAttempts()
     for table, unit in (("a", "a#1.e0.a0"), ("a", "a#2.e0.a0"), ("b", "b#1.e0.a0")):
         repeats.saw(retried(table, unit, f"the worker of unit {unit} was lost: its process ended\nmore"))
     repeats.saw(retried("b", "commit", "the server is away"))

@@ -90,7 +90,7 @@ def test_rows_come_back_to_the_sink_that_had_refused_them(case: Case) -> None:
     assert receipt.exit_code == ExitCode.SUCCESS
     assert (receipt.job_id, receipt.total("rows_written")) == ("j.replay1", 5)
     assert case.arrived() == case.lines() == list(range(1, 51))
-    with pytest.raises(app.NothingToDo, match="holds no rows"):
+    with pytest.raises(app.NothingToDoError, match="holds no rows"):
         case.replay()
 
 
@@ -120,7 +120,7 @@ def test_a_replay_that_was_cut_short_is_gone_on_with(case: Case) -> None:
     assert (receipt.job_id, receipt.total("rows_written")) == (claimed, 5)
     assert case.arrived() == list(range(1, 51))
     for _ in range(2):
-        with pytest.raises(app.NothingToDo):
+        with pytest.raises(app.NothingToDoError):
             case.replay()
         shutil.rmtree(case.home.place(claimed).path, ignore_errors=True)  # it has delivered them all the same
 
@@ -139,7 +139,7 @@ def test_rows_without_a_way_back_are_refused(case: Case) -> None:
 
 def test_a_table_that_has_no_bad_rows_is_named(case: Case) -> None:
     """With those that have."""
-    with pytest.raises(app.NothingToDo, match="of nobody"):
+    with pytest.raises(app.NothingToDoError, match="of nobody"):
         case.replay(table="nobody")
     with pytest.raises(SeaTunnelError, match="has no rows of nobody"):
         quarantine_replay.check_table(quarantine_replay.held(case.home, "j"), "nobody")
@@ -198,7 +198,7 @@ def test_rows_that_no_reader_could_decode_stay_where_they_are(mixed: Case, capsy
 
     mixed.table("")
     assert mixed.replay().state == "SUCCESS"
-    with pytest.raises(app.NothingToDo, match="3 could not be decoded, and stay"):
+    with pytest.raises(app.NothingToDoError, match="3 could not be decoded, and stay"):
         mixed.replay()
     (last,) = told(capsys, command.listing, "j")
     assert (last["rows"], last["waiting"], last["undecoded"], last["replayed"]) == (7, 3, 3, 4)

@@ -18,18 +18,18 @@ from test_driver_late import wait_until
 
 from seatunnel_py.api import Position, Split, TablePath
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
-from seatunnel_py.runtime.counts.row_tallies import Tally, tally_of
+from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.resume.rescaling import rescaled
 from seatunnel_py.runtime.units.retry_policy import RetryPolicy
-from seatunnel_py.runtime.values.split_progress import Reading, Round, deal, reading_of
+from seatunnel_py.runtime.values.split_progress import SplitProgress, SplitRound, assign_splits, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.unit import Budget, Unit, UnitResult
 
@@ -50,15 +50,15 @@ def record_of(parallelism: int, states: Iterable[State], **more: Any) -> Checkpo
     return CheckpointRecord(4, 1, RecordKind.PERIODIC, 0, topology, {"x": 1}, snapshots)
 
 
-def rounds_of(sizes: list[int]) -> tuple[Round, ...]:
-    return (Round(tuple(Split(f"s{at}", X, rows=size) for at, size in enumerate(sizes))),)
+def rounds_of(sizes: list[int]) -> tuple[SplitRound, ...]:
+    return (SplitRound(tuple(Split(f"s{at}", X, rows=size) for at, size in enumerate(sizes))),)
 
 
-def stands(record: CheckpointRecord, rounds: tuple[Round, ...], *, bounded: bool) -> dict[str, Any]:
+def stands(record: CheckpointRecord, rounds: tuple[SplitRound, ...], *, bounded: bool) -> dict[str, Any]:
     """Of each split where it stands, as the subtask that reads it has it."""
     found: dict[str, Any] = {}
     subtasks = record.topology.subtasks()
-    for subtask, hand in zip(subtasks, deal(rounds, len(subtasks)), strict=True):
+    for subtask, hand in zip(subtasks, assign_splits(rounds, len(subtasks)), strict=True):
         reading = reading_of(state_of(record.snapshots[subtask].state).reading)
         left = [split.id for split in hand if split.id not in reading.ended]
         ended = {*reading.ended, *(left[: reading.finished] if bounded else ())}
@@ -80,11 +80,13 @@ def test_every_split_stands_where_it_stood(
     """I41, I45: whatever the order of parallelisms; and the sum of what was read is what it was."""
     rounds = rounds_of(sizes)
     states = []
-    for hand in deal(rounds, widths[0]):
+    for hand in assign_splits(rounds, widths[0]):
         done = data.draw(st.integers(0, len(hand)))
         at = {split.id: Position({"n": 1}) for split in hand[done : done + 1]}
-        reading = Reading(done, (), at) if bounded else Reading(0, tuple(split.id for split in hand[:done]), at)
-        states.append(State(reading.to_plain(), Tally(read=done).to_plain()))
+        reading = (
+            SplitProgress(done, (), at) if bounded else SplitProgress(0, tuple(split.id for split in hand[:done]), at)
+        )
+        states.append(State(reading.to_plain(), RowTally(read=done).to_plain()))
     record = record_of(widths[0], states)
     before = stands(record, rounds, bounded=bounded)
     read = sum(tally_of(state.tally).read for state in states)
@@ -114,7 +116,7 @@ def test_what_a_query_has_gathered_cannot_be_told_apart() -> None:
     record = CheckpointRecord(4, 1, RecordKind.PERIODIC, 0, old, {}, snapshots)
     refused = rescaled(record, topology(3), {"x": rounds_of([1])}, ())
 
-    assert isinstance(refused, RestoreRefused) and "q has gathered rows" in refused.why
+    assert isinstance(refused, RestoreRefusal) and "q has gathered rows" in refused.why
 
 
 # ---------------------------------------------------------------- whole drivers
@@ -241,8 +243,8 @@ def test_numbers_of_batches_begin_anew_under_another_name(tmp_path: Path) -> Non
 
 def test_an_empty_round_is_no_split() -> None:
     """A source that has found nothing yet is dealt out all the same."""
-    record = record_of(1, [State(tally=Tally(3).to_plain())])
-    found = rescaled(record, graph(3), {"x": (Round(()),)}, ("x",))
+    record = record_of(1, [State(tally=RowTally(3).to_plain())])
+    found = rescaled(record, graph(3), {"x": (SplitRound(()),)}, ("x",))
 
     assert isinstance(found, CheckpointRecord)
     assert [tally_of(state_of(one.state).tally).read for one in found.snapshots.values()] == [3, 0, 0]

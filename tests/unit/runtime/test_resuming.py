@@ -25,17 +25,17 @@ from seatunnel_py.api import (
     TablePath,
 )
 from seatunnel_py.api.sink import Visible
-from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.protocol.failover.decisions import distrust
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.model.topology import Vertex as ProtocolVertex
-from seatunnel_py.runtime.resume.pipeline_start import Start, start
+from seatunnel_py.runtime.resume.pipeline_start import StartPlan, start
 from seatunnel_py.runtime.targets.sink_operations import prepare, prepared_of
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
-from seatunnel_py.runtime.values.past import Past
+from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.topology_builder import graph_of
 
 JOB = JobIdentity("j", "lineage", 2)
@@ -117,7 +117,7 @@ class Case:
     def __post_init__(self) -> None:
         node = sink_node("out", "x", self.sink)
         node = replace(node, capabilities=replace(node.capabilities, guarantee=self.guarantee))
-        self.pipeline = Pipeline("p", "x", (Vertex("x", (source_node("x", self.source), node)),))
+        self.pipeline = Pipeline("p", "x", (PlannedVertex("x", (source_node("x", self.source), node)),))
         self.graph = graph_of(self.pipeline)
         self.before = prepare(self.pipeline, (), JOB)
         self.sink.state.told.clear()
@@ -129,9 +129,9 @@ class Case:
         plan = json.loads(json.dumps(self.before.to_plain()))
         return CheckpointRecord(checkpoint, 1, kind, 0, self.graph.topology, {"x": 1}, snapshots, plan=plan)
 
-    def start(self, record: CheckpointRecord | None = None, **past: Any) -> Start:
+    def start(self, record: CheckpointRecord | None = None, **past: Any) -> StartPlan:
         ((group,),) = self.graph.scopes.values()
-        past_of = Past(**{"record": record, "done": DONE if record else frozenset(), **past})
+        past_of = EarlierRun(**{"record": record, "done": DONE if record else frozenset(), **past})
         return start(self.pipeline, self.graph.topology, {"out[x]/0": group}, JOB, past_of)
 
 
@@ -299,7 +299,7 @@ def test_a_source_that_cannot_be_opened_leaves_none_open(anew: bool) -> None:
     first, away = Target(), Target()
     good, bad = Snapshots((5,), first), Snapshots((5,), away)
     vertices = tuple(
-        Vertex(name, (source_node(name, source), sink_node("out", name, LedgerSink(name, Target()), spans=True)))
+        PlannedVertex(name, (source_node(name, source), sink_node("out", name, LedgerSink(name, Target()), spans=True)))
         for name, source in (("a", good), ("b", bad))
     )
     pipeline = Pipeline("p", "a", vertices)
@@ -315,7 +315,7 @@ def test_a_source_that_cannot_be_opened_leaves_none_open(anew: bool) -> None:
     away.act = refuse
     groups = {str(at): group for groups in graph.scopes.values() for at, group in enumerate(groups)}
     with pytest.raises(FatalError, match="away"):
-        start(pipeline, graph.topology, groups, JOB, Past(None if anew else record, per_split=True))
+        start(pipeline, graph.topology, groups, JOB, EarlierRun(None if anew else record, per_split=True))
 
     assert first.told == ["discover" if anew else "renew", "close"]
 

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 from seatunnel_py.cli.main import app
 from seatunnel_py.protocol.commit.claims import on_chain
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.runtime.observe.checkpoint_view import chosen, difference
-from seatunnel_py.runtime.resume.rollback import foreseen, rewind
-from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, Contents
+from seatunnel_py.runtime.observe.checkpoint_view import difference, select
+from seatunnel_py.runtime.resume.rollback import preview, rewind
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, StoreContents
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
 
@@ -39,7 +39,7 @@ class Stopped:
         return straight("x", self.source, sink) if self.shape is straight else forked("x", self.source, [sink])
 
     @property
-    def contents(self) -> Contents:
+    def contents(self) -> StoreContents:
         return CheckpointStore(LocalStorage(self.place / "checkpoints")).read()
 
     def chain(self) -> list[int]:
@@ -58,7 +58,7 @@ def test_the_next_driver_goes_on_from_there_and_rows_since_come_again(tmp_path: 
     """No row is missing; what was read behind the older checkpoint comes a second time, and nothing else."""
     job = Stopped(tmp_path, shape)
     contents = job.contents
-    older, newest = (chosen(contents.claims["x"], contents.records["x"], at) for at in (-1, None))
+    older, newest = (select(contents.claims["x"], contents.records["x"], at) for at in (-1, None))
     assert older is not None and newest is not None
     before = len(job.target.committed)
     rewind(job.store, -1, ("x",))
@@ -76,19 +76,19 @@ def test_the_next_driver_goes_on_from_there_and_rows_since_come_again(tmp_path: 
 def test_what_follows_is_said_target_by_target(tmp_path: Path) -> None:
     """Keyed ones are safe, others get rows twice, and one that counts checkpoints is refused."""
     job = Stopped(tmp_path)
-    (fine,) = foreseen(job.contents, plan("IDEMPOTENT"), -1)
+    (fine,) = preview(job.contents, plan("IDEMPOTENT"), -1)
     assert (fine.again, fine.twice, fine.refused) == (("table out[x]",), (), "")
-    (plain,) = foreseen(job.contents, plan("AT_LEAST_ONCE"), -1)
+    (plain,) = preview(job.contents, plan("AT_LEAST_ONCE"), -1)
     assert (plain.again, plain.twice, plain.refused) == ((), ("table out[x]",), "")
     for two in (("TWO_PHASE_COMMIT",), ("IDEMPOTENT", "IDEMPOTENT")):
-        (counting,) = foreseen(job.contents, plan(*two), -1)
+        (counting,) = preview(job.contents, plan(*two), -1)
         assert "holds rows up to checkpoint" in counting.refused
-    (unknown,) = foreseen(job.contents, {}, -1)
+    (unknown,) = preview(job.contents, {}, -1)
     assert unknown.refused, "a plan that says nothing promises nothing"
-    (gone,) = foreseen(job.contents, plan("IDEMPOTENT"), 1_000_000)
+    (gone,) = preview(job.contents, plan("IDEMPOTENT"), 1_000_000)
     assert "does not hold checkpoint 1000000" in gone.refused
-    assert not list(foreseen(job.contents, plan("IDEMPOTENT"), fine.newest))
-    assert not list(foreseen(job.contents, plan("IDEMPOTENT"), -1, ("y",)))
+    assert not list(preview(job.contents, plan("IDEMPOTENT"), fine.newest))
+    assert not list(preview(job.contents, plan("IDEMPOTENT"), -1, ("y",)))
 
 
 def test_nothing_is_done_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_nothing_is_done_without_a_word(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_difference_names_what_has_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = Stopped(tmp_path)
     contents = job.contents
-    older, newest = (chosen(contents.claims["x"], contents.records["x"], at) for at in (-1, None))
+    older, newest = (select(contents.claims["x"], contents.records["x"], at) for at in (-1, None))
     assert older is not None and newest is not None
     found = difference(older, newest)
 
@@ -132,5 +132,5 @@ def test_a_target_that_counts_refuses_whatever_its_sink_promises(tmp_path: Path)
         for one in contents.records["x"]
         if isinstance(one, CheckpointRecord)
     ]
-    (refused,) = foreseen(replace(contents, records={"x": tuple(plain)}), plan("IDEMPOTENT"), -1)
+    (refused,) = preview(replace(contents, records={"x": tuple(plain)}), plan("IDEMPOTENT"), -1)
     assert "table out[x] holds rows up to checkpoint" in refused.refused

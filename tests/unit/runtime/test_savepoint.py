@@ -11,15 +11,21 @@ import pytest
 from test_shared_job import location_of
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.model.stream_elements import Batch, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import BatchHandle, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
-from seatunnel_py.runtime.resume.job_claim import take_over
+from seatunnel_py.runtime.resume.job_claim import claim_job
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.open_storage import connect, job_ids
-from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
-from seatunnel_py.runtime.storage.savepoint_store import Kept, Savepoint, SavepointError, Shelf, settled
+from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
+from seatunnel_py.runtime.storage.savepoint_store import (
+    Savepoint,
+    SavepointError,
+    SavepointStore,
+    SavepointSummary,
+    committed_only,
+)
 
 A, B = Subtask("a"), Subtask("b")
 CHANNEL = Channel(0, A, B)
@@ -27,7 +33,7 @@ GRAPH = Topology((Vertex("a"), Vertex("b")), (Edge("a", "b", Spread.FORWARD, Fal
 
 
 def record(segment: str = "", checkpoint: int = 7) -> CheckpointRecord:
-    queued = (Batch(3, 2, payload={"slices": [{"segment": segment, "index": 0}]}),)
+    queued = (BatchHandle(3, 2, payload={"slices": [{"segment": segment, "index": 0}]}),)
     snapshots = {
         A: SubtaskSnapshot(["where it stands"], sent={CHANNEL: 3}),
         B: SubtaskSnapshot(None, {CHANNEL: 2}, {}, {CHANNEL: queued} if segment else {}),
@@ -40,16 +46,16 @@ def savepoint(**more: CheckpointRecord) -> Savepoint:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> SavepointPlaces:
-    return SavepointPlaces(tmp_path / "savepoints")
+def places(tmp_path: Path) -> SavepointLocations:
+    return SavepointLocations(tmp_path / "savepoints")
 
 
-def keep(places: SavepointPlaces, one: Savepoint | None = None) -> str:
+def keep(places: SavepointLocations, one: Savepoint | None = None) -> str:
     with places.own() as shelf:
         return shelf.write(one or savepoint()).place
 
 
-def begin(places: SavepointPlaces, store: CheckpointStore, name: str = "sp") -> None:
+def begin(places: SavepointLocations, store: CheckpointStore, name: str = "sp") -> None:
     with places.holding(name) as (shelf, own_name):
         shelf.begin_with(own_name, store)
 
@@ -61,18 +67,18 @@ def segment_of(one: Savepoint) -> str:
     return slice_["segment"]
 
 
-def test_what_was_kept_is_read_again(places: SavepointPlaces) -> None:
+def test_what_was_kept_is_read_again(places: SavepointLocations) -> None:
     """By its name, or by the path of its manifest, from elsewhere."""
     manifest = keep(places)
 
     assert places.read("sp") == savepoint()
     with places.own() as shelf:
-        assert shelf.kept("sp") == Kept(manifest, "asked", {"t": 7}, ("u",))
+        assert shelf.kept("sp") == SavepointSummary(manifest, "asked", {"t": 7}, ("u",))
         assert shelf.kept("other") is None
-    assert SavepointPlaces(Path("elsewhere")).read(manifest) == savepoint()
+    assert SavepointLocations(Path("elsewhere")).read(manifest) == savepoint()
 
 
-def test_a_name_is_given_once(places: SavepointPlaces) -> None:
+def test_a_name_is_given_once(places: SavepointLocations) -> None:
     keep(places)
 
     with pytest.raises(SavepointError, match="there is a savepoint 'sp' already"):
@@ -81,14 +87,14 @@ def test_a_name_is_given_once(places: SavepointPlaces) -> None:
 
 
 def test_of_two_who_take_one_name_at_once_the_later_leaves_nothing(
-    places: SavepointPlaces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    places: SavepointLocations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """I34: an older driver and its successor may both be asked for it."""
     segment = tmp_path / "unit.segment"
     segment.write_bytes(b"rows")
     keep(places)
     before = everything(places.home)
-    monkeypatch.setattr(Shelf, "has", lambda *_: False)
+    monkeypatch.setattr(SavepointStore, "has", lambda *_: False)
 
     with pytest.raises(SavepointError, match="already"):
         keep(places, savepoint(t=record(str(segment))))
@@ -96,7 +102,7 @@ def test_of_two_who_take_one_name_at_once_the_later_leaves_nothing(
 
 
 def test_what_a_driver_left_that_died_before_it_had_the_name_is_swept_by_who_gets_it(
-    places: SavepointPlaces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    places: SavepointLocations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever had asked for the savepoint asks the next driver for it, under the same name."""
     segment = tmp_path / "unit.segment"
@@ -126,12 +132,12 @@ def everything(directory: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", ["", ".hidden", "a/b", "../up", "a b", "x" * 65, "latest"])
-def test_nothing_else_is_a_name(places: SavepointPlaces, name: str) -> None:
+def test_nothing_else_is_a_name(places: SavepointLocations, name: str) -> None:
     with pytest.raises(SavepointError, match="is no name of a savepoint"):
         keep(places, replace(savepoint(), name=name))
 
 
-def test_what_lay_in_channels_is_copied_along(places: SavepointPlaces, tmp_path: Path) -> None:
+def test_what_lay_in_channels_is_copied_along(places: SavepointLocations, tmp_path: Path) -> None:
     """The job's own segments are deleted when nobody needs them there (I18)."""
     segment = tmp_path / "unit.segment"
     segment.write_bytes(b"rows")
@@ -145,17 +151,17 @@ def test_nothing_that_was_staged_is_named() -> None:
     """Its commit was confirmed: whoever begins here must not look for it."""
     piece = StagedPiece("p", {})
     staged = replace(
-        record(), uncommitted=(Commit("out", 7, (piece,)),), snapshots={A: SubtaskSnapshot(pieces=(piece,))}
+        record(), uncommitted=(CommitRecord("out", 7, (piece,)),), snapshots={A: SubtaskSnapshot(pieces=(piece,))}
     )
 
-    assert settled(staged).uncommitted == ()
-    assert settled(staged).ledgers == {"out": 7}
-    assert settled(staged).snapshots[A].pieces == ()
+    assert committed_only(staged).uncommitted == ()
+    assert committed_only(staged).ledgers == {"out": 7}
+    assert committed_only(staged).snapshots[A].pieces == ()
 
 
 @pytest.mark.parametrize("part", ["manifests", "records"])
 @pytest.mark.parametrize("half", [True, False])
-def test_a_damaged_one_is_refused_and_can_be_dropped(places: SavepointPlaces, part: str, half: bool) -> None:
+def test_a_damaged_one_is_refused_and_can_be_dropped(places: SavepointLocations, part: str, half: bool) -> None:
     keep(places)
     (path,) = (places.home / part).iterdir()
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if half else b"{}")
@@ -167,7 +173,7 @@ def test_a_damaged_one_is_refused_and_can_be_dropped(places: SavepointPlaces, pa
     assert everything(places.home) == {}, "nobody has begun with it"
 
 
-def test_one_that_is_not_there_names_those_that_are(places: SavepointPlaces) -> None:
+def test_one_that_is_not_there_names_those_that_are(places: SavepointLocations) -> None:
     keep(places)
 
     with pytest.raises(SavepointError, match="no savepoint 'other'") as refused:
@@ -175,14 +181,14 @@ def test_one_that_is_not_there_names_those_that_are(places: SavepointPlaces) -> 
     assert "there are: sp" in refused.value.remedy
 
 
-def test_each_job_that_begins_with_it_has_incarnations_of_its_own(places: SavepointPlaces, tmp_path: Path) -> None:
+def test_each_job_that_begins_with_it_has_incarnations_of_its_own(places: SavepointLocations, tmp_path: Path) -> None:
     """They keep the lineage, so that targets know them; of two, the one that began last may write (I34)."""
     keep(places)
     drivers = []
     for job in ("one", "two"):
         store = CheckpointStore(LocalStorage(tmp_path / job))
         begin(places, store)
-        drivers.append(take_over(store, ["t", "u"]))
+        drivers.append(claim_job(store, ["t", "u"]))
 
     assert [one.lineage for one in drivers] == ["lineage", "lineage"]
     assert 3 < drivers[0].incarnation < drivers[1].incarnation
@@ -192,7 +198,7 @@ def test_each_job_that_begins_with_it_has_incarnations_of_its_own(places: Savepo
 
 
 def test_whichever_savepoint_of_a_lineage_a_job_begins_with_it_is_above_all_that_began_before(
-    places: SavepointPlaces, tmp_path: Path
+    places: SavepointLocations, tmp_path: Path
 ) -> None:
     """I34: two savepoints of one job, one of a job that had begun with one, and a name that was dropped and given again."""
     jobs = count(1)
@@ -200,7 +206,7 @@ def test_whichever_savepoint_of_a_lineage_a_job_begins_with_it_is_above_all_that
     def begun(name: str) -> int:
         store = CheckpointStore(LocalStorage(tmp_path / f"job{next(jobs)}"))
         begin(places, store, name)
-        return take_over(store, ["t", "u"]).incarnation
+        return claim_job(store, ["t", "u"]).incarnation
 
     keep(places)
     keep(places, replace(savepoint(), name="other"))
@@ -215,7 +221,7 @@ def test_whichever_savepoint_of_a_lineage_a_job_begins_with_it_is_above_all_that
     assert found == sorted(set(found))
 
 
-def test_a_store_that_was_half_filled_is_filled_again(places: SavepointPlaces, tmp_path: Path) -> None:
+def test_a_store_that_was_half_filled_is_filled_again(places: SavepointLocations, tmp_path: Path) -> None:
     """The driver died before it had published from where it goes on."""
     keep(places)
     store = CheckpointStore(LocalStorage(tmp_path / "one"))
@@ -224,10 +230,10 @@ def test_a_store_that_was_half_filled_is_filled_again(places: SavepointPlaces, t
     begin(places, store)
     begin(places, store)
 
-    assert take_over(store, ["t"]).records["t"].snapshots == record().snapshots
+    assert claim_job(store, ["t"]).records["t"].snapshots == record().snapshots
 
 
-def test_dropping_one_leaves_the_others(places: SavepointPlaces, tmp_path: Path) -> None:
+def test_dropping_one_leaves_the_others(places: SavepointLocations, tmp_path: Path) -> None:
     """Also one whose name begins with the other's."""
     segment = tmp_path / "unit.segment"
     segment.write_bytes(b"rows")
@@ -258,14 +264,14 @@ def test_another_machine_begins_with_what_is_beside_shared_checkpoints(tmp_path:
     segment = tmp_path / "unit.segment"
     segment.write_bytes(b"rows")
     taking, beginning = (
-        SavepointPlaces(tmp_path / machine, location, f"file://{tmp_path}/exchange/") for machine in ("one", "two")
+        SavepointLocations(tmp_path / machine, location, f"file://{tmp_path}/exchange/") for machine in ("one", "two")
     )
     keep(taking, savepoint(t=record(str(segment))))
     segment.unlink()
     store = CheckpointStore(connect(location, "job"))
     begin(beginning, store)
 
-    assert take_over(store, ["t"]).lineage == "lineage"
+    assert claim_job(store, ["t"]).lineage == "lineage"
     copied = segment_of(beginning.read("sp"))
     assert copied.startswith(f"file://{tmp_path}/exchange/.savepoints/sp-")
     assert job_ids(location) == ["job"]
@@ -277,8 +283,8 @@ def test_another_machine_begins_with_what_is_beside_shared_checkpoints(tmp_path:
 
 def test_one_of_this_machine_is_begun_with_by_a_job_that_shares_its_checkpoints(tmp_path: Path) -> None:
     """Its job file did not say so yet when the savepoint was taken."""
-    keep(SavepointPlaces(tmp_path / "one"))
-    sharing = SavepointPlaces(tmp_path / "one", f"sqlite:///{tmp_path}/store.db")
+    keep(SavepointLocations(tmp_path / "one"))
+    sharing = SavepointLocations(tmp_path / "one", f"sqlite:///{tmp_path}/store.db")
 
     assert sharing.read("sp") == savepoint()
     with pytest.raises(SavepointError, match="no savepoint 'other'") as refused:
@@ -293,11 +299,11 @@ def test_rows_under_way_that_are_on_another_machine_are_missed_before_anything_b
     location = f"sqlite:///{tmp_path}/store.db"
     segment = tmp_path / "unit.segment"
     segment.write_bytes(b"rows")
-    keep(SavepointPlaces(tmp_path / "one", location), savepoint(t=record(str(segment))))
+    keep(SavepointLocations(tmp_path / "one", location), savepoint(t=record(str(segment))))
     shutil.rmtree(tmp_path / "one")
     store = CheckpointStore(connect(location, "job"))
 
     with pytest.raises(SavepointError, match="had rows under way, and they are not here") as refused:
-        begin(SavepointPlaces(tmp_path / "two", location), store)
+        begin(SavepointLocations(tmp_path / "two", location), store)
     assert "exchange.location" in refused.value.remedy
     assert not store.read().claims

@@ -16,15 +16,15 @@ from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.topology import Topology, Vertex
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds
-from seatunnel_py.runtime.resume.job_claim import NotRestored, take_over
+from seatunnel_py.runtime.resume.job_claim import NotRestoredError, claim_job
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, StoreError
-from seatunnel_py.runtime.storage.checksum_seal import Damaged, sealed, sealed_json, unsealed, unsealed_json
+from seatunnel_py.runtime.storage.checksum_seal import DamagedFileError, sealed, sealed_json, unsealed, unsealed_json
 from seatunnel_py.runtime.storage.home import Home
-from seatunnel_py.runtime.storage.job_directory import _OLD_KEYS, JobPlace
+from seatunnel_py.runtime.storage.job_directory import _OLD_KEYS, JobDirectory
 from seatunnel_py.runtime.storage.journal import JournalFile, newest
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.open_storage import connect
-from seatunnel_py.runtime.storage.shared_job_files import JOB, SharedJob
+from seatunnel_py.runtime.storage.shared_job_files import JOB, SharedJobFiles
 
 LINEAGE = "0123456789abcdef" * 2
 
@@ -38,7 +38,7 @@ def stored(storage: Storage) -> CheckpointStore:
     """Two drivers have been here, each with a record."""
     store = CheckpointStore(storage)
     for incarnation, at in ((1, 3), (2, 1005)):
-        authority = take_over(store, ["x", "pipeline"])
+        authority = claim_job(store, ["x", "pipeline"])
         assert authority.incarnation == incarnation
         journal = JournalFile(storage, incarnation)
         records = {"x": record(at, incarnation), "pipeline": record(at + 1, incarnation)}
@@ -121,8 +121,8 @@ def test_whatever_the_store_another_content_is_refused(storage: Storage, folder:
             CheckpointStore(storage).read()
     put(storage, f"{folder}/{first}", before)
     storage.delete(f"{folder}/{second}")
-    with pytest.raises((StoreError, NotRestored), match="lost|missing|does not show it"):
-        take_over(CheckpointStore(storage), ["x"])
+    with pytest.raises((StoreError, NotRestoredError), match="lost|missing|does not show it"):
+        claim_job(CheckpointStore(storage), ["x"])
 
 
 def test_p4_f1_all_records_of_the_first_driver_are_lost(storage: Storage) -> None:
@@ -133,12 +133,12 @@ def test_p4_f1_all_records_of_the_first_driver_are_lost(storage: Storage) -> Non
     lost = storage.get(name) or b""
     storage.delete(name)
     for _ in range(2):
-        with pytest.raises(NotRestored, match="checkpoint 3 was completed, but the store does not show it"):
-            take_over(CheckpointStore(storage), ["x", "pipeline"])
+        with pytest.raises(NotRestoredError, match="checkpoint 3 was completed, but the store does not show it"):
+            claim_job(CheckpointStore(storage), ["x", "pipeline"])
     journal.close()
 
     put(storage, name, lost)
-    assert take_over(CheckpointStore(storage), ["x", "pipeline"]).records["x"] == record(3, 1)
+    assert claim_job(CheckpointStore(storage), ["x", "pipeline"]).records["x"] == record(3, 1)
 
 
 def test_p4_f1_the_journal_of_the_first_driver_is_lost(storage: Storage) -> None:
@@ -147,13 +147,13 @@ def test_p4_f1_the_journal_of_the_first_driver_is_lost(storage: Storage) -> None
         storage.delete(f"journal/{name}")
 
     for _ in range(2):
-        with pytest.raises(NotRestored, match="has lost the journal of driver 1"):
-            take_over(CheckpointStore(storage), ["x", "pipeline"])
+        with pytest.raises(NotRestoredError, match="has lost the journal of driver 1"):
+            claim_job(CheckpointStore(storage), ["x", "pipeline"])
 
 
 def _first_driver(storage: Storage) -> JournalFile:
     store = CheckpointStore(storage)
-    authority = take_over(store, ["x", "pipeline"])
+    authority = claim_job(store, ["x", "pipeline"])
     journal = JournalFile(storage, authority.incarnation)
     store.write(1, {"x": record(3, 1)})
     journal.mark({"x": record(3, 1)})
@@ -164,10 +164,10 @@ def test_a_driver_that_died_before_its_first_record_is_gone_on_from(storage: Sto
     """Nothing of the job has had a side effect: neither its incarnation, its claim, nor its journal is a loss."""
     store = CheckpointStore(storage)
     assert store.take(1, LINEAGE)
-    assert take_over(store, ["x"]).claims == {"x": Claim(2)}
+    assert claim_job(store, ["x"]).claims == {"x": Claim(2)}
     JournalFile(storage, 2).close()
 
-    assert take_over(store, ["x"]).records == {}
+    assert claim_job(store, ["x"]).records == {}
 
 
 # ---------------------------------------------------------------- the old form
@@ -191,7 +191,7 @@ def test_a_store_of_an_old_release_is_gone_on_from(storage: Storage) -> None:
     for name in storage.names("incarnations"):
         put(storage, f"incarnations/{name}", LINEAGE.encode())
 
-    authority = take_over(CheckpointStore(storage), ["x"])
+    authority = claim_job(CheckpointStore(storage), ["x"])
     assert (authority.lineage, authority.records) == (LINEAGE, {"x": record(1005, 2)})
 
 
@@ -210,7 +210,7 @@ def test_a_store_whose_seals_name_no_lineage_is_gone_on_from(storage: Storage) -
     for name in storage.names("journal"):
         put(storage, f"journal/{name}", without_lineage(name, storage.get(f"journal/{name}") or b""))
 
-    assert take_over(CheckpointStore(storage), ["x"]).records == {"x": record(1005, 2)}
+    assert claim_job(CheckpointStore(storage), ["x"]).records == {"x": record(1005, 2)}
 
 
 @pytest.mark.parametrize("folder", ["records", "claims", "journal"])
@@ -226,7 +226,7 @@ def test_p4_f1_a_file_of_another_job_is_refused_by_name(storage: Storage, folder
 
     why = "the checksum of line 1 is wrong" if folder == "journal" else "it is of another job"
     with pytest.raises(StoreError, match=f"{folder}/{name}.* is damaged: {why}"):
-        take_over(CheckpointStore(storage), ["x", "pipeline"])
+        claim_job(CheckpointStore(storage), ["x", "pipeline"])
 
 
 def test_p4_f1_a_claim_of_the_old_form_under_another_number_is_refused(storage: Storage) -> None:
@@ -297,7 +297,7 @@ def test_p4_f9_every_bit_of_a_jobs_own_files_is_refused_or_reads_the_same(tmp_pa
     assert place.read(name) == value and value is not None and "seal" not in value
 
 
-def _place(tmp_path: Path) -> JobPlace:
+def _place(tmp_path: Path) -> JobDirectory:
     place = Home(tmp_path).claim("j", fresh=False, about={"job_file": "job.conf", "fresh": False})
     place.keep_plan({"steps": {}, "pipelines": {"x": {"promises": {"s": "TWO_PHASE_COMMIT"}}}})
     place.end(Receipt("j", "name", (), Seconds(1, 1, 1, 1)))
@@ -321,11 +321,11 @@ def test_files_of_an_old_release_are_read(tmp_path: Path) -> None:
 
 def test_what_machines_share_is_sealed_too(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path)
-    SharedJob(storage).write(1, JOB, {"job_id": "x"})
+    SharedJobFiles(storage).write(1, JOB, {"job_id": "x"})
     file = tmp_path / "about/00000001-job"
     file.write_bytes(file.read_bytes().replace(b'"x"', b'"y"'))
     with pytest.raises(StoreError, match="00000001-job is damaged: its checksum is wrong"):
-        SharedJob(storage).read(JOB)
+        SharedJobFiles(storage).read(JOB)
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_what_machines_share_is_sealed_too(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_said(data: bytes, why: str) -> None:
-    with pytest.raises(Damaged, match=why):
+    with pytest.raises(DamagedFileError, match=why):
         unsealed("a", data)
 
 
@@ -348,5 +348,5 @@ def test_json_stays_json() -> None:
     text = sealed_json("j/receipt.json", {"state": "SUCCESS"})
     assert json.loads(text)["state"] == "SUCCESS"
     assert unsealed_json("j/receipt.json", text, ()) == {"state": "SUCCESS"}
-    with pytest.raises(Damaged, match="content of another file"):
+    with pytest.raises(DamagedFileError, match="content of another file"):
         unsealed_json("j/plan.json", text, ("state",))

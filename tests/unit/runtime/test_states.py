@@ -10,7 +10,7 @@ from test_rescaling import Run
 from typer.testing import CliRunner
 
 from seatunnel_py.cli.main import app
-from seatunnel_py.runtime.observe.checkpoint_view import described
+from seatunnel_py.runtime.observe.checkpoint_view import describe
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
@@ -24,7 +24,7 @@ def test_records_say_where_each_split_stands(tmp_path: Path, monkeypatch: pytest
     run.driver.stop()
     run.thread.join(20)
     contents = CheckpointStore(LocalStorage(place / "checkpoints")).read()
-    records = described(contents.claims["x"], contents.records["x"])
+    records = describe(contents.claims["x"], contents.records["x"])
     (vertex,) = records[-1]["vertices"]
 
     assert [record["checkpoint"] for record in records] == sorted(record["checkpoint"] for record in records)

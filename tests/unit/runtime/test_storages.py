@@ -26,10 +26,10 @@ from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot, Taken
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot, TakenInput
 from seatunnel_py.protocol.model.topology import Topology, Vertex
-from seatunnel_py.runtime.resume.job_claim import take_over
-from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOff
+from seatunnel_py.runtime.resume.job_claim import claim_job
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.journal import JournalFile, taken_line
 from seatunnel_py.runtime.storage.open_storage import open_storage
 from tests.servers.mariadb import MariadbServer
@@ -197,30 +197,30 @@ def test_jobs_do_not_see_one_another(tmp_path: Path) -> None:
 def test_a_driver_goes_on_from_what_another_one_left(place: Place) -> None:
     """Lineage, claims, records and journal, from a machine that has nothing else in common."""
     store = CheckpointStore(place.open())
-    first = take_over(store, ["x", "y"])
+    first = claim_job(store, ["x", "y"])
     store.write(1, {"x": record(1), "y": record(1, state="ü")})
     store.write(1, {"x": record(2)})
     journal = JournalFile(store.storage, 1)
-    journal.append([taken_line("x", Subtask("a"), Taken(3, range=["split", 1]))])
+    journal.append([taken_line("x", Subtask("a"), TakenInput(3, range=["split", 1]))])
 
     again = CheckpointStore(place.open())
-    second = take_over(again, ["x", "y"])
+    second = claim_job(again, ["x", "y"])
     found = JournalFile(again.storage, second.incarnation).journal
 
     assert (second.incarnation, second.lineage) == (2, first.lineage)
     assert second.records == {"x": record(2), "y": record(1, state="ü")}
-    assert found.taken == {("x", Subtask("a")): {3: Taken(3, range=["split", 1])}}
+    assert found.taken == {("x", Subtask("a")): {3: TakenInput(3, range=["split", 1])}}
 
 
 def test_an_overtaken_driver_cannot_write(place: Place) -> None:
     """I34: in whatever storage."""
     store = CheckpointStore(place.open())
-    take_over(store, ["x"])
-    take_over(CheckpointStore(place.open()), ["x"])
+    claim_job(store, ["x"])
+    claim_job(CheckpointStore(place.open()), ["x"])
 
-    with pytest.raises(FencedOff):
+    with pytest.raises(FencedOffError):
         store.write(1, {"x": record(1)})
-    with pytest.raises(FencedOff):
+    with pytest.raises(FencedOffError):
         store.claim(1, {"x": Claim(1)})
 
 

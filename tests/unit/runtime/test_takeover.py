@@ -17,8 +17,8 @@ from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology, Vertex
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.resume.job_claim import SEEN, TRIES_MAX, Authority, NotRestored, Seen, take_over
-from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, Contents, FencedOff
+from seatunnel_py.runtime.resume.job_claim import SEEN, TRIES_MAX, JobClaim, KnownStore, NotRestoredError, claim_job
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError, StoreContents
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
@@ -31,10 +31,10 @@ def record(checkpoint: int, incarnation: int) -> CheckpointRecord:
     )
 
 
-def driver(place: Path, *pipelines: str) -> tuple[CheckpointStore, Authority]:
+def driver(place: Path, *pipelines: str) -> tuple[CheckpointStore, JobClaim]:
     """One that has begun, and begun its journal."""
     store = CheckpointStore(LocalStorage(place))
-    authority = take_over(store, pipelines or ("x",))
+    authority = claim_job(store, pipelines or ("x",))
     JournalFile(store.storage, authority.incarnation).close()
     return store, authority
 
@@ -93,7 +93,7 @@ def test_what_an_overtaken_driver_still_wrote_is_not_gone_on_from(tmp_path: Path
     elsewhere.write(1, {"x": record(3, 1)})
     (elsewhere_at / "records" / "00000001-00000002").rename(tmp_path / "records" / "00000001-00000002")
 
-    with pytest.raises(FencedOff):
+    with pytest.raises(FencedOffError):
         old.write(1, {"x": record(3, 1)})
     assert driver(tmp_path)[1].records == {"x": record(1, 1)}
 
@@ -128,14 +128,14 @@ def test_a_refusal_names_every_pipeline_that_cannot_go_on(tmp_path: Path) -> Non
     for file in ("00000001-00000004", "00000001-00000006"):
         (tmp_path / "records" / file).unlink()  # the newest ones of x and z
 
-    with pytest.raises(NotRestored) as refused:
+    with pytest.raises(NotRestoredError) as refused:
         driver(tmp_path, *names)
 
     told = refused.value.message
     assert "x: checkpoint 2" in told and "z: checkpoint 2" in told and "y:" not in told
     assert "--fresh" in refused.value.remedy
     assert max(claim.incarnation for claim in store.read().claims["y"]) == 2
-    with pytest.raises(NotRestored):
+    with pytest.raises(NotRestoredError):
         driver(tmp_path, *names)
 
 
@@ -156,28 +156,28 @@ class Racing(CheckpointStore):
 @pytest.mark.parametrize("lost", [1, TRIES_MAX - 1])
 def test_who_loses_a_race_takes_the_next_number(tmp_path: Path, lost: int) -> None:
     """And the lineage of whoever was first."""
-    authority = take_over(Racing(LocalStorage(tmp_path), lost), ["x"])
+    authority = claim_job(Racing(LocalStorage(tmp_path), lost), ["x"])
 
     assert (authority.incarnation, authority.lineage) == (lost + 1, "theirs")
 
 
 def test_who_always_loses_gives_up(tmp_path: Path) -> None:
-    with pytest.raises(NotRestored, match="again and again"):
-        take_over(Racing(LocalStorage(tmp_path), TRIES_MAX), ["x"])
+    with pytest.raises(NotRestoredError, match="again and again"):
+        claim_job(Racing(LocalStorage(tmp_path), TRIES_MAX), ["x"])
 
 
 def test_a_driver_that_is_overtaken_before_its_claim_does_nothing(tmp_path: Path) -> None:
     class Overtaken(CheckpointStore):
         reads = 0
 
-        def read(self) -> Contents:
+        def read(self) -> StoreContents:
             self.reads += 1
             if self.reads == 2:
                 assert super().take(2, self.owner()[1])
             return super().read()
 
-    with pytest.raises(FencedOff):
-        take_over(Overtaken(LocalStorage(tmp_path)), ["x"])
+    with pytest.raises(FencedOffError):
+        claim_job(Overtaken(LocalStorage(tmp_path)), ["x"])
     assert CheckpointStore(LocalStorage(tmp_path)).read().claims == {}
 
 
@@ -191,7 +191,7 @@ def test_who_was_overtaken_does_not_say_that_it_succeeded(tmp_path: Path) -> Non
             place = home.claim("x", fresh=False, restore=True, about={})
             assert CheckpointStore(LocalStorage(place.checkpoints)).take(2, "")
 
-    with pytest.raises(FencedOff, match="driver 2 of this job has taken over; this is driver 1"):
+    with pytest.raises(FencedOffError, match="driver 2 of this job has taken over; this is driver 1"):
         app.run(job, app.RunOptions({}, "x", local=True), home, overtake, lambda _: None)
     assert home.job("x").read("receipt") is None
     assert home.job("x").checkpoints.exists()
@@ -201,14 +201,14 @@ def test_of_several_at_once_one_wins_each_number(tmp_path: Path) -> None:
     """All but the last may learn that they are overtaken; nobody shares a number, and the lineage is one."""
     stores = [CheckpointStore(LocalStorage(tmp_path)) for _ in range(6)]
     barrier = threading.Barrier(len(stores))
-    won: list[Authority] = []
-    fenced: list[FencedOff] = []
+    won: list[JobClaim] = []
+    fenced: list[FencedOffError] = []
 
     def start(store: CheckpointStore) -> None:
         barrier.wait(30)
         try:
-            won.append(take_over(store, ["x"]))
-        except FencedOff as error:
+            won.append(claim_job(store, ["x"]))
+        except FencedOffError as error:
             fenced.append(error)
 
     threads = [threading.Thread(target=start, args=(store,)) for store in stores]
@@ -230,19 +230,21 @@ def test_a_store_that_knows_less_than_the_machine_is_not_gone_on_from(tmp_path: 
     """Emptied, an older copy, or another place: what has arrived would be read again. Begun anew elsewhere: a
     person has to say so, for the store of another job looks the same."""
     store, first = driver(tmp_path / "one")
-    seen = Seen.of({SEEN: {"lineage": first.lineage, "driver": 2, "where": "one"}}, "plan.json")
+    seen = KnownStore.of({SEEN: {"lineage": first.lineage, "driver": 2, "where": "one"}}, "plan.json")
     assert seen is not None
 
-    with pytest.raises(NotRestored, match=r"two knows nothing of the job, .* that one was one"):
+    with pytest.raises(NotRestoredError, match=r"two knows nothing of the job, .* that one was one"):
         seen.require(CheckpointStore(LocalStorage(tmp_path / "two")), "two", "plan.json")
-    with pytest.raises(NotRestored, match=r"one knows only driver 1 of the job, of which driver 2 has run here"):
+    with pytest.raises(NotRestoredError, match=r"one knows only driver 1 of the job, of which driver 2 has run here"):
         seen.require(store, "one", "plan.json")
     driver(tmp_path / "one")
     seen.require(store, "one", "plan.json")
     with pytest.raises(
-        NotRestored,
+        NotRestoredError,
         match=r"one is of another job: its lineage is .*, and that of the job here is .*, as plan.json says",
     ) as it:
         seen.require(driver(tmp_path / "anew")[0], "one", "plan.json")
     assert "begun anew with --fresh on another machine" in (it.value.remedy or "")
-    assert Seen.of(None, "") is None and Seen.of({"steps": {}}, "") is None, "not begun here, or by an older version"
+    assert KnownStore.of(None, "") is None and KnownStore.of({"steps": {}}, "") is None, (
+        "not begun here, or by an older version"
+    )

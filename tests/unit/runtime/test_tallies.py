@@ -11,9 +11,9 @@ from runtime_toys import ToySource, filter_node, sink_node, source_node, worked
 
 from seatunnel_py.api import Piece, TablePath
 from seatunnel_py.plan.graph_nodes import SqlNode
-from seatunnel_py.plan.pipelines import Channel, Vertex
+from seatunnel_py.plan.pipelines import PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
-from seatunnel_py.runtime.counts.row_tallies import Counting, Tally, tally_of
+from seatunnel_py.runtime.counts.row_tallies import RowTally, TallyCounter, tally_of
 from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
 
 X = TablePath.parse("x")
@@ -21,73 +21,75 @@ NODES = ("out[x]", "bad[x]", "count[y]")
 
 amounts = st.integers(0, 10**12)
 tallies = st.builds(
-    Tally, amounts, amounts, amounts, st.dictionaries(st.sampled_from(NODES), st.tuples(amounts, amounts))
+    RowTally, amounts, amounts, amounts, st.dictionaries(st.sampled_from(NODES), st.tuples(amounts, amounts))
 )
 
 
 @given(tallies, tallies, tallies)
-def test_sums_are_the_same_in_whatever_order_units_end(one: Tally, two: Tally, three: Tally) -> None:
+def test_sums_are_the_same_in_whatever_order_units_end(one: RowTally, two: RowTally, three: RowTally) -> None:
     assert one.plus(two).plus(three) == three.plus(one.plus(two)) == two.plus(three).plus(one)
-    assert one.plus(Tally()) == one
+    assert one.plus(RowTally()) == one
 
 
 @given(tallies)
-def test_a_tally_survives_a_record(tally: Tally) -> None:
+def test_a_tally_survives_a_record(tally: RowTally) -> None:
     """It is part of a subtask's state."""
     assert tally_of(json.loads(json.dumps(tally.to_plain()))) == tally
 
 
 def test_a_subtask_without_a_state_has_counted_nothing() -> None:
-    assert tally_of(None) == Tally()
+    assert tally_of(None) == RowTally()
 
 
 def test_a_channel_is_no_second_reading() -> None:
     """Rows behind a channel were read where it begins; they are written where they arrive."""
-    channel = Channel("c", "a", "x", X)
-    behind = Vertex("x", (sink_node("out", "x"),), (channel,))
+    channel = PlannedChannel("c", "a", "x", X)
+    behind = PlannedVertex("x", (sink_node("out", "x"),), (channel,))
     unit = Unit(UnitId("x", 1), slices=(Slice("c", 1, X, "mem:", 0, 7, 7),))
 
-    assert Counting(behind).of(worked(unit, behind)) == Tally(0, 0, 0, {"out[x]": (7, 56)})
+    assert TallyCounter(behind).of(worked(unit, behind)) == RowTally(0, 0, 0, {"out[x]": (7, 56)})
 
 
 def test_what_a_source_reads_drops_and_writes_is_counted_once_each() -> None:
-    vertex = Vertex("x", (source_node("x"), filter_node("even", "x"), sink_node("out", "x"), sink_node("log", "x")))
+    vertex = PlannedVertex(
+        "x", (source_node("x"), filter_node("even", "x"), sink_node("out", "x"), sink_node("log", "x"))
+    )
     source = ToySource((10,))
     (split,) = source.enumerator([source_node("x").table], None).discover()
     unit = Unit(UnitId("x", 1), split, budget=Budget(1000))
 
-    tally = Counting(vertex).of(worked(unit, vertex, filtered=4))
+    tally = TallyCounter(vertex).of(worked(unit, vertex, filtered=4))
 
-    assert tally == Tally(10, 4, 0, {"out[x]": (6, 48), "log[x]": (6, 48)})
+    assert tally == RowTally(10, 4, 0, {"out[x]": (6, 48), "log[x]": (6, 48)})
 
 
 def test_rejected_rows_are_not_filtered_ones() -> None:
     """They were refused, and are kept somewhere; ten rows are three written, five filtered and two rejected."""
-    vertex = Vertex("x", (source_node("x"), filter_node("check", "x"), sink_node("out", "x")))
+    vertex = PlannedVertex("x", (source_node("x"), filter_node("check", "x"), sink_node("out", "x")))
     counts = (StepCount("check", X, 10, 3, 2), StepCount("out", X, 3, 3))
     result = UnitResult(UnitId("x", 1), rows=10, pieces=(SinkPiece("out", X, Piece(3)),), counts=counts)
 
-    tally = Counting(vertex).of(result)
+    tally = TallyCounter(vertex).of(result)
 
     assert (tally.read, tally.filtered, tally.rejected, tally.written) == (10, 5, 2, {"out[x]": (3, 0)})
 
 
 def test_what_a_reader_skips_was_read_and_filtered() -> None:
     """Ten rows, three skipped records and one bad row are fourteen that were read."""
-    vertex = Vertex("x", (source_node("x"), sink_node("out", "x")))
+    vertex = PlannedVertex("x", (source_node("x"), sink_node("out", "x")))
     counts = (StepCount("x-in", X, 14, 10, 1), StepCount("out", X, 10, 10))
     result = UnitResult(UnitId("x", 1), rows=11, pieces=(SinkPiece("out", X, Piece(10)),), counts=counts)
 
-    tally = Counting(vertex).of(result)
+    tally = TallyCounter(vertex).of(result)
 
     assert (tally.read, tally.filtered, tally.rejected, tally.written) == (14, 3, 1, {"out[x]": (10, 0)})
 
 
 def test_a_step_that_gives_more_rows_than_it_got_filters_none() -> None:
-    vertex = Vertex("x", (source_node("x"), filter_node("explode", "x"), sink_node("out", "x")))
+    vertex = PlannedVertex("x", (source_node("x"), filter_node("explode", "x"), sink_node("out", "x")))
     result = UnitResult(UnitId("x", 1), rows=10, counts=(StepCount("explode", X, 10, 30),))
 
-    assert Counting(vertex).of(result).filtered == 0
+    assert TallyCounter(vertex).of(result).filtered == 0
 
 
 @pytest.mark.parametrize(("narrow", "filtered"), [(True, 4), (False, 0)])
@@ -95,8 +97,8 @@ def test_a_narrow_query_filters_and_a_wide_one_makes_other_rows(narrow: bool, fi
     head = source_node("x")
     analysis = Analysis("q", (), narrow, Determinism.DETERMINATE)
     query = SqlNode("q", filter_node("q", "x").step, analysis, (("x", head.table.schema),), head.table.schema)
-    vertex = Vertex("x", (head, query))
+    vertex = PlannedVertex("x", (head, query))
 
-    assert Counting(vertex).of(UnitResult(UnitId("x", 1), rows=10, counts=(StepCount("q", X, 10, 6),))) == Tally(
+    assert TallyCounter(vertex).of(UnitResult(UnitId("x", 1), rows=10, counts=(StepCount("q", X, 10, 6),))) == RowTally(
         10, filtered
     )

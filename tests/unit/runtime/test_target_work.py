@@ -8,7 +8,7 @@ from typing import Any
 
 from seatunnel_py.api import FatalError, RetriableError
 from seatunnel_py.runtime.targets.sink_operations import as_failure
-from seatunnel_py.runtime.targets.target_batcher import TargetWork
+from seatunnel_py.runtime.targets.target_batcher import TargetBatcher
 
 Call = Callable[[], None]
 
@@ -52,7 +52,7 @@ class Turn:
         self.answers: list[str] = []
         self.posted: list[Call] = []
         self.aside: list[tuple[Callable[[], Any], Callable[[Any], None], Callable[[Any], None]]] = []
-        self.target_work = TargetWork(lambda *work: self.aside.append(work), self.posted.append)
+        self.target_work = TargetBatcher(lambda *work: self.aside.append(work), self.posted.append)
 
     def ask(self, name: str, target: Hashable = "pg") -> None:
         self.target_work.ask(

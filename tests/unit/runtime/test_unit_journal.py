@@ -18,7 +18,7 @@ from seatunnel_py.api import Split, TablePath
 from seatunnel_py.errors import FatalError
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot, Taken
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot, TakenInput
 from seatunnel_py.protocol.model.topology import Topology, Vertex
 from seatunnel_py.runtime.storage import journal
 from seatunnel_py.runtime.storage.checkpoint_store import StoreError
@@ -34,7 +34,7 @@ from seatunnel_py.runtime.storage.journal import (
     taken_line,
 )
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
-from seatunnel_py.runtime.values.split_progress import Round
+from seatunnel_py.runtime.values.split_progress import SplitRound
 
 A, B = Subtask("a"), Subtask("b", 1)
 WAY = Channel(2, A, B)
@@ -43,15 +43,17 @@ SPLIT = Split("s7", TablePath.parse("db.x"), {"from": 3}, rows=5)
 subtasks = st.sampled_from([A, B])
 pipelines = st.sampled_from(["x", "y#2", "ü"])
 entries = st.builds(
-    Taken, st.integers(1, 9), st.none(), st.just(0), st.lists(st.none() | st.integers() | st.text(max_size=5))
-) | st.builds(Taken, st.integers(1, 9), st.just(WAY), st.integers(1, 99))
+    TakenInput, st.integers(1, 9), st.none(), st.just(0), st.lists(st.none() | st.integers() | st.text(max_size=5))
+) | st.builds(TakenInput, st.integers(1, 9), st.just(WAY), st.integers(1, 99))
 lines = st.one_of(
     st.builds(taken_line, pipelines, subtasks, entries),
     st.builds(done_line, pipelines, st.sampled_from(["s/0", "t/0"])),
     st.builds(dropped_line, pipelines),
     st.builds(graph_line, pipelines, st.sampled_from(["g", "h"]), st.sampled_from(["", "2"])),
     st.builds(kept_line, pipelines, subtasks, st.integers(1, 9), st.integers(0, 9), st.sampled_from(["1.2", "3.4"])),
-    st.builds(found_line, pipelines, st.sampled_from("ab"), st.integers(1, 4), st.builds(Round, st.just((SPLIT,)))),
+    st.builds(
+        found_line, pipelines, st.sampled_from("ab"), st.integers(1, 4), st.builds(SplitRound, st.just((SPLIT,)))
+    ),
 )
 
 
@@ -139,7 +141,7 @@ def test_a_torn_tail_ends_the_file(
 
 def test_a_changed_line_is_refused_by_name(tmp_path: Path) -> None:
     """What stands behind it was acted upon: to end the file there forgets it without a word."""
-    begun(tmp_path, 1, *(taken_line("x", A, Taken(number)) for number in (1, 2, 3)))
+    begun(tmp_path, 1, *(taken_line("x", A, TakenInput(number)) for number in (1, 2, 3)))
     file = place(tmp_path, 1)
     changed = file.read_bytes().splitlines(keepends=True)
     changed[2] = changed[2].replace(b'"n":2', b'"n":7')
@@ -177,7 +179,7 @@ def test_a_damaged_journal_is_refused_or_reads_the_same(
 
 
 def test_a_file_under_another_name_is_refused(tmp_path: Path) -> None:
-    begun(tmp_path, 1, taken_line("x", A, Taken(1)))
+    begun(tmp_path, 1, taken_line("x", A, TakenInput(1)))
     place(tmp_path, 1).rename(place(tmp_path, 2))
 
     with pytest.raises(StoreError, match="00000002-00000001 is damaged"):
@@ -186,12 +188,12 @@ def test_a_file_under_another_name_is_refused(tmp_path: Path) -> None:
 
 def test_p4_f1_a_file_of_the_old_form_is_read_where_its_driver_was_old(tmp_path: Path) -> None:
     """Of the first releases, whose lines had no numbers; under a driver of this one it is damaged."""
-    old = [taken_line("x", A, Taken(1)), {"complete": True}, done_line("x", "s/0")]
+    old = [taken_line("x", A, TakenInput(1)), {"complete": True}, done_line("x", "s/0")]
     text = b"".join(b"%08x %s\n" % (crc32(body), body) for body in (json.dumps(line).encode() for line in old))
     storage = LocalStorage(tmp_path)
     storage.append("journal/00000001-00000001", text)
     storage.append("incarnations/00000001", b"0123456789abcdef" * 2)
-    assert read(tmp_path, 2) == ({("x", A): {1: Taken(1)}}, {"x": {"s/0"}}, set())
+    assert read(tmp_path, 2) == ({("x", A): {1: TakenInput(1)}}, {"x": {"s/0"}}, set())
 
     storage.append("journal/00000003-00000001", text)
     storage.append("incarnations/00000003", sealed("incarnations/00000003", b"lineage"))
@@ -204,7 +206,7 @@ def test_p4_f1_the_journal_says_which_records_were_durable(tmp_path: Path) -> No
     file = begun(tmp_path, 1)
     file.mark({"x": record_of(1), "y": replace(record_of(1), checkpoint=4)})
     file.mark({"x": replace(record_of(1), checkpoint=2)})
-    file.begin_anew([])
+    file.restart_remedy([])
     file.close()
     begun(tmp_path, 2)
 
@@ -232,7 +234,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_the_half_begun_file_of_a_dead_driver_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It died before it had taken everything over: the older file still counts, and is still there."""
-    begun(tmp_path, 1, *(taken_line("x", A, Taken(number)) for number in (1, 2, 3)))
+    begun(tmp_path, 1, *(taken_line("x", A, TakenInput(number)) for number in (1, 2, 3)))
     whole = place(tmp_path, 1).read_bytes()
     begun(tmp_path, 2)
     half = place(tmp_path, 2).read_bytes()
@@ -240,11 +242,13 @@ def test_the_half_begun_file_of_a_dead_driver_is_ignored(tmp_path: Path, monkeyp
         place(tmp_path, 1).write_bytes(whole)
         place(tmp_path, 2).write_bytes(half[:size])
 
-        assert journal.newest(LocalStorage(tmp_path), 3)[1].taken == {("x", A): {1: Taken(1), 2: Taken(2), 3: Taken(3)}}
+        assert journal.newest(LocalStorage(tmp_path), 3)[1].taken == {
+            ("x", A): {1: TakenInput(1), 2: TakenInput(2), 3: TakenInput(3)}
+        }
 
 
 def test_a_driver_that_dies_while_it_takes_over_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun(tmp_path, 1, taken_line("x", A, Taken(1)))
+    begun(tmp_path, 1, taken_line("x", A, TakenInput(1)))
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
@@ -254,39 +258,39 @@ def test_a_driver_that_dies_while_it_takes_over_loses_nothing(tmp_path: Path, mo
         with pytest.raises(FatalError, match="No space"):
             JournalFile(LocalStorage(tmp_path), 2)
 
-    assert read(tmp_path, 3) == ({("x", A): {1: Taken(1)}}, {}, set())
+    assert read(tmp_path, 3) == ({("x", A): {1: TakenInput(1)}}, {}, set())
 
 
 def test_an_overtaken_driver_can_write_what_it_likes(tmp_path: Path) -> None:
     """Its file was read and is gone; a later driver does not see it either."""
     old = JournalFile(LocalStorage(tmp_path), 1)
-    old.append([taken_line("x", A, Taken(1))])
+    old.append([taken_line("x", A, TakenInput(1))])
     new = JournalFile(LocalStorage(tmp_path), 2)
-    old.append([taken_line("x", A, Taken(2)), dropped_line("x")])
-    new.append([taken_line("x", A, Taken(2, range=["s0", 1]))])
+    old.append([taken_line("x", A, TakenInput(2)), dropped_line("x")])
+    new.append([taken_line("x", A, TakenInput(2, range=["s0", 1]))])
     old.close()
     new.close()
 
-    assert read(tmp_path, 3) == ({("x", A): {1: Taken(1), 2: Taken(2, range=["s0", 1])}}, {}, set())
+    assert read(tmp_path, 3) == ({("x", A): {1: TakenInput(1), 2: TakenInput(2, range=["s0", 1])}}, {}, set())
 
 
 def test_an_overtaken_driver_that_begins_late_is_not_heard(tmp_path: Path) -> None:
     """It took its number first, and its file second: a newer driver was faster."""
-    begun(tmp_path, 1, taken_line("x", A, Taken(1)))
-    begun(tmp_path, 3, taken_line("x", A, Taken(2)))
-    begun(tmp_path, 2, taken_line("x", A, Taken(7)))
+    begun(tmp_path, 1, taken_line("x", A, TakenInput(1)))
+    begun(tmp_path, 3, taken_line("x", A, TakenInput(2)))
+    begun(tmp_path, 2, taken_line("x", A, TakenInput(7)))
 
-    assert read(tmp_path, 4) == ({("x", A): {1: Taken(1), 2: Taken(2)}}, {}, set())
+    assert read(tmp_path, 4) == ({("x", A): {1: TakenInput(1), 2: TakenInput(2)}}, {}, set())
 
 
 def test_entries_that_are_void_are_gone_for_all_drivers(tmp_path: Path) -> None:
     """Of this subtask of this pipeline; the number is then given anew."""
-    for_all = [taken_line(name, who, Taken(number)) for name in "xy" for who in (A, B) for number in (1, 2, 3, 4)]
-    begun(tmp_path, 1, *for_all, kept_line("x", A, 2, 3, "1.2"), taken_line("x", A, Taken(4, range=["again"])))
+    for_all = [taken_line(name, who, TakenInput(number)) for name in "xy" for who in (A, B) for number in (1, 2, 3, 4)]
+    begun(tmp_path, 1, *for_all, kept_line("x", A, 2, 3, "1.2"), taken_line("x", A, TakenInput(4, range=["again"])))
 
     taken, _, _ = read(tmp_path, 2)
 
-    assert taken["x", A] == {2: Taken(2), 3: Taken(3), 4: Taken(4, range=["again"])}
+    assert taken["x", A] == {2: TakenInput(2), 3: TakenInput(3), 4: TakenInput(4, range=["again"])}
     assert all(len(mine) == 4 for key, mine in taken.items() if key != ("x", A))
 
 
@@ -317,9 +321,9 @@ def test_a_pipeline_whose_rows_were_taken_back_is_set_up_anew(tmp_path: Path) ->
 
 def test_what_units_took_of_rows_that_were_taken_back_is_worth_nothing(tmp_path: Path) -> None:
     """The next run begins anew, with splits and numbers of its own."""
-    begun(tmp_path, 1, taken_line("x", A, Taken(1)), taken_line("y", A, Taken(1)), dropped_line("x"))
+    begun(tmp_path, 1, taken_line("x", A, TakenInput(1)), taken_line("y", A, TakenInput(1)), dropped_line("x"))
 
-    assert read(tmp_path, 2) == ({("y", A): {1: Taken(1)}}, {}, {"x"})
+    assert read(tmp_path, 2) == ({("y", A): {1: TakenInput(1)}}, {}, {"x"})
 
 
 def test_nobody_else_can_read_it(tmp_path: Path) -> None:
@@ -340,7 +344,7 @@ def record_of(taken: int) -> CheckpointRecord:
 
 def test_what_a_record_holds_is_forgotten(tmp_path: Path) -> None:
     """Of each subtask as far as its snapshot goes; other pipelines are not concerned."""
-    written = [taken_line(name, who, Taken(number)) for name in "xy" for who in (A, B) for number in (1, 2, 3)]
+    written = [taken_line(name, who, TakenInput(number)) for name in "xy" for who in (A, B) for number in (1, 2, 3)]
     journal = journal_of(written)
     journal.forget("x", record_of(2))
 
@@ -356,8 +360,8 @@ def test_the_journal_of_a_stream_stays_short(tmp_path: Path, monkeypatch: pytest
     longest = 0
     for number in range(1, 2_001):
         if file.is_long:
-            file.begin_anew(list(file.journal.lines()))
-        line = taken_line("x", A, Taken(number, range=["split", number]))
+            file.restart_remedy(list(file.journal.lines()))
+        line = taken_line("x", A, TakenInput(number, range=["split", number]))
         file.append([line])
         file.journal.apply(line)
         if number % 50 == 0:
@@ -375,11 +379,11 @@ def test_the_journal_of_a_stream_stays_short(tmp_path: Path, monkeypatch: pytest
 def test_a_driver_that_dies_while_it_begins_anew_loses_nothing(tmp_path: Path) -> None:
     """The file before counts until the new one is complete."""
     file = JournalFile(LocalStorage(tmp_path), 1)
-    line = taken_line("x", A, Taken(1))
+    line = taken_line("x", A, TakenInput(1))
     file.append([line])
     file.journal.apply(line)
     before = place(tmp_path, 1).read_bytes()
-    file.begin_anew(list(file.journal.lines()))
+    file.restart_remedy(list(file.journal.lines()))
     file.close()
     second = place(tmp_path, 1).with_name("00000001-00000002")
     whole = second.read_bytes()
@@ -395,12 +399,12 @@ def test_what_arrived_although_nobody_heard_so_says_the_same_twice(tmp_path: Pat
     storage = LocalStorage(tmp_path)
     file = JournalFile(storage, 1)
     lines = [
-        taken_line("x", A, Taken(1)),
+        taken_line("x", A, TakenInput(1)),
         kept_line("x", A, 1, 0, "1.2"),
-        taken_line("x", A, Taken(1, range=["again"])),
+        taken_line("x", A, TakenInput(1, range=["again"])),
     ]
     for _ in range(2):
         file.append(lines)
     file.close()
 
-    assert read(tmp_path, 2)[0]["x", A][1] == Taken(1, range=["again"])
+    assert read(tmp_path, 2)[0]["x", A][1] == TakenInput(1, range=["again"])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
-from seatunnel_py.errors import BadRows
+from seatunnel_py.errors import BadRowsError
 from seatunnel_py.plan.sql.analysis import queried, query_conversions
 from seatunnel_py.spark.plugins.arrow_wire import from_wire, to_wire
 
@@ -45,7 +45,7 @@ def test_values_that_fit_arrive_and_others_name_their_row() -> None:
     ]
     for name, value in {"n": "1e-30", "l": ["NaN"], "t": 1001, "c": 2001}.items():
         odd = pa.RecordBatch.from_pylist([fits, {**fits, name: value}], schema=ODD.arrow())
-        with pytest.raises(BadRows, match=f"column '{name}'") as error:
+        with pytest.raises(BadRowsError, match=f"column '{name}'") as error:
             to_wire(odd, ODD)
         assert error.value.row == 1
 

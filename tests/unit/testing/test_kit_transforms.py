@@ -13,7 +13,7 @@ import pytest
 from seatunnel_example import Double, DoubleFactory, DoubleOptions
 
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     Cardinality,
     Column,
@@ -51,7 +51,7 @@ def with_column(batch: Batch, at: int, values: pa.Array) -> list[Batch]:
 
 def refuses(batch: Batch, *, bad: bool) -> list[Batch]:
     if bad:
-        raise BadRows("no")
+        raise BadRowsError("no")
     return [batch]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.work.bad_rows.bisect import Fault, TooManyFaults, conflicts, faults
+from seatunnel_py.work.bad_rows.bisect import Fault, TooManyFaultsError, conflicts, faults
 
 ANY_NUMBER = 10**9
 
@@ -142,7 +142,7 @@ def test_the_search_ends_when_too_many_rows_are_bad(rows: int, most: int) -> Non
         assert len(faults(rows, target, most)) == rows
         return
 
-    with pytest.raises(TooManyFaults) as many:
+    with pytest.raises(TooManyFaultsError) as many:
         faults(rows, target, most)
 
     assert list(many.value.found) == list(range(most + 1))

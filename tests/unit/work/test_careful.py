@@ -13,7 +13,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toys import Halve, Lines, Numbers, chain, unit, written
 
-from seatunnel_py.api import BadRows, Batch, Element, Piece, Position, Reader, Rejected, Skipped, SourceTable, Split
+from seatunnel_py.api import (
+    BadRowsError,
+    Batch,
+    Element,
+    Piece,
+    Position,
+    Reader,
+    Rejected,
+    Skipped,
+    SourceTable,
+    Split,
+)
 from seatunnel_py.api.sink import WriteContext, Writer
 from seatunnel_py.work.bad_rows import quarantine_file
 from seatunnel_py.work.bad_rows.limits import STAGED, ErrorLimits
@@ -51,11 +62,11 @@ class _PickyWriter(Writer):
     def flush(self) -> None:
         refused = [n for n in self.numbers if n in self.sink.bad]
         if refused:
-            raise BadRows(f"{refused[0]} is too long")
+            raise BadRowsError(f"{refused[0]} is too long")
         if self.sink.modulus:
             keys = [n % self.sink.modulus for n in self.numbers]
             if len(set(keys)) < len(keys):
-                raise BadRows("the key is there already")
+                raise BadRowsError("the key is there already")
 
     def stage(self) -> Piece:
         self.flush()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.api import Batch, Position, TablePath
-from seatunnel_py.work.row_digest import Contents
+from seatunnel_py.work.row_digest import RowDigest
 
 X, Y = TablePath.parse("x"), TablePath.parse("y")
 _short = st.text(max_size=3)
@@ -69,7 +69,7 @@ def batch(rows: Sequence[dict[str, Any]], *, bare: bool = False) -> Batch:
 
 
 def crc(batches: Sequence[Batch]) -> int:
-    contents = Contents()
+    contents = RowDigest()
     for one in batches:
         contents.add(one)
     return contents.crc(X)
@@ -121,7 +121,7 @@ def test_a_row_more_and_rows_in_another_order_are_others(rows: list[dict[str, An
 def test_tables_of_a_channel_have_a_checksum_each() -> None:
     """One may give rows between those of another."""
     one, other = (pa.RecordBatch.from_pydict({"id": [number]}) for number in (1, 2))
-    contents, apart = Contents(), Contents()
+    contents, apart = RowDigest(), RowDigest()
     for table, data in ((X, one), (Y, other), (X, other)):
         contents.add(Batch(table, data))
     for data in (one, other):

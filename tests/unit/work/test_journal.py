@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.work.pack_journal import Journal, JournalWriter, read_journal
+from seatunnel_py.work.pack_journal import PackJournal, PackJournalWriter, read_journal
 from seatunnel_py.work.unit import UnitId, UnitResult
 
 FIRST, SECOND = UnitId("v", 0), UnitId("v", 1)
 
 
 def filled(path: Path) -> Path:
-    writer = JournalWriter(path)
+    writer = PackJournalWriter(path)
     writer.started(FIRST)
     writer.finished(UnitResult(FIRST, rows=7))
     writer.started(SECOND)
@@ -25,12 +25,12 @@ def test_it_tells_which_units_began_and_which_ended(tmp_path: Path) -> None:
     """The one that began and did not end is the suspect."""
     journal = read_journal(filled(tmp_path / "pack"))
 
-    assert journal == Journal((FIRST, SECOND), (UnitResult(FIRST, rows=7),))
+    assert journal == PackJournal((FIRST, SECOND), (UnitResult(FIRST, rows=7),))
 
 
 def test_a_journal_that_was_never_begun_is_empty(tmp_path: Path) -> None:
     """A worker may die before its first line."""
-    assert read_journal(tmp_path / "none") == Journal()
+    assert read_journal(tmp_path / "none") == PackJournal()
 
 
 def test_a_torn_tail_is_ignored_wherever_it_is_torn(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_what_follows_a_damaged_line_is_not_believed(tmp_path: Path) -> None:
     damaged[30] ^= 1
     (tmp_path / "damaged").write_bytes(damaged)
 
-    assert read_journal(tmp_path / "damaged") == Journal()
+    assert read_journal(tmp_path / "damaged") == PackJournal()
 
 
 def test_a_pack_has_one_journal(tmp_path: Path) -> None:
@@ -60,4 +60,4 @@ def test_a_pack_has_one_journal(tmp_path: Path) -> None:
     filled(tmp_path / "pack")
 
     with pytest.raises(FileExistsError):
-        JournalWriter(tmp_path / "pack")
+        PackJournalWriter(tmp_path / "pack")

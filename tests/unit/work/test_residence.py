@@ -12,7 +12,7 @@ from seatunnel_py.api import Position, TablePath
 from seatunnel_py.api.source import Split
 from seatunnel_py.work import reader_cache
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
-from seatunnel_py.work.reader_cache import Residence
+from seatunnel_py.work.reader_cache import ReaderCache
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Budget, Unit, UnitId, UnitResult
 
@@ -24,7 +24,7 @@ class Subtask:
 
     def __init__(self, place: Path, **source: object) -> None:
         self.log, self.out = place / "log", place / "out"
-        self.residence = Residence()
+        self.residence = ReaderCache()
         self.source = Streams(str(self.log), **source)  # type: ignore[arg-type]
         self.sink = Lines(str(self.out))
         self.number = 0

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toys import Halve, Numbers, chain
 
-from seatunnel_py.api import BadRows, Batch, Rejected, TablePath
+from seatunnel_py.api import BadRowsError, Batch, Rejected, TablePath
 from seatunnel_py.work.bad_rows import quarantine_file
 from seatunnel_py.work.bad_rows.limits import STAGED, ErrorLimits
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainRetry
@@ -39,7 +39,7 @@ class Moody(Halve):
         mask = [n % self.modulus <= at for n, at in zip(batch.data.column("n").to_pylist(), attempts, strict=True)]
         bad = [row for row, good in enumerate(mask) if not good]
         if bad and self.way == "raised":
-            raise BadRows("not now")
+            raise BadRowsError("not now")
         if bad:
             names = tuple(bad) if self.way == "named" else ()
             yield Rejected(batch.table, batch.data.take(bad), ("not now",) * len(bad), rows=names)

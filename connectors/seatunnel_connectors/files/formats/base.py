@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from seatunnel_connectors.files.read.document import Document
 from seatunnel_connectors.files.read.options import FileReadOptions
-from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, Plain
+from seatunnel_py.api import BadRowsError, Column, DataType, FatalError, Kind, Plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,9 +112,9 @@ def refuse_others(document: Document, layout: Layout, options: FileReadOptions, 
         )
 
 
-def misfit(document: Document, where: str, column: str, reason: object) -> BadRows:
+def misfit(document: Document, where: str, column: str, reason: object) -> BadRowsError:
     """The error for a value that does not fit its column."""
-    return BadRows(
+    return BadRowsError(
         f"{document.name}, {where}, column {column!r}: {reason}",
         "correct the file, or the column's type in schema, or the date and null formats",
     )

@@ -25,7 +25,7 @@ from seatunnel_connectors.files.read.document import Document
 from seatunnel_connectors.files.read.options import FileReadOptions
 from seatunnel_py.api import (
     TEMPORAL,
-    BadRows,
+    BadRowsError,
     Column,
     DataType,
     FatalError,
@@ -237,7 +237,7 @@ def _fitted(document: Document, layout: Layout, batch: pa.RecordBatch) -> pa.Rec
         array = batch.column(index)
         try:
             arrays.append(cast(array, column.dtype))
-        except (MisfitError, BadRows, pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        except (MisfitError, BadRowsError, pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise FatalError(
                 f"{document.name}, column {column.name!r}: {array.type} does not fit {column.dtype}: {error}",
                 _wider(column),

@@ -31,8 +31,15 @@ from seatunnel_connectors.files.formats.csv_fields import Head, Lined, csv_reade
 from seatunnel_connectors.files.formats.malformed_records import NONE, Framing, Sorted, fitting, read_sorted, without
 from seatunnel_connectors.files.read.document import Document
 from seatunnel_connectors.files.read.options import FileFormat, FileReadOptions
-from seatunnel_connectors.files.read.record_blocks import Block, Cutter, cut_at, cut_points, cut_quoted, is_cuttable
-from seatunnel_py.api import NUMBER, BadRows, Column, DataType, FatalError, Kind, to_arrow
+from seatunnel_connectors.files.read.record_blocks import (
+    Cutter,
+    RecordBlock,
+    cut_at,
+    cut_points,
+    cut_quoted,
+    is_cuttable,
+)
+from seatunnel_py.api import NUMBER, BadRowsError, Column, DataType, FatalError, Kind, to_arrow
 from seatunnel_py.formats.surplus_fields import SurplusFields
 from seatunnel_py.formats.value_text import DEFAULT_PATTERNS, MisfitError, TextRules, text_column
 from seatunnel_py.formats.value_text.stand_ins import stand_in
@@ -145,7 +152,7 @@ class DelimitedReader(FormatReader):
             return cut_at(self.row_end)
         return cut_quoted(self.delimiter, self.quote, self.escape, self.row_end)
 
-    def _decoded(self, document: Document, layout: Layout, names: list[str], block: Block) -> Sorted:
+    def _decoded(self, document: Document, layout: Layout, names: list[str], block: RecordBlock) -> Sorted:
         import pyarrow as pa
 
         if not layout.declared and not self.has_names:
@@ -178,7 +185,7 @@ class DelimitedReader(FormatReader):
         self,
         document: Document,
         layout: Layout,
-        block: Block,
+        block: RecordBlock,
         found: dict[str, Any],
         done: set[str],
         bad: dict[int, tuple[str, str]],
@@ -214,7 +221,9 @@ class DelimitedReader(FormatReader):
             return array
         return pc.replace_substring(array, self.mark, self.delimiter)
 
-    def _misfits(self, document: Document, block: Block, bad: dict[int, tuple[str, str]]) -> list[tuple[str, BadRows]]:
+    def _misfits(
+        self, document: Document, block: RecordBlock, bad: dict[int, tuple[str, str]]
+    ) -> list[tuple[str, BadRowsError]]:
         """For bad rows, each with a column and its fault: return the record as written, and the error."""
         written = self._written(document, block)
         places = [written[row] if row < len(written) else ("", block.line(row)) for row in sorted(bad)]
@@ -228,8 +237,8 @@ class DelimitedReader(FormatReader):
             for row, (text, line) in zip(sorted(bad), places, strict=True)
         ]
 
-    def _surplus(self, document: Document, line: int, why: str) -> BadRows:
-        return BadRows(
+    def _surplus(self, document: Document, line: int, why: str) -> BadRowsError:
+        return BadRowsError(
             f"{document.name}, line {line}: {why}",
             "correct the file, the schema or field_delimiter; surplus_fields = drop leaves such fields out",
         )
@@ -239,7 +248,7 @@ class DelimitedReader(FormatReader):
     def _texts(
         self,
         document: Document,
-        block: Block,
+        block: RecordBlock,
         names: list[str],
         wanted: tuple[str, ...],
         bad: dict[int, tuple[str, str]],
@@ -263,7 +272,7 @@ class DelimitedReader(FormatReader):
         return {name: pc.list_element(fixed, places[name]) for name in wanted}
 
     def _note_surplus(
-        self, document: Document, block: Block, lengths: list[int], columns: int, bad: dict[int, tuple[str, str]]
+        self, document: Document, block: RecordBlock, lengths: list[int], columns: int, bad: dict[int, tuple[str, str]]
     ) -> None:
         if self.rules.drop_surplus:
             return
@@ -285,7 +294,7 @@ class DelimitedReader(FormatReader):
         text = text.removesuffix(end.encode())
         return pc.split_pattern(pa.array([text.decode()]), end).flatten()
 
-    def _records(self, document: Document, block: Block, lines: list[int] | None = None) -> list[list[str]]:
+    def _records(self, document: Document, block: RecordBlock, lines: list[int] | None = None) -> list[list[str]]:
         """Records of the block; ``lines`` collects the line within the block on which each one ends."""
         csv.field_size_limit(FIELD_BYTES_MAX)
         lined = Lined.of(block.text.decode(), self.options.row_delimiter, self.mark)
@@ -304,7 +313,7 @@ class DelimitedReader(FormatReader):
             ) from None
         return records
 
-    def _written(self, document: Document, block: Block) -> list[tuple[str, int]]:
+    def _written(self, document: Document, block: RecordBlock) -> list[tuple[str, int]]:
         """The block's records as written, each with the number of its last line."""
         if not self.is_csv:
             return [(text, block.line(index)) for index, text in enumerate(self._lines(block.text).to_pylist())]

@@ -14,8 +14,8 @@ from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place,
 from seatunnel_connectors.files.formats.malformed_records import NONE, Framing, Sorted, fitting, read_sorted, without
 from seatunnel_connectors.files.read.document import Document
 from seatunnel_connectors.files.read.options import FileReadOptions
-from seatunnel_connectors.files.read.record_blocks import Block, cut_at, cut_points, is_cuttable
-from seatunnel_py.api import BadRows, to_arrow
+from seatunnel_connectors.files.read.record_blocks import RecordBlock, cut_at, cut_points, is_cuttable
+from seatunnel_py.api import BadRowsError, to_arrow
 from seatunnel_py.formats.json.columns import json_column
 from seatunnel_py.formats.json.direct import DirectJson, is_direct
 from seatunnel_py.formats.json.values import CASE_REMEDY, DOCUMENTS, other_case
@@ -56,7 +56,7 @@ class JsonReader(FormatReader):
         framing = Framing(cut_at(self.row_end), self.row_end)
         return read_sorted(self, document, layout, framing, (begin, end), partial(self._decoded, document, layout))
 
-    def _decoded(self, document: Document, layout: Layout, block: Block) -> Sorted:
+    def _decoded(self, document: Document, layout: Layout, block: RecordBlock) -> Sorted:
         import pyarrow as pa
 
         if self.is_direct and layout.wanted:
@@ -69,7 +69,7 @@ class JsonReader(FormatReader):
 
     # ------------------------------------------------------------ Arrow's parser
 
-    def _direct(self, layout: Layout, block: Block) -> pa.RecordBatch:
+    def _direct(self, layout: Layout, block: RecordBlock) -> pa.RecordBatch:
         import pyarrow as pa
 
         columns = layout.output()
@@ -80,7 +80,7 @@ class JsonReader(FormatReader):
 
     # ------------------------------------------------------------ document by document
 
-    def _one_by_one(self, document: Document, layout: Layout, block: Block) -> Sorted:
+    def _one_by_one(self, document: Document, layout: Layout, block: RecordBlock) -> Sorted:
         texts = block.text.decode().split(self.options.row_delimiter)
         rows: list[Any] = []
         lines: list[int] = []
@@ -88,7 +88,7 @@ class JsonReader(FormatReader):
         for index, text in enumerate(texts):
             try:
                 found = self._rows(document, block, index, text) if text.strip() else []
-            except BadRows as error:
+            except BadRowsError as error:
                 if not self.tolerant:
                     raise
                 bad[index] = error.message
@@ -101,7 +101,13 @@ class JsonReader(FormatReader):
         return batch, Undecoded(records, tuple(bad[line] for line in sorted(bad)))
 
     def _columns(
-        self, document: Document, layout: Layout, block: Block, rows: list[Any], lines: list[int], bad: dict[int, str]
+        self,
+        document: Document,
+        layout: Layout,
+        block: RecordBlock,
+        rows: list[Any],
+        lines: list[int],
+        bad: dict[int, str],
     ) -> list[Any]:
         """The columns of these rows, which are on these lines; ``bad`` collects the lines with misfits."""
         by_name = all(type(row) is dict for row in rows)
@@ -109,7 +115,7 @@ class JsonReader(FormatReader):
         arrays = []
         for row, why in other_case(rows, [column.name for column in layout.output()]):
             if not self.tolerant:
-                raise BadRows(f"{document.name}, line {block.line(lines[row])}: {why}", CASE_REMEDY)
+                raise BadRowsError(f"{document.name}, line {block.line(lines[row])}: {why}", CASE_REMEDY)
             bad.setdefault(lines[row], f"{document.name}, line {block.line(lines[row])}: {why}")
         for column in layout.output():
             name, place = column.name, places[column.name]
@@ -126,13 +132,13 @@ class JsonReader(FormatReader):
             arrays.append(array)
         return arrays
 
-    def _rows(self, document: Document, block: Block, index: int, line: str) -> list[Any]:
+    def _rows(self, document: Document, block: RecordBlock, index: int, line: str) -> list[Any]:
         """The rows of one document: itself, or the items of an array; an array of values is a row by position."""
         try:
             found = DOCUMENTS.decode(line)
         except (ValueError, RecursionError) as error:
             reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
-            raise BadRows(
+            raise BadRowsError(
                 f"{document.name}, line {block.line(index)}: not a JSON document: {reason}",
                 "each line must hold one whole document; a document over several lines cannot be read",
             ) from None
@@ -141,7 +147,7 @@ class JsonReader(FormatReader):
         if isinstance(found, list):
             return found if all(isinstance(item, dict | list) for item in found) else [found]
         where = f"{document.name}, line {block.line(index)}"
-        raise BadRows(f"{where}: a row must be an object or an array, not {line[:60]!r}")
+        raise BadRowsError(f"{where}: a row must be an object or an array, not {line[:60]!r}")
 
 
 def _cell(row: Any, name: str, place: int) -> Any:

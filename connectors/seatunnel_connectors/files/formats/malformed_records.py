@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, batch_of
 from seatunnel_connectors.files.read.document import Document
-from seatunnel_connectors.files.read.record_blocks import Block, Cutter, LineNumbers, block_of, raw_blocks
-from seatunnel_py.api import BadRows, to_arrow
+from seatunnel_connectors.files.read.record_blocks import Cutter, LineNumbers, RecordBlock, block_of, raw_blocks
+from seatunnel_py.api import BadRowsError, to_arrow
 from seatunnel_py.formats.value_text import MisfitError
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ def read_sorted(
     layout: Layout,
     framing: Framing,
     span: tuple[int, int | None],
-    decode: Callable[[Block], Sorted],
+    decode: Callable[[RecordBlock], Sorted],
 ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
-    """Read all bytes of ``span``, block by block. ``decode`` raises BadRows; if the reader is tolerant, it returns the
-    bad records."""
+    """Read all bytes of ``span``, block by block. ``decode`` raises BadRowsError; if the reader is tolerant, it returns
+    the bad records."""
     encoding, cut, row_end = reader.options.encoding, framing.cut, framing.row_end
     numbers = LineNumbers(document, encoding, row_end)
 
@@ -114,7 +114,7 @@ def read_sorted(
         numbers.passes(raw, offset)
         try:
             batch, undecoded = decode_raw(raw, offset)
-        except BadRows:
+        except BadRowsError:
             if not reader.tolerant:
                 raise
             batch, undecoded = _by_halves(layout, raw, offset, decode_raw, framing)
@@ -136,7 +136,7 @@ def _by_halves(
         some, at = waiting.pop()
         try:
             batch, undecoded = decode(some, at)
-        except BadRows as error:
+        except BadRowsError as error:
             if middle := framing.middle(some):
                 waiting += [(some[middle:], at + middle), (some[:middle], at)]
                 continue

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from seatunnel_connectors.files.read.document import FREE_BYTES, RATIO_MAX, Bounded, ByteStream, Document, unpacking
 from seatunnel_connectors.files.read.options import ArchiveCodec, FileFormat
-from seatunnel_connectors.files.storage import FileEntry, LocalStorage
+from seatunnel_connectors.files.storage import FileEntry, LocalFiles
 from seatunnel_py.api import FatalError, Plain
 
 MEMBERS_MAX = 100_000
@@ -33,7 +33,7 @@ EXTENSIONS = {
 
 
 def members(
-    storage: LocalStorage, entry: FileEntry, archive: ArchiveCodec, format_type: FileFormat, extension: str | None
+    storage: LocalFiles, entry: FileEntry, archive: ArchiveCodec, format_type: FileFormat, extension: str | None
 ) -> list[Document]:
     """Documents in an archive, in its order. An archive with files but without any document is an error."""
     if archive is ArchiveCodec.GZ:

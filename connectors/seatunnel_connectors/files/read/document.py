@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from seatunnel_connectors.files.storage import FileEntry, LocalStorage
+from seatunnel_connectors.files.storage import FileEntry, LocalFiles
 from seatunnel_py.api import FatalError, Plain
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Document:
     """A file or a member of an archive. ``member``: place in the archive (archives.py); empty: the file itself.
     ``codec``: a stream compression by Arrow's name, ``lzo``, or empty."""
 
-    storage: LocalStorage
+    storage: LocalFiles
     entry: FileEntry
     codec: str = ""
     archive: str = ""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from seatunnel_connectors.files.read.document import ByteStream, Document
-from seatunnel_py.api import BadRows, FatalError
+from seatunnel_py.api import BadRowsError, FatalError
 
 BLOCK_BYTES = 4 * 1024 * 1024  # about 50,000 rows: large enough for Arrow, small enough for memory and budgets
 RECORD_BYTES_MAX = 64 * 1024 * 1024  # a longer record means a missing delimiter or an unclosed quote
@@ -50,7 +50,7 @@ class LineNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RecordBlock:
     """Whole records as UTF-8 text; ``offset`` is their start in the document."""
 
     text: bytes
@@ -160,9 +160,9 @@ def _read_full(stream: ByteStream, size: int) -> bytes:
     return b"".join(chunks)
 
 
-def block_of(document: Document, raw: bytes, offset: int, encoding: str, numbers: LineNumbers) -> Block:
-    """Decode a block. Raises BadRows if the bytes are not text in that encoding."""
-    return Block(decoded(document, raw, offset, encoding, numbers), offset, numbers)
+def block_of(document: Document, raw: bytes, offset: int, encoding: str, numbers: LineNumbers) -> RecordBlock:
+    """Decode a block. Raises BadRowsError if the bytes are not text in that encoding."""
+    return RecordBlock(decoded(document, raw, offset, encoding, numbers), offset, numbers)
 
 
 def decoded(document: Document, raw: bytes, offset: int, encoding: str, numbers: LineNumbers | None = None) -> bytes:
@@ -178,7 +178,7 @@ def decoded(document: Document, raw: bytes, offset: int, encoding: str, numbers:
         first = numbers.at(offset) if numbers else line_number(document, encoding, offset)
         line = first + raw[: error.start].count(b"\n")
         byte = f"0x{raw[error.start]:02x}"
-        raise BadRows(
+        raise BadRowsError(
             f"{document.name}, line {line}: the byte {byte} at {offset + error.start} is not {encoding}",
             "give the file's encoding with the option encoding",
         ) from None

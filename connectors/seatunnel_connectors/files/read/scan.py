@@ -17,7 +17,7 @@ from seatunnel_connectors.files.read.options import (
     moment_ns,
 )
 from seatunnel_connectors.files.read.sync import is_there
-from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
+from seatunnel_connectors.files.storage import FileEntry, LocalFiles, path_of
 from seatunnel_connectors.files.write.file_names import NULL_PARTITION
 from seatunnel_py.api import FatalError, name_pattern
 
@@ -29,13 +29,13 @@ class MissingPathError(FatalError):
     """The option names a path that does not exist."""
 
 
-def find_documents(storage: LocalStorage, options: FileReadOptions) -> list[Document]:
+def find_documents(storage: LocalFiles, options: FileReadOptions) -> list[Document]:
     """Every document of the table, in the order in which it is read."""
     entries = find_files(storage, options)
     return [document for entry in entries for document in documents_of(storage, options, entry)]
 
 
-def find_files(storage: LocalStorage, options: FileReadOptions) -> list[FileEntry]:
+def find_files(storage: LocalFiles, options: FileReadOptions) -> list[FileEntry]:
     """Files under the path that pass the filters."""
     root = path_of(options.path or "")
     single = storage.stat(root)
@@ -89,7 +89,7 @@ def _is_wanted(root: str, entry: FileEntry, options: FileReadOptions) -> bool:
     return pattern.fullmatch(subject)
 
 
-def documents_of(storage: LocalStorage, options: FileReadOptions, entry: FileEntry) -> list[Document]:
+def documents_of(storage: LocalFiles, options: FileReadOptions, entry: FileEntry) -> list[Document]:
     """The file itself, or the members of an archive."""
     assert options.file_format_type is not None
     if options.archive_compress_codec is not ArchiveCodec.NONE:

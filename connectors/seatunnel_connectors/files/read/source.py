@@ -24,7 +24,7 @@ from seatunnel_connectors.files.read.scan import (
     partition_names,
     partitions_of,
 )
-from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
+from seatunnel_connectors.files.storage import FileEntry, LocalFiles, path_of
 from seatunnel_py.api import (
     PLAIN_READ,
     Batch,
@@ -65,7 +65,7 @@ class FileTable:
 class FileSource(Source):
     """Reads tables from files of one storage."""
 
-    storage: LocalStorage
+    storage: LocalFiles
     entries: tuple[FileTable, ...]
 
     def tables(self) -> Sequence[SourceTable | TableFailure]:
@@ -169,7 +169,7 @@ def projected(
 class FileEnumerator(Enumerator):
     """Finds the documents of its tables once, and divides the big ones."""
 
-    def __init__(self, storage: LocalStorage, entries: list[FileTable]) -> None:
+    def __init__(self, storage: LocalFiles, entries: list[FileTable]) -> None:
         self.storage = storage
         self.entries = entries
         self.is_done = not entries
@@ -202,7 +202,7 @@ def _splits(entry: FileTable, reader: FormatReader, document: Document) -> Itera
         yield Split(f"{entry.path}:{document.name}{suffix}", entry.path, payload, bytes=size)
 
 
-def document_of(storage: LocalStorage, options: FileReadOptions, split: Split) -> Document:
+def document_of(storage: LocalFiles, options: FileReadOptions, split: Split) -> Document:
     """The document of a split."""
     payload = cast("Mapping[str, Any]", split.payload)
     entry = FileEntry(payload["path"], payload["size"], payload["mtime_ns"])
@@ -219,7 +219,7 @@ def document_of(storage: LocalStorage, options: FileReadOptions, split: Split) -
 class FileReader(Reader):
     """Reads splits of one table."""
 
-    def __init__(self, storage: LocalStorage, options: FileReadOptions, table: SourceTable) -> None:
+    def __init__(self, storage: LocalFiles, options: FileReadOptions, table: SourceTable) -> None:
         self.storage = storage
         self.options = options
         self.schema = table.schema

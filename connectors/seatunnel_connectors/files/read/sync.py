@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from seatunnel_connectors.files.read.options import CompareMode, FileReadOptions, UpdateStrategy
-from seatunnel_connectors.files.storage import FileEntry, LocalStorage, outside, path_of
+from seatunnel_connectors.files.storage import FileEntry, LocalFiles, outside, path_of
 
 BLOCK = 1 << 20
 MILLISECOND_NS = 1_000_000  # resolution that file systems share when a copy keeps the time
 
 
-def is_there(storage: LocalStorage, options: FileReadOptions, root: str, entry: FileEntry) -> bool:
+def is_there(storage: LocalFiles, options: FileReadOptions, root: str, entry: FileEntry) -> bool:
     """True if the target has the same file under this name, by the comparison that the options ask for."""
     path = PurePosixPath(entry.path)
     below = path.name if entry.path == root else str(path.relative_to(root))
@@ -25,7 +25,7 @@ def is_there(storage: LocalStorage, options: FileReadOptions, root: str, entry: 
     return copy.mtime_ns // MILLISECOND_NS == entry.mtime_ns // MILLISECOND_NS
 
 
-def _same_bytes(storage: LocalStorage, one: FileEntry, other: FileEntry) -> bool:
+def _same_bytes(storage: LocalFiles, one: FileEntry, other: FileEntry) -> bool:
     both = f"{one.path} with {other.path}"
     with storage.open_input(one.path) as mine, storage.open_input(other.path) as theirs, outside("compare", both):
         while block := mine.read(BLOCK):

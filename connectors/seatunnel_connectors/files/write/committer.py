@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from seatunnel_connectors.files import failpoints
-from seatunnel_connectors.files.storage import FileEntry, LocalStorage
+from seatunnel_connectors.files.storage import FileEntry, LocalFiles
 from seatunnel_connectors.files.write import cleanup
 from seatunnel_connectors.files.write.directory_mark import BEGIN_ANEW, DirectoryMark
 from seatunnel_connectors.files.write.file_names import UnitNames, incarnation_of
@@ -134,7 +134,7 @@ def staged_files(piece: Piece) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", piece.data["files"])
 
 
-def publish(storage: LocalStorage, root: str, files: Iterable[Mapping[str, Any]]) -> None:
+def publish(storage: LocalFiles, root: str, files: Iterable[Mapping[str, Any]]) -> None:
     """Rename every file to its final name, and make the names durable. Idempotent."""
     directories: set[Path] = set()
     for file in files:
@@ -162,7 +162,7 @@ def publish(storage: LocalStorage, root: str, files: Iterable[Mapping[str, Any]]
         storage.sync_directory(str(place))
 
 
-def check_done(storage: LocalStorage, file: Mapping[str, Any]) -> None:
+def check_done(storage: LocalFiles, file: Mapping[str, Any]) -> None:
     """Check a file whose temporary name no longer exists: an earlier commit must have renamed it."""
     found = storage.stat(file["final"])
     if found is None:
@@ -177,7 +177,7 @@ def check_done(storage: LocalStorage, file: Mapping[str, Any]) -> None:
         )
 
 
-def checksum(storage: LocalStorage, path: str) -> int:
+def checksum(storage: LocalFiles, path: str) -> int:
     crc32 = 0
     with storage.open_input(path) as file:
         while chunk := file.read(READ_BYTES):

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from seatunnel_connectors.files.storage import LocalStorage
+from seatunnel_connectors.files.storage import LocalFiles
 from seatunnel_connectors.files.write.file_names import STAGING
-from seatunnel_py.api import CommitLostError, NoWayOn
+from seatunnel_py.api import CannotResumeError, CommitLostError
 
 _NAME = re.compile(r"run-([0-9a-f]{8})\.json")
 BEGIN_ANEW = "delete the files of this run that are there, and run the job again with --fresh"
@@ -34,7 +34,7 @@ class Owner:
 class DirectoryMark:
     """The mark of one run in ``root``; ``token`` was drawn at planning."""
 
-    storage: LocalStorage
+    storage: LocalFiles
     root: str
     token: str
 
@@ -83,7 +83,7 @@ class DirectoryMark:
         self.storage.delete(self.path)
         self.storage.delete_empty(str(Path(self.path).parent))
 
-    def lost(self) -> NoWayOn:
+    def lost(self) -> CannotResumeError:
         return CommitLostError(
             f"LOST: the directory {self.root} was removed and created again during the run: it has lost the mark "
             f"{self.path} of this run, and the files that were written to it before",
@@ -91,7 +91,7 @@ class DirectoryMark:
         )
 
 
-def write_json(storage: LocalStorage, path: str, value: Any) -> None:
+def write_json(storage: LocalFiles, path: str, value: Any) -> None:
     """Write a complete and durable file."""
     draft = f"{path}.draft"
     storage.delete(draft)

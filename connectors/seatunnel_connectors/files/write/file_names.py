@@ -14,7 +14,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from seatunnel_connectors.files.write.options import TRANSACTION, FileWriteOptions
-from seatunnel_py.api import BadRows, FatalError, TablePath
+from seatunnel_py.api import BadRowsError, FatalError, TablePath
 from seatunnel_py.formats.value_text import compile_pattern, format_one
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -113,7 +113,7 @@ def partition_directory(options: FileWriteOptions, values: tuple[str | None, ...
     if any(part in (".", "..") or part.startswith(STAGING) for part in parts):
         raise FatalError(f"partition_dir_expression makes the directory {text!r}", "correct the expression")
     if any(len(part.encode()) > NAME_BYTES_MAX for part in parts):
-        raise BadRows(f"a partition's directory would be longer than {NAME_BYTES_MAX} bytes: {text[:80]!r}…")
+        raise BadRowsError(f"a partition's directory would be longer than {NAME_BYTES_MAX} bytes: {text[:80]!r}…")
     return "/".join(parts)
 
 
@@ -122,7 +122,7 @@ def _value_part(options: FileWriteOptions, name: str, value: str | None) -> str:
     if value is None:
         return NULL_PARTITION
     if not value and not options.is_partition_field_write_in_file:
-        raise BadRows(
+        raise BadRowsError(
             f"column {name!r}: an empty text cannot be told from null in the name of a partition's directory",
             "set is_partition_field_write_in_file = true, or make another value of it with a transform",
         )

@@ -26,7 +26,7 @@ HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CollectedFile:
     """A collected file and its expected row count; None: an older version did not record it."""
 
     path: str
@@ -120,7 +120,7 @@ class SingleFileCommitter(FileCommitter):
         found = (name.removeprefix("composed-").removesuffix(".json") for name in names)
         return max((int(number) for number in found if number.isdigit()), default=0)
 
-    def _collect(self, pieces: Sequence[Piece], context: CommitContext) -> list[Held]:
+    def _collect(self, pieces: Sequence[Piece], context: CommitContext) -> list[CollectedFile]:
         """Move staged files to the place for this checkpoint's rows; return everything kept so far, in order. Raises
         LOST if a file of it is missing."""
         storage, directory = self.plan.storage, self._scope(context) / HELD
@@ -141,7 +141,7 @@ class SingleFileCommitter(FileCommitter):
         for piece in pieces:
             storage.delete_tree(str(piece.data["directory"]))
         if mark is None:
-            return [Held(str(directory / name)) for name in storage.names(str(directory))]
+            return [CollectedFile(str(directory / name)) for name in storage.names(str(directory))]
         return [self._held(str(directory / name), collected[name]) for name in sorted(collected)]
 
     def _collected(self, mark: DirectoryMark, context: CommitContext) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class SingleFileCommitter(FileCommitter):
         newest = self._newest_composed(self._scope(context))
         return {name: one for name, one in mark.collected().items() if int(name.partition("-")[0]) > newest}
 
-    def _held(self, path: str, wanted: Mapping[str, Any]) -> Held:
+    def _held(self, path: str, wanted: Mapping[str, Any]) -> CollectedFile:
         found = self.plan.storage.stat(path)
         if found is None or found.size != wanted["size"]:
             now = "is gone" if found is None else f"has {found.size} bytes, and {wanted['size']} were staged"
@@ -157,9 +157,9 @@ class SingleFileCommitter(FileCommitter):
                 f"LOST: the staged file {path} ({wanted['kept']} rows) {now}",
                 f"someone changed files of a running job; {BEGIN_ANEW}",
             )
-        return Held(path, wanted["kept"])
+        return CollectedFile(path, wanted["kept"])
 
-    def _compose(self, held: list[Held], record: Path, context: CommitContext) -> None:
+    def _compose(self, held: list[CollectedFile], record: Path, context: CommitContext) -> None:
         storage, directory = self.plan.storage, record.with_name(f"parts.{context.incarnation}")
         storage.delete_tree(str(directory))
         who = WriteContext(context.job_id, context.lineage, context.step, f"single@{context.checkpoint}")
@@ -177,7 +177,7 @@ class SingleFileCommitter(FileCommitter):
         storage.make_directory(str(record.parent), private=True)
         write_json(storage, str(record), files)
 
-    def _copy(self, held: Held, writer: FileWriter) -> None:
+    def _copy(self, held: CollectedFile, writer: FileWriter) -> None:
         import pyarrow as pa
 
         before = writer.rows

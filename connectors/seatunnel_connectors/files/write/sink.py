@@ -13,7 +13,7 @@ from typing import TypeVar
 from seatunnel_connectors.files.formats.writers.base import name_ending
 from seatunnel_connectors.files.formats.writers.xml import check_names
 from seatunnel_connectors.files.forms import check_forms, conversions
-from seatunnel_connectors.files.storage import LocalStorage, path_of
+from seatunnel_connectors.files.storage import LocalFiles, path_of
 from seatunnel_connectors.files.write.binary_writer import BinaryWriter, check_columns_of
 from seatunnel_connectors.files.write.committer import FileCommitter
 from seatunnel_connectors.files.write.directory_mark import DirectoryMark, Owner
@@ -51,7 +51,7 @@ OptionsT = TypeVar("OptionsT", bound=FileWriteOptions)
 class FileSink(Sink):
     """Writes one table into a directory of one storage; ``endless``: the job is streaming."""
 
-    storage: LocalStorage
+    storage: LocalFiles
     options: FileWriteOptions
     table: TableSchema
     endless: bool = False

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from seatunnel_connectors.files import failpoints
 from seatunnel_connectors.files.formats.writers.base import Counted, FormatWriter, name_ending, writer_for
-from seatunnel_connectors.files.storage import LocalStorage, outside
+from seatunnel_connectors.files.storage import LocalFiles, outside
 from seatunnel_connectors.files.write.file_names import STAGING, UnitNames, partition_directory
 from seatunnel_connectors.files.write.options import CHANGE_FORMATS, FileWriteOptions
 from seatunnel_py.api import Batch, Column, Piece, Plain, RowKind, TableSchema, WriteContext, Writer
@@ -33,7 +33,7 @@ KIND = "\0kind"
 class WritePlan:
     """Decisions that writers and committers share: place, format, columns."""
 
-    storage: LocalStorage
+    storage: LocalFiles
     options: FileWriteOptions
     table: TableSchema
     root: str
@@ -268,7 +268,7 @@ class FileWriter(Writer):
             self.plan.storage.delete_tree(self.directory)
 
 
-def staging_of(storage: LocalStorage, root: str, tmp_path: str) -> str:
+def staging_of(storage: LocalFiles, root: str, tmp_path: str) -> str:
     """Directory of unfinished files: below ``tmp_path`` if files can be renamed from there to ``root``, else below
     that."""
     if tmp_path and storage.same_device(tmp_path, root):

@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.source.findings import Findings, Found
 from seatunnel_connectors.jdbc.source.source import Hints, hints_of, range_of
 from seatunnel_connectors.jdbc.source.splits import DIVISIBLE, Probe, as_plain
-from seatunnel_connectors.jdbc.source.table_kinds import Choice
+from seatunnel_connectors.jdbc.source.table_kinds import TableChoice
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.target.set_aside import elements
 from seatunnel_connectors.jdbc.url import Address
@@ -102,7 +102,7 @@ class _Describer:
         return self._described(request, place, name)
 
     def _matching(self, pattern: NamePattern) -> list[str]:
-        choice, found = Choice.of(self.options), []
+        choice, found = TableChoice.of(self.options), []
         kinds = dict.fromkeys(self.inspector.get_table_names(), TableKind.TABLE)
         for name, kind in (kinds | dict.fromkeys(self.inspector.get_view_names(), TableKind.VIEW)).items():
             if not pattern.fullmatch(name):
@@ -275,7 +275,7 @@ class GenericSnapshot(Snapshot):
         self.address = address
 
     def probe(self, table: SourceTable, column: str) -> Probe:
-        return _KeyProbe(self, table, column)
+        return _GenericKeyProbe(self, table, column)
 
     def count(self, table: SourceTable) -> int:
         return int(self.ask(f"SELECT count(*) FROM {hints_of(table).source}")[0][0])
@@ -288,7 +288,7 @@ class GenericSnapshot(Snapshot):
         return None
 
 
-class _KeyProbe(Probe):
+class _GenericKeyProbe(Probe):
     def __init__(self, snapshot: GenericSnapshot, table: SourceTable, column: str) -> None:
         self.snapshot = snapshot
         self.hints = hints_of(table)

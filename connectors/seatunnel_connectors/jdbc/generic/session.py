@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
 
-from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, StatementSession
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, silence
+from seatunnel_py.api import BadRowsError, FatalError, PluginError, RetriableError, borrow, silence
 
 # Parts that contain no parameter, and the parameter itself.
 _MARKS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\?|:", re.S)
@@ -38,7 +38,7 @@ def _as_it_is(document: str | bytes) -> str:
     return document.decode() if isinstance(document, bytes) else document
 
 
-class GenericSession(Session):
+class GenericSession(StatementSession):
     """One connection. Statements mark parameters by ``?``, whatever the driver's own style is."""
 
     def __init__(self, address: Address) -> None:
@@ -154,4 +154,4 @@ def failure(error: SQLAlchemyError, what: str) -> PluginError:
     lost = isinstance(error, DBAPIError) and error.connection_invalidated
     if lost or isinstance(error, OperationalError | InterfaceError):
         return RetriableError(f"{what}: {text}", "check that the server is up and can be reached")
-    return (BadRows if isinstance(error, DataError | IntegrityError) else FatalError)(f"{what}: {text}")
+    return (BadRowsError if isinstance(error, DataError | IntegrityError) else FatalError)(f"{what}: {text}")

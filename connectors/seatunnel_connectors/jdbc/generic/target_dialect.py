@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.generic.session import GenericSession, explained,
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.load_plan import load_of
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
-from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, no_table, words_given
 from seatunnel_connectors.jdbc.url import Address
@@ -33,7 +33,7 @@ class GenericTargetDialect(TargetDialect):
     def dialect(self) -> sa.Dialect:
         return url_of(self.address).get_dialect()()
 
-    def sessions(self, address: Address) -> AbstractContextManager[Session]:
+    def sessions(self, address: Address) -> AbstractContextManager[StatementSession]:
         return sessions(address)
 
     def explained(self, what: str) -> AbstractContextManager[None]:
@@ -46,7 +46,7 @@ class GenericTargetDialect(TargetDialect):
     def place(self, address: Address, path: TablePath) -> tuple[str, str]:
         return ".".join(filter(None, (path.database, path.schema))), path.table
 
-    def name_rules(self, session: Session) -> NameRules:
+    def name_rules(self, session: StatementSession) -> NameRules:
         """Names that differ in letter case only count as equal: whether case matters depends on the database and its
         collations, and there is no common way to ask."""
         assert isinstance(session, GenericSession)
@@ -54,11 +54,11 @@ class GenericTargetDialect(TargetDialect):
         longest = session.engine.dialect.max_identifier_length
         return NameRules(folds_case=True, length_max=longest, unit="characters", default=default)
 
-    def is_there(self, session: Session, database: str, table: str) -> bool:
+    def is_there(self, session: StatementSession, database: str, table: str) -> bool:
         assert isinstance(session, GenericSession)
         return bool(sa.inspect(session.connection).has_table(table, schema=database or None))
 
-    def look(self, session: Session, database: str, table: str) -> TargetTable:
+    def look(self, session: StatementSession, database: str, table: str) -> TargetTable:
         assert isinstance(session, GenericSession)
         inspector = sa.inspect(session.connection)
         schema = database or None

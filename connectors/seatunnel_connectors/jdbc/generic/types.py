@@ -41,7 +41,7 @@ _SHOWN_AS_TEXT = (sa.Uuid, sa.JSON, sa.Enum)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class GenericColumnRead:
     """How to read a column. ``said`` is the database's name of its type if its values arrive in another form."""
 
     dtype: DataType
@@ -49,18 +49,20 @@ class Reading:
     said: str = ""
 
 
-def read_as(native: sa.types.TypeEngine[Any]) -> Reading | None:
+def read_as(native: sa.types.TypeEngine[Any]) -> GenericColumnRead | None:
     """The reading of a type; None if there is no counterpart. REAL does not have 32 bits everywhere, so it is read with
     64."""
     if isinstance(native, sa.Numeric) and not isinstance(native, sa.Float):
-        return Reading(_numeric(native))
+        return GenericColumnRead(_numeric(native))
     if isinstance(native, sa.DateTime) and native.timezone:
-        return Reading(DataType(Kind.TIMESTAMP_TZ))
+        return GenericColumnRead(DataType(Kind.TIMESTAMP_TZ))
     for kind_of, kind in _READ:
         if isinstance(native, kind_of):
             kind = Kind.DOUBLE if kind is Kind.FLOAT else kind
             length = getattr(native, "length", None) or 0 if kind is Kind.STRING else 0
-            return Reading(DataType(kind), length, str(native).lower() if isinstance(native, _SHOWN_AS_TEXT) else "")
+            return GenericColumnRead(
+                DataType(kind), length, str(native).lower() if isinstance(native, _SHOWN_AS_TEXT) else ""
+            )
     return None
 
 

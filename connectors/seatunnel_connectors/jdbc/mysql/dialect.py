@@ -9,7 +9,7 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest, Snapshot, SourceDiale
 from seatunnel_connectors.jdbc.mysql.connection import locks
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
 from seatunnel_connectors.jdbc.mysql.read import reader as reading
-from seatunnel_connectors.jdbc.mysql.read.describe import Describer
+from seatunnel_connectors.jdbc.mysql.read.describe import MysqlDescriber
 from seatunnel_connectors.jdbc.mysql.target_dialect import TARGET
 from seatunnel_connectors.jdbc.mysql.write.sink import MysqlSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
@@ -40,7 +40,7 @@ class MysqlSourceDialect(SourceDialect):
 
     def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
-            return Describer(session, address, options).describe(requests)
+            return MysqlDescriber(session, address, options).describe(requests)
 
     def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
         return reading.MysqlSnapshot(address)

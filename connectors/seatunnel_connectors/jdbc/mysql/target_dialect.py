@@ -16,8 +16,8 @@ from seatunnel_connectors.jdbc.mysql.read.details import can_be_made
 from seatunnel_connectors.jdbc.mysql.write import comments, created_types, silent_changes
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES
-from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect, TargetTable
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.target.details import CommentPlace
 from seatunnel_connectors.jdbc.target.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
@@ -58,11 +58,11 @@ class MysqlTargetDialect(TargetDialect):
     compared: ClassVar[frozenset[Kind]] = COMPARED
     same_id_lost_by: ClassVar[str] = table_identity.LOST_BY
 
-    def sessions(self, address: Address) -> AbstractContextManager[Session]:
+    def sessions(self, address: Address) -> AbstractContextManager[StatementSession]:
         return sessions(address)
 
     @contextmanager
-    def watched(self, session: Session) -> Iterator[None]:
+    def watched(self, session: StatementSession) -> Iterator[None]:
         session.run(f"SET SESSION wait_timeout = {STILL_SECONDS}")
         yield
         session.run("SET SESSION wait_timeout = DEFAULT")
@@ -82,10 +82,10 @@ class MysqlTargetDialect(TargetDialect):
     def target_place(self, address: Address, database: str, table: str) -> TargetPlace:
         return TargetPlace(("mysql", address.host, address.port), (database, table))
 
-    def name_rules(self, session: Session) -> NameRules:
+    def name_rules(self, session: StatementSession) -> NameRules:
         return replace(self.names, folds_case=name_spelling.rule(session) != 0)
 
-    def look(self, session: Session, database: str, table: str) -> TargetTable:
+    def look(self, session: StatementSession, database: str, table: str) -> TargetTable:
         database, table = name_spelling.stored(session, database, table)
         names = {
             name: (comment, engine, rows, kind)
@@ -158,22 +158,22 @@ class MysqlTargetDialect(TargetDialect):
         values = f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers})"
         return values + on_duplicate(relation, columns, key, version, fixed)
 
-    def is_there(self, session: Session, database: str, table: str) -> bool:
+    def is_there(self, session: StatementSession, database: str, table: str) -> bool:
         where = "table_schema = %s AND table_name = %s"
         return bool(session.ask(f"SELECT 1 FROM information_schema.tables WHERE {where}", (database, table)))
 
-    def beside(self, session: Session, database: str, token: str) -> list[str]:
+    def beside(self, session: StatementSession, database: str, token: str) -> list[str]:
         """The same, and the old table that a shadow of the run has renamed."""
         sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_name REGEXP %s"
         return [name for (name,) in session.ask(sql, (database, f"__st_{token}(_old)?$"))]
 
-    def told_by(self, session: Session, database: str, table: str) -> str:
+    def identified_by(self, session: StatementSession, database: str, table: str) -> str:
         return table_identity.told_by(session, database, table)
 
-    def table_id(self, session: Session, load: Load) -> str | None:
+    def table_id(self, session: StatementSession, load: StatementLoad) -> str | None:
         return table_identity.table_id(session, load)
 
-    def name_of(self, session: Session, load: Load, table_id: str) -> str | None:
+    def name_of(self, session: StatementSession, load: StatementLoad, table_id: str) -> str | None:
         return table_identity.name_of(session, load, table_id)
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
@@ -238,7 +238,7 @@ def is_exact(collation: str) -> bool:
     return collation == "binary" or collation.endswith(("_nopad_bin", "_0900_bin"))
 
 
-def _features(session: Session) -> frozenset[str]:
+def _features(session: StatementSession) -> frozenset[str]:
     names = ", ".join(f"'{name}'" for name in created_types.EXACT_COLLATIONS)
     collations = session.ask(
         f"SELECT collation_name FROM information_schema.collations WHERE collation_name IN ({names})"
@@ -247,7 +247,7 @@ def _features(session: Session) -> frozenset[str]:
     return created_types.features_of(version, [str(name) for (name,) in collations])
 
 
-def takes_back(session: Session, engine: str | None) -> bool:
+def takes_back(session: StatementSession, engine: str | None) -> bool:
     """True if a storage engine supports transactions. A view has no engine, and its tables' engines are not checked."""
     if engine is None or engine.lower() == "innodb":
         return True
@@ -276,7 +276,7 @@ def on_duplicate(
     return " ON DUPLICATE KEY UPDATE " + ", ".join(sets or [f"{name} = {relation}.{name}" for name in fixed])
 
 
-def _documents(session: Session, database: str, table: str, found: Sequence[Sequence[Any]]) -> frozenset[str]:
+def _documents(session: StatementSession, database: str, table: str, found: Sequence[Sequence[Any]]) -> frozenset[str]:
     """Columns that were created as JSON, which MariaDB calls longtext: each has a check with its own name."""
     if not any(_text(row[1]) == "longtext" and row[6] == "utf8mb4_bin" for row in found):
         return frozenset()

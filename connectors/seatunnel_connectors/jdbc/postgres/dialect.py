@@ -10,7 +10,7 @@ from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres.connection import locks
 from seatunnel_connectors.jdbc.postgres.connection.session import explained, statements
 from seatunnel_connectors.jdbc.postgres.read import reader as reading
-from seatunnel_connectors.jdbc.postgres.read.describe import Describer
+from seatunnel_connectors.jdbc.postgres.read.describe import PostgresDescriber
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeReader, native_form
 from seatunnel_connectors.jdbc.postgres.read.snapshot import Keepers, PostgresSnapshot
 from seatunnel_connectors.jdbc.postgres.write.sink import PostgresSink
@@ -41,7 +41,7 @@ class PostgresSourceDialect(SourceDialect):
 
     def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
         with explained(f"looking up tables of {address.display}"), statements(address) as db:
-            return Describer(db, options).describe(requests)
+            return PostgresDescriber(db, options).describe(requests)
 
     def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
         return PostgresSnapshot(address, tables, registry.get(Keepers))

@@ -19,14 +19,14 @@ _WHY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TableChoice:
     """Values of the options ``kinds`` and ``exclude``."""
 
     kinds: frozenset[TableKind]
     excluded: tuple[NamePattern, ...]
 
     @classmethod
-    def of(cls, options: JdbcSourceOptions) -> Choice:
+    def of(cls, options: JdbcSourceOptions) -> TableChoice:
         return cls(frozenset(options.kinds), tuple(map(name_pattern, options.exclude)))
 
     def excludes(self, names: Iterable[str]) -> bool:

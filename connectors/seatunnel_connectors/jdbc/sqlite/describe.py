@@ -12,7 +12,7 @@ from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.source.findings import Findings, Found
 from seatunnel_connectors.jdbc.source.source import Hints
 from seatunnel_connectors.jdbc.source.splits import DIVISIBLE
-from seatunnel_connectors.jdbc.source.table_kinds import Choice
+from seatunnel_connectors.jdbc.source.table_kinds import TableChoice
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.sqlite import types
 from seatunnel_connectors.jdbc.sqlite.details import details_of
@@ -33,7 +33,7 @@ from seatunnel_py.api import (
 _OURS = re.compile(r"seatunnel_(ledger|piece)|sqlite_.*")
 
 
-class Describer:
+class SqliteDescriber:
     """Collects tables and faults over all requests."""
 
     def __init__(self, session: SqliteSession, options: JdbcSourceOptions) -> None:
@@ -57,7 +57,7 @@ class Describer:
                 self.found.wrong(f"{request.label}: {error}")
                 return []
             names, before = [], len(self.found.left_out)
-            choice = Choice.of(self.options)
+            choice = TableChoice.of(self.options)
             for name in sorted(self.known):
                 whole = (name, f"main.{name}")
                 if _OURS.fullmatch(name) or not any(map(pattern.fullmatch, whole)):

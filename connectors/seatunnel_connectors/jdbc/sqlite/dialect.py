@@ -12,7 +12,7 @@ from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.sqlite import reader as reading
-from seatunnel_connectors.jdbc.sqlite.describe import Describer
+from seatunnel_connectors.jdbc.sqlite.describe import SqliteDescriber
 from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
 from seatunnel_connectors.jdbc.sqlite.target_dialect import TARGET
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
@@ -36,7 +36,7 @@ class SqliteSourceDialect(SourceDialect):
 
     def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
         with explained(f"looking up tables of {address.path}"), sessions(address, writing=False) as session:
-            return Describer(session, options).describe(requests)
+            return SqliteDescriber(session, options).describe(requests)
 
     def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
         return reading.SqliteSnapshot(address)

@@ -91,7 +91,7 @@ class SqliteSnapshot(Snapshot):
         self.address = address
 
     def probe(self, table: SourceTable, column: str) -> Probe:
-        return _KeyProbe(self, table, column)
+        return _SqliteKeyProbe(self, table, column)
 
     def count(self, table: SourceTable) -> int:
         return int(self.ask(f"SELECT count(*) FROM {hints_of(table).source}")[0][0])
@@ -104,7 +104,7 @@ class SqliteSnapshot(Snapshot):
         return None
 
 
-class _KeyProbe(Probe):
+class _SqliteKeyProbe(Probe):
     def __init__(self, snapshot: SqliteSnapshot, table: SourceTable, column: str) -> None:
         self.snapshot = snapshot
         self.hints = hints_of(table)

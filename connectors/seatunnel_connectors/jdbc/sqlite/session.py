@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote as url_quote
 
-from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, StatementSession
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
+from seatunnel_py.api import BadRowsError, FatalError, PluginError, RetriableError, borrow, lock_timeout
 
 BUSY_SECONDS = 60.0  # how long a writer waits for the others: only one can write at a time
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "ceph", "glusterfs", "lustre", "afs")
@@ -24,7 +24,7 @@ KNOWN = frozenset(
 )  # fmt: skip
 
 
-class SqliteSession(Session):
+class SqliteSession(StatementSession):
     """One connection, in autocommit outside of ``begin``. A transaction that may write takes the file's one write lock
     at once, so that it never fails in between."""
 
@@ -116,7 +116,7 @@ def explained(what: str) -> Iterator[None]:
 def failure(error: sqlite3.Error, what: str) -> PluginError:
     if _code(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR")):
         return RetriableError(f"{what}: {error}", "end whatever else writes to the file")
-    return (BadRows if _is_about_a_row(error) else FatalError)(f"{what}: {error}", _remedy(error))
+    return (BadRowsError if _is_about_a_row(error) else FatalError)(f"{what}: {error}", _remedy(error))
 
 
 def _code(error: sqlite3.Error) -> str:

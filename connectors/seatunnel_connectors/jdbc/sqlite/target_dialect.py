@@ -14,8 +14,14 @@ import pyarrow as pa
 from seatunnel_connectors.jdbc.sqlite import types, values
 from seatunnel_connectors.jdbc.sqlite.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES
-from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import KEY, OTHERS, Session, TargetDialect, TargetTable
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
+from seatunnel_connectors.jdbc.statements.target_dialect import (
+    KEY,
+    OTHERS,
+    StatementSession,
+    TargetDialect,
+    TargetTable,
+)
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.target.version_column import COMPARED, on_conflict
 from seatunnel_connectors.jdbc.url import Address
@@ -33,7 +39,7 @@ class SqliteTargetDialect(TargetDialect):
     clock: ClassVar[str] = "CAST(strftime('%s', 'now') AS INTEGER)"
     compared: ClassVar[frozenset[Kind]] = COMPARED - {Kind.DECIMAL}  # long decimals are texts here
 
-    def sessions(self, address: Address) -> AbstractContextManager[Session]:
+    def sessions(self, address: Address) -> AbstractContextManager[StatementSession]:
         return sessions(address)
 
     def explained(self, what: str) -> AbstractContextManager[None]:
@@ -55,10 +61,10 @@ class SqliteTargetDialect(TargetDialect):
     def target_place(self, address: Address, database: str, table: str) -> TargetPlace:
         return TargetPlace(("sqlite", os.path.realpath(address.path)), (table,))
 
-    def name_rules(self, session: Session) -> NameRules:
+    def name_rules(self, session: StatementSession) -> NameRules:
         return self.names
 
-    def look(self, session: Session, database: str, table: str) -> TargetTable:
+    def look(self, session: StatementSession, database: str, table: str) -> TargetTable:
         found = session.ask("SELECT lower(name), type FROM sqlite_master WHERE type IN ('table', 'view', 'index')")
         names = {name for name, kind in found if kind == "table"}
         books = LEDGER in names and PIECES in names
@@ -108,14 +114,14 @@ class SqliteTargetDialect(TargetDialect):
         compared = ", ".join((*key, *(f"HEX({name})" for name in inexact)))
         return f"DELETE FROM {relation} WHERE ({compared}) IN (SELECT {compared} FROM ({keys}))"
 
-    def is_there(self, session: Session, database: str, table: str) -> bool:
+    def is_there(self, session: StatementSession, database: str, table: str) -> bool:
         return bool(session.ask("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)))
 
-    def beside(self, session: Session, database: str, token: str) -> list[str]:
+    def beside(self, session: StatementSession, database: str, token: str) -> list[str]:
         names = session.ask("SELECT name FROM sqlite_master WHERE type = 'table'")
         return [name for (name,) in names if name.endswith(f"__st_{token}")]
 
-    def told_by(self, session: Session, database: str, table: str) -> str:
+    def identified_by(self, session: StatementSession, database: str, table: str) -> str:
         """Identify a table by an empty index on it, which is dropped with the table, keeps belonging to it after a
         rename, and survives VACUUM. The number of the first page does not: a new table often gets the number of the old
         one."""
@@ -128,7 +134,7 @@ class SqliteTargetDialect(TargetDialect):
     def unmark(self, token: str) -> list[str]:
         return [f"DROP INDEX IF EXISTS {quote(_MARK + token)}"]
 
-    def table_id(self, session: Session, load: Load) -> str | None:
+    def table_id(self, session: StatementSession, load: StatementLoad) -> str | None:
         found = session.ask(
             "SELECT rootpage, EXISTS (SELECT 1 FROM sqlite_master i WHERE i.type = 'index' AND i.name = ? "
             "AND lower(i.tbl_name) = lower(t.name)) "
@@ -137,7 +143,7 @@ class SqliteTargetDialect(TargetDialect):
         )
         return next((f"{_MARK}{load.token}" if marked else f"page {page}" for page, marked in found), None)
 
-    def name_of(self, session: Session, load: Load, table_id: str) -> str | None:
+    def name_of(self, session: StatementSession, load: StatementLoad, table_id: str) -> str | None:
         found = session.ask("SELECT tbl_name FROM sqlite_master WHERE type = 'index' AND name = ?", (table_id,))
         return found[0][0] if found else None
 
@@ -159,7 +165,7 @@ class SqliteTargetDialect(TargetDialect):
         return values.to_values(array, column, shown)
 
 
-def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tuple[tuple[str, ...], ...]]:
+def describe(session: StatementSession, table: str) -> tuple[dict[str, TargetColumn], tuple[tuple[str, ...], ...]]:
     """Columns, and the column lists of all unique keys, the primary key first."""
     rows = session.ask(f"PRAGMA table_xinfo({quote(table)})")
     columns = {}

@@ -35,7 +35,7 @@ _DECLARED = re.compile(r"\s*([A-Za-z_][\w ]*?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SqliteColumnRead:
     """How to read a column. ``said`` is its declared type if its values arrive in another form; ``by_value``: the
     declared type does not determine the values."""
 
@@ -45,30 +45,30 @@ class Reading:
     by_value: bool = False
 
 
-def read_as(declared: str) -> Reading:
+def read_as(declared: str) -> SqliteColumnRead:
     """The reading of a declared type. Values of a meaningless type are read as text."""
     match = _DECLARED.fullmatch(declared)
     if match is None:
-        return Reading(STRING, said=(declared or "no type") + AS_TEXT, by_value=True)
+        return SqliteColumnRead(STRING, said=(declared or "no type") + AS_TEXT, by_value=True)
     name, first, second = match[1].lower(), int(match[2] or 0), int(match[3] or 0)
     if name in ("decimal", "numeric", "number", "decimal_text"):
         if first and second <= first <= PRECISION_MAX:
-            return Reading(decimal(first, second))
-        return Reading(NUMBER, said="" if name == "decimal_text" else declared)
+            return SqliteColumnRead(decimal(first, second))
+        return SqliteColumnRead(NUMBER, said="" if name == "decimal_text" else declared)
     if name == "unsigned big int":
-        return Reading(decimal(20, 0))
+        return SqliteColumnRead(decimal(20, 0))
     kind = _KINDS.get(name) or _by_affinity(name)
     if kind is None:
-        return Reading(STRING, said=declared + AS_TEXT, by_value=True)
+        return SqliteColumnRead(STRING, said=declared + AS_TEXT, by_value=True)
     if kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) and first > 6:
-        return Reading(DataType(kind, unit=NANOSECONDS))
+        return SqliteColumnRead(DataType(kind, unit=NANOSECONDS))
     if kind is Kind.BYTES:
-        return Reading(DataType(kind), said=declared + AS_BYTES)
+        return SqliteColumnRead(DataType(kind), said=declared + AS_BYTES)
     if kind is Kind.STRING:
-        return Reading(STRING, first, "" if affinity(declared) == "TEXT" else declared + AS_TEXT)
+        return SqliteColumnRead(STRING, first, "" if affinity(declared) == "TEXT" else declared + AS_TEXT)
     if kind is Kind.DOUBLE and affinity(declared) != "REAL":  # FLOATING POINT contains INT: 2 is an integer
-        return Reading(DataType(kind), said=declared + AS_REAL)
-    return Reading(DataType(kind))
+        return SqliteColumnRead(DataType(kind), said=declared + AS_REAL)
+    return SqliteColumnRead(DataType(kind))
 
 
 def affinity(declared: str) -> str:

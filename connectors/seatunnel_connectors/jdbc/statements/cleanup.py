@@ -5,16 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from seatunnel_connectors.jdbc.statements.ledger_tables import Books, Held
-from seatunnel_connectors.jdbc.statements.load_plan import Load
+from seatunnel_connectors.jdbc.statements.ledger_tables import StatementLedger, UnitRow
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.unit_record import of_job
 from seatunnel_py.api import CommitContext
 
 
-def sweep(session: Session, dialect: TargetDialect, load: Load, books: Books, context: CommitContext) -> Sequence[str]:
+def sweep(
+    session: StatementSession,
+    dialect: TargetDialect,
+    load: StatementLoad,
+    books: StatementLedger,
+    context: CommitContext,
+) -> Sequence[str]:
     """Sentences for people: what was removed, and what stays visible."""
     session.begin()
     known = books.end_others(session, context)
@@ -40,7 +46,7 @@ def sweep(session: Session, dialect: TargetDialect, load: Load, books: Books, co
     return said
 
 
-def _shows(held: Mapping[str, Held], *, committed: bool, beside: bool) -> bool:
+def _shows(held: Mapping[str, UnitRow], *, committed: bool, beside: bool) -> bool:
     """True if rows of a run are in the target. If the run has a table ``beside`` it, only after a commit that records
     the target."""
     if beside:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from seatunnel_connectors.jdbc.statements.target_dialect import TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.target import column_fit
-from seatunnel_connectors.jdbc.target.target_plan import Plan, TargetColumn
+from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, TargetPlan
 from seatunnel_py.api import Conversion, TableSchema
 
 
@@ -15,7 +15,7 @@ def columns_of(
     dialect: TargetDialect,
     table: TableSchema,
     target: TargetTable,
-    chosen: Plan,
+    chosen: TargetPlan,
     key: Sequence[str],
     names: Mapping[str, str],
 ) -> Mapping[str, TargetColumn]:

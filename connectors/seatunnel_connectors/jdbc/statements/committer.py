@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.statements import cleanup
-from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES, Books, Held
-from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
+from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES, StatementLedger, UnitRow
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED
 from seatunnel_connectors.jdbc.target.unit_record import data_ids, fenced_off, lives
-from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece
+from seatunnel_py.api import CannotResumeError, CommitContext, Committer, FatalError, Piece
 
 
 class StatementCommitter(Committer):
@@ -26,11 +26,11 @@ class StatementCommitter(Committer):
         self.dialect = dialect
         self.request = request
 
-    def _books(self, load: Load) -> Books:
-        return Books(self.dialect, load.database, load.token, str(self.request.table.path))
+    def _books(self, load: StatementLoad) -> StatementLedger:
+        return StatementLedger(self.dialect, load.database, load.token, str(self.request.table.path))
 
     @contextmanager
-    def _session(self, load: Load, what: str) -> Iterator[Session]:
+    def _session(self, load: StatementLoad, what: str) -> Iterator[StatementSession]:
         """Open a session for a target with a ledger. Raise FatalError if the ledger is missing."""
         address = self.request.address
         try:
@@ -59,7 +59,9 @@ class StatementCommitter(Committer):
             if load.how == STAGED and context.final:
                 session.run(Staged(self.dialect, load).drop())
 
-    def _commit(self, session: Session, load: Load, pieces: Sequence[Piece], context: CommitContext) -> None:
+    def _commit(
+        self, session: StatementSession, load: StatementLoad, pieces: Sequence[Piece], context: CommitContext
+    ) -> None:
         books = self._books(load)
         done, incarnation = books.lock(session, context.lineage, context.step)
         if incarnation > context.incarnation:
@@ -72,18 +74,18 @@ class StatementCommitter(Committer):
         self._apply(session, load, books, pieces, context)
         if place and pieces and not context.final:
             books.remember(session, place, held)
-        if load.told_by and context.final:
+        if load.identified_by and context.final:
             self._unmark(session, load)
         books.record(session, context)
 
-    def _begin_anew(self, load: Load) -> str:
-        return Staged(self.dialect, load).begin_anew
+    def _begin_anew(self, load: StatementLoad) -> str:
+        return Staged(self.dialect, load).restart_remedy
 
-    def _compare(self, load: Load, pieces: Sequence[Piece], held: Mapping[str, Held]) -> None:
+    def _compare(self, load: StatementLoad, pieces: Sequence[Piece], held: Mapping[str, UnitRow]) -> None:
         """Raise FatalError if a written unit has no record, or one with another row count."""
         names = data_ids(pieces)
         if lost := [name for name in names if name not in held]:
-            raise NoWayOn(
+            raise CannotResumeError(
                 f"table {load.table}: {len(lost)} of {len(names)} units that were written are not in the target's "
                 "records: they are lost",
                 self._begin_anew(load),
@@ -94,10 +96,10 @@ class StatementCommitter(Committer):
             raise conservation.lost_rows(load.shown, place, staged, found, self._begin_anew(load))
 
     def _same_table(
-        self, session: Session, load: Load, pieces: Sequence[Piece], held: Mapping[str, Held]
+        self, session: StatementSession, load: StatementLoad, pieces: Sequence[Piece], held: Mapping[str, UnitRow]
     ) -> str | None:
         """The table with the target's name. Raise FatalError if rows of this run are in another one."""
-        if not load.told_by:
+        if not load.identified_by:
             return None
         names = [*(data_ids(pieces) if load.how != STAGED else ()), ""]
         now = self.dialect.table_id(session, load)
@@ -116,12 +118,17 @@ class StatementCommitter(Committer):
             anew = f"if it was only rebuilt and its rows are there, {told} and run with --restore latest; else {anew}"
         raise conservation.other_table(load.shown, anew, there=now is not None, rebuilt=rebuilt)
 
-    def _unmark(self, session: Session, load: Load) -> None:
+    def _unmark(self, session: StatementSession, load: StatementLoad) -> None:
         for statement in self.dialect.unmark(load.token):
             session.run(statement)
 
     def _apply(
-        self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+        self,
+        session: StatementSession,
+        load: StatementLoad,
+        books: StatementLedger,
+        pieces: Sequence[Piece],
+        context: CommitContext,
     ) -> None:
         """Apply the pieces, in the transaction of the ledger."""
         if load.how == STAGED:
@@ -131,7 +138,9 @@ class StatementCommitter(Committer):
         else:
             self._keep_books(session, books, pieces, context)
 
-    def _keep_books(self, session: Session, books: Books, pieces: Sequence[Piece], context: CommitContext) -> None:
+    def _keep_books(
+        self, session: StatementSession, books: StatementLedger, pieces: Sequence[Piece], context: CommitContext
+    ) -> None:
         """Update the records of rows that are in the target itself."""
         contested = _contested(pieces)
         books.take_off(session, [name for name in data_ids(pieces) if name not in contested])
@@ -141,7 +150,12 @@ class StatementCommitter(Committer):
             books.forget_late(session, vertex, life)
 
     def _add_staged(
-        self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+        self,
+        session: StatementSession,
+        load: StatementLoad,
+        books: StatementLedger,
+        pieces: Sequence[Piece],
+        context: CommitContext,
     ) -> None:
         staged = Staged(self.dialect, load)
         books.accept(session, context.checkpoint, data_ids(pieces))
@@ -161,7 +175,7 @@ class StatementCommitter(Committer):
         ):
             if load.how == STAGED:
                 session.run(Staged(self.dialect, load).drop())
-            if load.told_by:
+            if load.identified_by:
                 self._unmark(session, load)
             self._books(load).forget_all(session)
 
@@ -172,7 +186,7 @@ class StatementCommitter(Committer):
         books = self._books(load)
         with self._session(load, f"reading the ledger of {load.table}") as session:
             if fresh:
-                books.disown(session, context)
+                books.release_owner(session, context)
             return next(iter(books.others(session, context)), None)
 
     def last_committed(self, context: CommitContext) -> int | None:

@@ -9,15 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session, TargetDialect
-from seatunnel_py.api import BadRows
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, StatementSession, TargetDialect
+from seatunnel_py.api import BadRowsError
 
 
 def refuse_equal_keys(
-    dialect: TargetDialect, session: Session, load: Load, rows: str, target: str, where: str = "1 = 1", values: Row = ()
+    dialect: TargetDialect,
+    session: StatementSession,
+    load: StatementLoad,
+    rows: str,
+    target: str,
+    where: str = "1 = 1",
+    values: Row = (),
 ) -> None:
-    """Raise BadRows if a row of the relation ``rows`` (``s`` in ``where``) was merged into another key's row of
+    """Raise BadRowsError if a row of the relation ``rows`` (``s`` in ``where``) was merged into another key's row of
     ``target``."""
     if not load.inexact:
         return
@@ -32,7 +38,9 @@ def refuse_equal_keys(
         raise _taken_for_one(dialect, load, found[0][::2], found[0][1::2])
 
 
-def refuse_equal_rows(dialect: TargetDialect, session: Session, load: Load, target: str, rows: Sequence[Row]) -> None:
+def refuse_equal_rows(
+    dialect: TargetDialect, session: StatementSession, load: StatementLoad, target: str, rows: Sequence[Row]
+) -> None:
     """The same of rows that were written one by one."""
     names = [dialect.quote(name) for name in load.inexact]
     same = " AND ".join(f"{dialect.quote(name)} = {dialect.marker}" for name in load.key)
@@ -46,10 +54,10 @@ def refuse_equal_rows(dialect: TargetDialect, session: Session, load: Load, targ
 
 
 def refuse_rows_of_other_keys(
-    dialect: TargetDialect, session: Session, load: Load, rows: str, target: str, values: Row = ()
+    dialect: TargetDialect, session: StatementSession, load: StatementLoad, rows: str, target: str, values: Row = ()
 ) -> None:
-    """Raise BadRows if a row that the query ``rows`` has written is not in the target under its key: it met a row with
-    another key that is equal in another unique key, and which stays unchanged."""
+    """Raise BadRowsError if a row that the query ``rows`` has written is not in the target under its key: it met a row
+    with another key that is equal in another unique key, and which stays unchanged."""
     if not load.other_keys:
         return
     names = [dialect.quote(name) for name in load.key]
@@ -62,17 +70,19 @@ def refuse_rows_of_other_keys(
     )
     if found:
         key = ", ".join(f"{name} = {value!r}" for name, value in zip(load.key, found[0], strict=True))
-        raise BadRows(
+        raise BadRowsError(
             f"table {load.table}: the row of {key} is equal to a row of another key in another unique key of the "
             "target, and would take its place",
             "set primary_keys to the unique key that tells rows apart, drop the other one, or make its values differ",
         )
 
 
-def _taken_for_one(dialect: TargetDialect, load: Load, new: Sequence[Any], there: Sequence[Any]) -> BadRows:
+def _taken_for_one(
+    dialect: TargetDialect, load: StatementLoad, new: Sequence[Any], there: Sequence[Any]
+) -> BadRowsError:
     pairs = zip(load.inexact, new, there, strict=True)
     name, one, other = next((name, one, other) for name, one, other in pairs if one != other)
-    return BadRows(
+    return BadRowsError(
         f"table {load.table}: the keys {one!r} and {other!r} of column {name!r} differ, and the target takes them "
         "for one",
         f"give the key's column a collation that tells all texts apart ({dialect.exact_collations}), or make the keys "

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect
-from seatunnel_connectors.jdbc.target.unit_record import Recorded, fenced_off
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect
+from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit, fenced_off
 from seatunnel_py.api import CommitContext, WriteContext
 
 _OTHERS = "job_id = ? AND step = ? AND table_name = ? AND lineage <> ?"
@@ -19,7 +19,7 @@ PIECES = "seatunnel_piece"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class UnitRow:
     """A unit's record: its number of rows, and the table with them (or the name that they are staged under)."""
 
     rows: int
@@ -27,7 +27,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class StatementLedger:
     """The two tables of one database, for one sink and upstream table. Call every method inside a transaction."""
 
     dialect: TargetDialect
@@ -57,7 +57,7 @@ class Books:
             "PRIMARY KEY (token, data_id))",
         ]
 
-    def sign_in(self, session: Session, job: str = "") -> None:
+    def claim_table(self, session: StatementSession, job: str = "") -> None:
         """Insert a record without rows: this run of a job (``unit_record.of_job``) has set up its target."""
         session.run(
             self._sql(
@@ -67,28 +67,28 @@ class Books:
             (self.token, job),
         )
 
-    def is_signed_in(self, session: Session) -> bool:
+    def is_claimed(self, session: StatementSession) -> bool:
         return self._piece(session, "", "token") is not None
 
-    def find(self, session: Session, data_id: str) -> Recorded | None:
+    def find(self, session: StatementSession, data_id: str) -> RecordedUnit | None:
         found = self._piece(session, data_id, "row_count, byte_count, merged, source_position, source_rows")
         if found is None:
             return None
         count, size, merged, end, read = found
-        return Recorded(count, size, merged, json.loads(end) if end else None, read)
+        return RecordedUnit(count, size, merged, json.loads(end) if end else None, read)
 
-    def find_staged(self, session: Session, data_id: str) -> str | None:
+    def find_staged(self, session: StatementSession, data_id: str) -> str | None:
         """Name under which an earlier attempt has staged these rows."""
         found = self._piece(session, data_id, "staged")
         return None if found is None else found[0]
 
-    def _piece(self, session: Session, data_id: str, columns: str) -> tuple[Any, ...] | None:
+    def _piece(self, session: StatementSession, data_id: str, columns: str) -> tuple[Any, ...] | None:
         rows = session.ask(
             self._sql(f"SELECT {columns} FROM {{pieces}} WHERE token = ? AND data_id = ?"), (self.token, data_id)
         )
         return rows[0] if rows else None
 
-    def check_fence(self, session: Session, context: WriteContext, shown: str) -> None:
+    def check_fence(self, session: StatementSession, context: WriteContext, shown: str) -> None:
         """Raise FatalError if a newer incarnation or epoch has announced itself, or the run is finished."""
         rows = session.ask(
             self._sql(
@@ -100,7 +100,9 @@ class Books:
             if (incarnation, epoch) > (context.incarnation, context.epoch) or (finished and token == self.token):
                 raise fenced_off(shown)
 
-    def insert_piece(self, session: Session, context: WriteContext, recorded: Recorded, staged: str = "") -> None:
+    def insert_piece(
+        self, session: StatementSession, context: WriteContext, recorded: RecordedUnit, staged: str = ""
+    ) -> None:
         end = None if recorded.end is None else json.dumps(recorded.end)
         session.run(
             self._sql(
@@ -113,11 +115,13 @@ class Books:
             ),
         )  # fmt: skip
 
-    def forget_piece(self, session: Session, data_id: str) -> None:
+    def forget_piece(self, session: StatementSession, data_id: str) -> None:
         """Delete the record for another attempt."""
         session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND data_id = ?"), (self.token, data_id))
 
-    def raise_fence(self, session: Session, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> None:
+    def raise_fence(
+        self, session: StatementSession, job_id: str, lineage: str, step: str, incarnation: int, epoch: int
+    ) -> None:
         """Announce this incarnation and epoch. Several units may do so at once: the second one finds the first one's
         values, and never lowers them."""
         key = (lineage, step, self.table)
@@ -129,7 +133,7 @@ class Books:
             raised = f"UPDATE {{ledger}} SET incarnation = ?, epoch = ?, ended_at = NULL WHERE {{row}} AND {_OLDER}"
             session.run(self._sql(raised), (incarnation, epoch, *key, incarnation, incarnation, epoch))
 
-    def lock(self, session: Session, lineage: str, step: str) -> tuple[int | None, int]:
+    def lock(self, session: StatementSession, lineage: str, step: str) -> tuple[int | None, int]:
         """Lock the ledger's row until the transaction ends. Returns last checkpoint of this set-up, and incarnation."""
         rows = session.ask(
             self._sql("SELECT last_checkpoint, incarnation, token FROM {ledger} WHERE {row}" + self.dialect.own_lock),
@@ -139,31 +143,31 @@ class Books:
             return (last if token == self.token else None), incarnation
         return None, 0
 
-    def held(self, session: Session) -> dict[str, Held]:
+    def held(self, session: StatementSession) -> dict[str, UnitRow]:
         """The target's record of each unit; the one without a name is for units whose records are deleted."""
         rows = session.ask(self._sql("SELECT data_id, row_count, staged FROM {pieces} WHERE token = ?"), (self.token,))
-        return {name: Held(int(count), place or "") for name, count, place in rows}
+        return {name: UnitRow(int(count), place or "") for name, count, place in rows}
 
-    def remember(self, session: Session, place: str, held: Mapping[str, Held]) -> None:
+    def remember(self, session: StatementSession, place: str, held: Mapping[str, UnitRow]) -> None:
         """Record the table with this run's rows for later commits, since the units' own records are deleted."""
         if "" not in held:
-            self.sign_in(session)
+            self.claim_table(session)
         if "" not in held or not held[""].place:
             sql = self._sql("UPDATE {pieces} SET staged = ? WHERE token = ? AND data_id = ''")
             session.run(sql, (place, self.token))
 
-    def last(self, session: Session, lineage: str, step: str) -> int | None:
+    def last(self, session: StatementSession, lineage: str, step: str) -> int | None:
         """The last checkpoint of this lineage, in any set-up."""
         key = (lineage, step, self.table)
         rows = session.ask(self._sql("SELECT last_checkpoint FROM {ledger} WHERE {row}"), key)
         return None if not rows or rows[0][0] is None else int(rows[0][0])
 
-    def others(self, session: Session, context: CommitContext) -> list[str]:
+    def others(self, session: StatementSession, context: CommitContext) -> list[str]:
         """The job's other lineages."""
         sql = f"SELECT lineage FROM {{ledger}} WHERE {_OTHERS}"
         return [row[0] for row in session.ask(self._sql(sql), self._others(context))]
 
-    def end_others(self, session: Session, context: CommitContext) -> dict[str, bool]:
+    def end_others(self, session: StatementSession, context: CommitContext) -> dict[str, bool]:
         """Refuse their writers from now on; by token, whether each has committed anything."""
         known = session.ask(
             self._sql(f"SELECT token, last_checkpoint FROM {{ledger}} WHERE {_OTHERS}"), self._others(context)
@@ -171,12 +175,12 @@ class Books:
         session.run(self._sql(f"UPDATE {{ledger}} SET finished = 1 WHERE {_OTHERS}"), self._others(context))
         return {token: last is not None for token, last in known}
 
-    def set_up_by(self, session: Session, job: str) -> list[str]:
+    def set_up_by(self, session: StatementSession, job: str) -> list[str]:
         """Tokens of this job's runs that may have had no commit yet."""
         sql = self._sql("SELECT token FROM {pieces} WHERE data_id = '' AND vertex = ? AND token <> ?")
         return [token for (token,) in session.ask(sql, (job, self.token))]
 
-    def disown(self, session: Session, context: CommitContext) -> None:
+    def release_owner(self, session: StatementSession, context: CommitContext) -> None:
         """They end, and are nobody's."""
         ended = f", ended_at = coalesce(ended_at, {self.dialect.clock})" if self.dialect.clock else ""
         sql = f"UPDATE {{ledger}} SET finished = 1, job_id = ''{ended} WHERE {_OTHERS}"
@@ -185,12 +189,12 @@ class Books:
     def _others(self, context: CommitContext) -> tuple[str, ...]:
         return (context.job_id, context.step, self.table, context.lineage)
 
-    def end(self, session: Session, context: CommitContext) -> None:
+    def end(self, session: StatementSession, context: CommitContext) -> None:
         """The whole lineage has ended, unless a later driver has gone on with it."""
         sql = f"UPDATE {{ledger}} SET ended_at = {self.dialect.clock} WHERE lineage = ? AND incarnation <= ?"
         session.run(self._sql(f"{sql} AND ended_at IS NULL"), (context.lineage, context.incarnation))
 
-    def sweep(self, session: Session, keep_days: int) -> None:
+    def sweep(self, session: StatementSession, keep_days: int) -> None:
         """Drop lineages all of whose rows have ended, once that is older than anybody will restore. They are looked for
         first, without a lock, for to delete by anything but the key waits for every commit that is under way."""
         old = f"< {self.dialect.clock} - {keep_days * 86_400}"
@@ -198,26 +202,26 @@ class Books:
         for (lineage,) in session.ask(self._sql(f"SELECT lineage FROM {{ledger}} {ended}")):
             session.run(self._sql(f"DELETE FROM {{ledger}} WHERE lineage = ? AND ended_at {old}"), (lineage,))
 
-    def take_off(self, session: Session, data_ids: list[str]) -> None:
+    def take_off(self, session: StatementSession, data_ids: list[str]) -> None:
         """Delete records of rows that are in the target and in a checkpoint."""
         for name in data_ids:
             self.forget_piece(session, name)
 
-    def of(self, token: str) -> Books:
+    def of(self, token: str) -> StatementLedger:
         """The same tables, for another run."""
         return replace(self, token=token)
 
-    def has_ended(self, session: Session, token: str) -> bool | None:
+    def has_ended(self, session: StatementSession, token: str) -> bool | None:
         """True if the run of this token has finished, or was disowned; None: the ledger has no such run."""
         rows = session.ask(self._sql("SELECT min(finished) FROM {ledger} WHERE token = ?"), (token,))
         return None if rows[0][0] is None else bool(rows[0][0])
 
-    def unnamed(self, session: Session) -> list[str]:
+    def unnamed(self, session: StatementSession) -> list[str]:
         """Units in the target that are in no checkpoint."""
         sql = "SELECT data_id FROM {pieces} WHERE token = ? AND checkpoint_id IS NULL ORDER BY data_id LIMIT 5"
         return [row[0] for row in session.ask(self._sql(sql), (self.token,))]
 
-    def accept(self, session: Session, checkpoint: int, data_ids: list[str]) -> None:
+    def accept(self, session: StatementSession, checkpoint: int, data_ids: list[str]) -> None:
         """Mark the pieces in this checkpoint."""
         for name in data_ids:
             session.run(
@@ -226,20 +230,20 @@ class Books:
                 (checkpoint, self.token, name),
             )  # fmt: skip
 
-    def named(self, session: Session) -> dict[str, int]:
+    def named(self, session: StatementSession) -> dict[str, int]:
         """Number of staged rows of each unit in checkpoints, by the units' names."""
         sql = "SELECT staged, row_count - merged FROM {pieces} WHERE token = ? AND checkpoint_id > 0"
         return {staged: int(rows) for staged, rows in session.ask(self._sql(sql), (self.token,))}
 
-    def rows_beside(self, session: Session) -> int:
+    def rows_beside(self, session: StatementSession) -> int:
         """Number of rows that units have written to staging tables."""
         sql = "SELECT coalesce(sum(row_count - merged), 0) FROM {pieces} WHERE token = ?"
         return int(session.ask(self._sql(sql), (self.token,))[0][0])
 
-    def forget_named(self, session: Session) -> None:
+    def forget_named(self, session: StatementSession) -> None:
         session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND checkpoint_id > 0"), (self.token,))
 
-    def forget_overtaken(self, session: Session, vertex: str, life: tuple[int, int]) -> list[str]:
+    def forget_overtaken(self, session: StatementSession, vertex: str, life: tuple[int, int]) -> list[str]:
         """Delete staged rows of older executions of a vertex that are in no checkpoint; returns the names under which
         they are staged. A piece of a later execution is in a checkpoint, so all pieces in checkpoints of older ones are
         committed by now."""
@@ -250,7 +254,7 @@ class Books:
             session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), values)
         return found
 
-    def keep_late(self, session: Session, checkpoint: int, data_ids: list[str], life: tuple[int, int]) -> None:
+    def keep_late(self, session: StatementSession, checkpoint: int, data_ids: list[str], life: tuple[int, int]) -> None:
         """Mark records that other attempts must still find: from now on they belong to the execution whose checkpoint
         contains them."""
         kept = "checkpoint_id = coalesce(checkpoint_id, ?), incarnation = ?, epoch = ?"
@@ -258,12 +262,12 @@ class Books:
         for name in data_ids:
             session.run(sql, (checkpoint, *life, self.token, name))
 
-    def forget_late(self, session: Session, vertex: str, life: tuple[int, int]) -> None:
+    def forget_late(self, session: StatementSession, vertex: str, life: tuple[int, int]) -> None:
         """Delete records that only late attempts of older executions would need: their writers are refused."""
         where = f"token = ? AND checkpoint_id > 0 AND vertex = ? AND {_OLDER}"
         session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), (self.token, vertex, life[0], *life))
 
-    def record(self, session: Session, context: CommitContext) -> None:
+    def record(self, session: StatementSession, context: CommitContext) -> None:
         """Write the checkpoint; the records of a finished run's pieces are no longer needed."""
         key = (context.lineage, context.step, self.table)
         self.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
@@ -274,7 +278,7 @@ class Books:
         if context.final:
             self.forget_all(session)
 
-    def forget_all(self, session: Session) -> None:
+    def forget_all(self, session: StatementSession) -> None:
         session.run(self._sql("DELETE FROM {pieces} WHERE token = ?"), (self.token,))
 
     def _sql(self, text: str) -> str:

@@ -15,7 +15,7 @@ RECREATED = "recreated"
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class StatementLoad:
     """How rows get into the target. ``how`` is STAGED (units fill the table ``staging``, commits add its rows to the
     target), SHADOW (units fill ``staging``, which takes the target's name at the end) or TABLE (units write to the
     target). ``renew`` are the statements that destroy what was there, ``prepare`` those that may be repeated at will;
@@ -23,12 +23,12 @@ class Load:
     ``versioned_by``: see ``versions``. ``replaces`` says what a shadow makes of a table that is there (EMPTIED,
     RECREATED; empty: there is none), ``comment`` is what people will read about the table. ``sources`` are the columns
     of the rows that go into ``names``; empty in what an older version has set up. ``required`` are those names where
-    the target takes no null. ``told_by``: how the database tells the target from another table that is made under its
-    name (``TargetDialect.told_by``); empty where no other commit follows one that shows rows, or it cannot tell.
-    ``fresh``: the target is empty when the first unit comes.
-    ``types`` are the types of ``names``, and ``rewritten`` the columns that ``fit.Fit`` tests or converts. ``inexact``
-    are columns of ``key`` whose texts the target may take for equal though they differ. ``other_keys``: the target has
-    unique keys beside ``key``, and the database updates by any of them. ``whole``: see ``fit.Fit``."""
+    the target takes no null. ``identified_by``: how the database tells the target from another table that is made under
+    its name (``TargetDialect.identified_by``); empty where no other commit follows one that shows rows, or it cannot
+    tell. ``fresh``: the target is empty when the first unit comes. ``types`` are the types of ``names``, and
+    ``rewritten`` the columns that ``fit.ColumnFit`` tests or converts. ``inexact`` are columns of ``key`` whose texts
+    the target may take for equal though they differ. ``other_keys``: the target has unique keys beside ``key``, and the
+    database updates by any of them. ``whole``: see ``fit.ColumnFit``."""
 
     database: str
     table: str
@@ -48,7 +48,7 @@ class Load:
     comment: str = ""
     sources: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
-    told_by: str = ""
+    identified_by: str = ""
     fresh: bool = False
     types: tuple[str, ...] = ()
     rewritten: tuple[tuple[Plain, ...], ...] = ()
@@ -66,7 +66,7 @@ class Load:
         """The target's name for display."""
         return ".".join(filter(None, (self.database, self.table)))
 
-    def begin_anew(self, empty: str) -> str:
+    def restart_remedy(self, empty: str) -> str:
         """Remedy after a loss; ``empty`` is the statement that empties the target."""
         return conservation.begin_anew(self.shown, empty, visible=self.shows_early)
 
@@ -86,9 +86,9 @@ class Load:
         return cast("dict[str, Plain]", {**asdict(self), "version": 1})
 
 
-def load_of(data: Any) -> Load:
+def load_of(data: Any) -> StatementLoad:
     """Parse the result of ``Load.to_plain``."""
     fields = {key: value for key, value in dict(data).items() if key != "version"}
     for name in ("names", "key", "renew", "prepare", "sources", "required", "types", "rewritten", "inexact", "whole"):
         fields[name] = tuple(fields.get(name, ()))
-    return Load(**fields)
+    return StatementLoad(**fields)

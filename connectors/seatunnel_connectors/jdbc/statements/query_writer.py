@@ -11,11 +11,11 @@ import secrets
 import pyarrow as pa
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
-from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES, Books
-from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, Session, TargetDialect
+from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES, StatementLedger
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, StatementSession, TargetDialect
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
-from seatunnel_connectors.jdbc.target.held_connection import Held
+from seatunnel_connectors.jdbc.target.held_connection import HeldConnection
 from seatunnel_connectors.jdbc.target.query_parameters import Parameterised, bind
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
@@ -32,7 +32,7 @@ from seatunnel_py.api import (
 )
 
 
-class QueryWriter(Writer):
+class StatementQueryWriter(Writer):
     """Runs the statement for every row, of any kind, as SeaTunnel does. A failed unit leaves nothing behind."""
 
     def __init__(self, dialect: TargetDialect, request: SinkRequest) -> None:
@@ -42,8 +42,8 @@ class QueryWriter(Writer):
         self.what = f"running the sink's query for table {request.table.path}"
         self.rows = self.bytes = 0
         with dialect.explained(self.what):
-            self.held = Held(dialect.sessions(request.address))
-            self.session: Session = self.held.connection
+            self.held = HeldConnection(dialect.sessions(request.address))
+            self.session: StatementSession = self.held.connection
             self.session.begin()
 
     def write(self, batch: Batch) -> None:
@@ -70,10 +70,12 @@ class QueryWriter(Writer):
         self.held.discard()
 
 
-class RecordedQueryWriter(StatementWriter):
+class RecordedStatementQueryWriter(StatementWriter):
     """Adds the unit's record, like a unit of generated statements, and runs the query."""
 
-    def __init__(self, dialect: TargetDialect, request: SinkRequest, load: Load, context: WriteContext) -> None:
+    def __init__(
+        self, dialect: TargetDialect, request: SinkRequest, load: StatementLoad, context: WriteContext
+    ) -> None:
         self.statement = _bound(dialect, request)
         super().__init__(dialect, request, load, context)
         self.what = f"running the sink's query for table {request.table.path}"
@@ -99,8 +101,8 @@ def plan_query(dialect: TargetDialect, address: Address) -> Setup:
             "grant the user the right, or set is_exactly_once = false",
         )
     token = secrets.token_hex(4)
-    make = () if target.has_books else tuple(Books(dialect, database, token, "").create())
-    load = Load(database, "(query)", token, (), (), False, True, prepare=make, booked=target.has_books)
+    make = () if target.has_books else tuple(StatementLedger(dialect, database, token, "").create())
+    load = StatementLoad(database, "(query)", token, (), (), False, True, prepare=make, booked=target.has_books)
     effects = (Effect("create ledger", f"{database}.{LEDGER}".lstrip(".")),) if make else ()
     return Setup(effects, load.to_plain(), Visible.STAGED, counted=True)
 

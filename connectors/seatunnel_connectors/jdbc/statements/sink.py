@@ -9,11 +9,15 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.source.splits import NUMBERS
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
-from seatunnel_connectors.jdbc.statements.ledger_tables import PIECES, Books
-from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
-from seatunnel_connectors.jdbc.statements.query_writer import QueryWriter, RecordedQueryWriter, plan_query
+from seatunnel_connectors.jdbc.statements.ledger_tables import PIECES, StatementLedger
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad, load_of
+from seatunnel_connectors.jdbc.statements.query_writer import (
+    RecordedStatementQueryWriter,
+    StatementQueryWriter,
+    plan_query,
+)
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import KEY, Session, TargetDialect, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import KEY, StatementSession, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target import column_fit, version_column
 from seatunnel_connectors.jdbc.target.details import divided
@@ -31,7 +35,7 @@ from seatunnel_connectors.jdbc.target.load_decision import (
 )
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
-    Plan,
+    TargetPlan,
     check_names,
     column_problems,
     guards,
@@ -109,10 +113,10 @@ class StatementSink(TableSink):
             self.dialect.sessions(self.request.address) as session,
         ):
             target = self._look(session, database, table)
-            told_by = self.dialect.told_by(session, target.database, target.table)
+            told_by = self.dialect.identified_by(session, target.database, target.table)
         return self._plan(target, told_by)
 
-    def _look(self, session: Session, database: str, table: str) -> TargetTable:
+    def _look(self, session: StatementSession, database: str, table: str) -> TargetTable:
         return self.dialect.look(session, database, table)
 
     def _other_database(self) -> str:
@@ -134,7 +138,7 @@ class StatementSink(TableSink):
         self._refuse(target, chosen, shown, key, names)
         relation = self.dialect.quote(*filter(None, (target.database, target.table)))
         columns = columns_of(self.dialect, table, target, chosen, key, names)
-        load = Load(
+        load = StatementLoad(
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
             options.enable_upsert, decision.books, how=self._how(shown, target, decision),
             staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=decision.at_end,
@@ -146,12 +150,12 @@ class StatementSink(TableSink):
             whole=tuple(key) if options.enable_upsert else (),
             other_keys=self._has_other_keys(target, chosen, [names[name] for name in key], names),
         )  # fmt: skip
-        load = replace(load, told_by=told_by if load.books and load.shows_early else "", fresh=decision.fresh)
+        load = replace(load, identified_by=told_by if load.books and load.shows_early else "", fresh=decision.fresh)
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)
         if load.how == STAGED:
             prepare += Staged(self.dialect, load).create()
-        if load.told_by:
+        if load.identified_by:
             prepare += self.dialect.mark(relation, self.dialect.quote(load.names[0]), token)
         visible = visible_by(load.how, at_end=load.at_end)
         load = replace(load, renew=tuple(renew), prepare=tuple(prepare))
@@ -160,7 +164,9 @@ class StatementSink(TableSink):
         left = self._divided(names)[1] if chosen.create else ()
         return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left)
 
-    def _has_other_keys(self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]) -> bool:
+    def _has_other_keys(
+        self, target: TargetTable, chosen: TargetPlan, key: Sequence[str], names: Mapping[str, str]
+    ) -> bool:
         """Whether an upsert may meet a row of another key: it is equal in a unique index that does not hold the key."""
         if not (self.dialect.updates_by_any_key and key and self.request.options.enable_upsert):
             return False
@@ -187,7 +193,7 @@ class StatementSink(TableSink):
         return self.dialect.can_be_made(one, names)
 
     def _required(
-        self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
+        self, target: TargetTable, chosen: TargetPlan, key: Sequence[str], names: Mapping[str, str]
     ) -> tuple[str, ...]:
         """Where the target takes no null: not what it may fill, nor where a trigger may do that."""
         if chosen.create:
@@ -195,11 +201,11 @@ class StatementSink(TableSink):
         there = () if target.changes_rows else (target.columns[name] for name in names.values())
         return tuple(one.name for one in there if not one.nullable and not one.fills)
 
-    def _as_shadow(self, load: Load, target: TargetTable, chosen: Plan) -> Load:
+    def _as_shadow(self, load: StatementLoad, target: TargetTable, chosen: TargetPlan) -> StatementLoad:
         """What the end of a shadow needs to know."""
         return load
 
-    def _why_no_shadow(self, target: TargetTable, chosen: Plan, key: Sequence[str]) -> str:
+    def _why_no_shadow(self, target: TargetTable, chosen: TargetPlan, key: Sequence[str]) -> str:
         """Why the table cannot be filled beside its place; empty: it can."""
         return "this database cannot put a table into another's place"
 
@@ -212,7 +218,9 @@ class StatementSink(TableSink):
             books=decision.books,
         )
 
-    def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
+    def _refuse(
+        self, target: TargetTable, chosen: TargetPlan, shown: str, key: Sequence[str], names: dict[str, str]
+    ) -> None:
         problems = column_problems(self.dialect.column_names, names.values(), self.request.options.field_ide)
         if chosen.create:
             if not names:
@@ -246,8 +254,8 @@ class StatementSink(TableSink):
         refuse_misfit(self.request, shown, problems)
 
     def _effects(
-        self, target: TargetTable, chosen: Plan, shown: str, relation: str, names: dict[str, str],
-        key: Sequence[str], load: Load,
+        self, target: TargetTable, chosen: TargetPlan, shown: str, relation: str, names: dict[str, str],
+        key: Sequence[str], load: StatementLoad,
     ) -> tuple[list[Effect], list[str], list[str]]:  # fmt: skip
         effects: list[Effect] = []
         renew: list[str] = []
@@ -271,7 +279,7 @@ class StatementSink(TableSink):
             prepare += [] if shadow else created
             effects.append(Effect("create table", shown, created[0]))
         if load.books and not target.has_books:
-            prepare += Books(self.dialect, target.database, load.token, "").create()
+            prepare += StatementLedger(self.dialect, target.database, load.token, "").create()
             effects.append(Effect("create ledger", f"{target.database}.seatunnel_ledger".lstrip(".")))
         if chosen.custom:
             statement = (self.request.options.custom_sql or "").strip().rstrip(";")
@@ -287,7 +295,7 @@ class StatementSink(TableSink):
         first = not self.request.targets.prepared_by_sibling(key, upstream)
         custom = [effect.statement for effect in setup.effects if effect.action == "custom sql"]
         own = [part for text in custom for part in split_statements(text)] if first else []
-        books = Books(self.dialect, load.database, load.token, "")
+        books = StatementLedger(self.dialect, load.database, load.token, "")
         with (
             self.dialect.explained(f"preparing the sink table {load.table}"),
             self.dialect.sessions(self.request.address) as session,
@@ -298,25 +306,25 @@ class StatementSink(TableSink):
                 session.run(statement)
             if own:
                 self._run_own(session, own, books if load.books else None)
-            elif load.books and load.how in (STAGED, SHADOW) and not books.is_signed_in(session):
-                books.sign_in(session, self._job)
+            elif load.books and load.how in (STAGED, SHADOW) and not books.is_claimed(session):
+                books.claim_table(session, self._job)
         self.request.targets.mark_prepared(key, upstream, load.token)
 
-    def _is_done(self, session: Session, load: Load, books: Books) -> bool:
+    def _is_done(self, session: StatementSession, load: StatementLoad, books: StatementLedger) -> bool:
         """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
-        return self.dialect.look(session, load.database, PIECES).exists and books.is_signed_in(session)
+        return self.dialect.look(session, load.database, PIECES).exists and books.is_claimed(session)
 
     @property
     def _job(self) -> str:
         return of_job(self.request.job_id, self.request.step, str(self.request.table.path))
 
-    def _run_own(self, session: Session, own: Sequence[str], books: Books | None) -> None:
+    def _run_own(self, session: StatementSession, own: Sequence[str], books: StatementLedger | None) -> None:
         """In one transaction with the word that they were done; a statement that commits by itself ends it early."""
         session.begin()
         for statement in own:
             session.run(statement)
         if books is not None:
-            books.sign_in(session, self._job)
+            books.claim_table(session, self._job)
         session.commit()
 
     def _key(self, database: str, table: str) -> tuple[object, ...]:
@@ -324,9 +332,9 @@ class StatementSink(TableSink):
 
     def open(self, context: WriteContext) -> Writer:
         if self.request.keeps_no_record:
-            return QueryWriter(self.dialect, self.request)
+            return StatementQueryWriter(self.dialect, self.request)
         if self.request.options.query:
-            return RecordedQueryWriter(self.dialect, self.request, load_of(context.setup), context)
+            return RecordedStatementQueryWriter(self.dialect, self.request, load_of(context.setup), context)
         return StatementWriter(self.dialect, self.request, load_of(context.setup), context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys, refuse_rows_of_other_keys
-from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session, TargetDialect
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, StatementSession, TargetDialect
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_py.api import RowKind
 
@@ -25,7 +25,7 @@ class Staged:
     """The staged rows of one load."""
 
     dialect: TargetDialect
-    load: Load
+    load: StatementLoad
 
     @property
     def target(self) -> str:
@@ -71,31 +71,31 @@ class Staged:
         markers = ", ".join([self.dialect.marker] * (len(self.load.names) + 2))
         return f"INSERT INTO {self.staging} ({UNIT}, {KIND}, {', '.join(self.columns)}) VALUES ({markers})"
 
-    def move(self, session: Session, wanted: Mapping[str, int]) -> None:
+    def move(self, session: StatementSession, wanted: Mapping[str, int]) -> None:
         """Move units, given with their row counts, into the target, in the order of staging. Rows taken off the staging
         table are counted: another number than was staged is LOST."""
         place = ".".join(filter(None, (self.load.database, self.load.staging)))
         total = sum(wanted.values())
         if not self.dialect.is_there(session, self.load.database, self.load.staging):
-            raise conservation.lost_rows(self.load.shown, place, total, 0, self.begin_anew)
+            raise conservation.lost_rows(self.load.shown, place, total, 0, self.restart_remedy)
         for unit in (units := self._in_order(session, wanted)):
             self._add(session, unit, wanted[unit])
         found = self.forget(session, units)
         if found != total:
-            raise conservation.lost_rows(self.load.shown, place, total, found, self.begin_anew)
+            raise conservation.lost_rows(self.load.shown, place, total, found, self.restart_remedy)
 
     @property
-    def begin_anew(self) -> str:
-        return self.load.begin_anew(self.dialect.empty(self.target))
+    def restart_remedy(self) -> str:
+        return self.load.restart_remedy(self.dialect.empty(self.target))
 
-    def _in_order(self, session: Session, units: Container[str]) -> list[str]:
+    def _in_order(self, session: StatementSession, units: Container[str]) -> list[str]:
         """Of these units those that hold rows."""
         found = session.ask(
             f"SELECT {UNIT}, min({self.dialect.row_order}) AS first FROM {self.staging} GROUP BY {UNIT}"
         )
         return [unit for unit, first in sorted(found, key=lambda row: row[1]) if unit in units]
 
-    def _add(self, session: Session, unit: str, rows: int) -> None:
+    def _add(self, session: StatementSession, unit: str, rows: int) -> None:
         """Move one unit's rows into the target. If rows are merged by key, the database does not report how many it
         took."""
         deletes = self._count(session, unit, RowKind.DELETE) if self.key else 0
@@ -114,15 +114,15 @@ class Staged:
         where = f"s.{UNIT} = {self.dialect.marker} AND s.{KIND} <> {RowKind.DELETE.value}"
         refuse_equal_keys(self.dialect, session, self.load, self.staging, self.target, where, (unit,))
 
-    def forget(self, session: Session, units: Iterable[str]) -> int:
+    def forget(self, session: StatementSession, units: Iterable[str]) -> int:
         """Take units off; how many rows they had."""
         return sum(session.run(self.dialect.delete_where(self.staging, UNIT), (unit,)) for unit in units)
 
-    def _rows_of(self, session: Session, unit: str) -> int:
+    def _rows_of(self, session: StatementSession, unit: str) -> int:
         where = f"{UNIT} = {self.dialect.marker}"
         return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit,))[0][0])
 
-    def _count(self, session: Session, unit: str, kind: RowKind) -> int:
+    def _count(self, session: StatementSession, unit: str, kind: RowKind) -> int:
         where = f"{UNIT} = {self.dialect.marker} AND {KIND} = {self.dialect.marker}"
         return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit, kind.value))[0][0])
 

@@ -11,11 +11,21 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_connectors.jdbc.statements.load_plan import Load
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
 from seatunnel_connectors.jdbc.target.details import CommentPlace
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import BadRows, Column, Detail, DetailKind, Kind, NameRules, TablePath, TableSchema, TargetPlace
+from seatunnel_py.api import (
+    BadRowsError,
+    Column,
+    Detail,
+    DetailKind,
+    Kind,
+    NameRules,
+    TablePath,
+    TableSchema,
+    TargetPlace,
+)
 
 Row = Sequence[Any]
 
@@ -29,13 +39,13 @@ class RowsRefusedError(Exception):
         self.rows = rows
         self.remedy = remedy
 
-    def bad_rows(self, what: str, before: int) -> BadRows:
+    def bad_rows(self, what: str, before: int) -> BadRowsError:
         """The error for the engine: ``before`` rows came before the statement's first one."""
         (first, text), *others = [(row + before, f"{what}: {text}") for row, text in self.rows]
-        return BadRows(text, self.remedy, first, others)
+        return BadRowsError(text, self.remedy, first, others)
 
 
-class Session(ABC):
+class StatementSession(ABC):
     """One pooled connection. Statements use the dialect's markers; outside of ``begin`` each commits itself."""
 
     @abstractmethod
@@ -129,10 +139,10 @@ class TargetDialect(ABC):
     url's."""
 
     @abstractmethod
-    def sessions(self, address: Address) -> AbstractContextManager[Session]:
+    def sessions(self, address: Address) -> AbstractContextManager[StatementSession]:
         """Borrow a connection from the pool; it is returned if the block ends without an exception."""
 
-    def watched(self, session: Session) -> AbstractContextManager[None]:
+    def watched(self, session: StatementSession) -> AbstractContextManager[None]:
         """Guard a transaction that locks the ledger's row: if supported, the server ends the session of a driver that
         stalls in it, so that its successor need not wait (I34, F8)."""
         return nullcontext()
@@ -154,11 +164,11 @@ class TargetDialect(ABC):
         return TargetPlace((address.dialect, address.host, address.port, address.database), (database, table))
 
     @abstractmethod
-    def name_rules(self, session: Session) -> NameRules:
+    def name_rules(self, session: StatementSession) -> NameRules:
         """How this server compares table names."""
 
     @abstractmethod
-    def look(self, session: Session, database: str, table: str) -> TargetTable:
+    def look(self, session: StatementSession, database: str, table: str) -> TargetTable:
         """Inspect the table of that name, and the tables of ``books`` beside it."""
 
     @abstractmethod
@@ -191,14 +201,14 @@ class TargetDialect(ABC):
         return ""
 
     @abstractmethod
-    def is_there(self, session: Session, database: str, table: str) -> bool:
+    def is_there(self, session: StatementSession, database: str, table: str) -> bool:
         """True if a table of this name exists."""
 
-    def beside(self, session: Session, database: str, token: str) -> list[str]:
+    def beside(self, session: StatementSession, database: str, token: str) -> list[str]:
         """Tables of a run beside its target: its token is part of their names."""
         return []
 
-    def told_by(self, session: Session, database: str, table: str) -> str:
+    def identified_by(self, session: StatementSession, database: str, table: str) -> str:
         """How this database tells a table from another one created under its name later; empty: it cannot. The table
         may not exist yet."""
         return ""
@@ -211,11 +221,11 @@ class TargetDialect(ABC):
         """Statements that remove the mark, or have no effect; part of a transaction."""
         return []
 
-    def table_id(self, session: Session, load: Load) -> str | None:
-        """Id of the table with the target's name, by the method of ``told_by``; None: there is no table."""
+    def table_id(self, session: StatementSession, load: StatementLoad) -> str | None:
+        """Id of the table with the target's name, by the method of ``identified_by``; None: there is no table."""
         return None
 
-    def name_of(self, session: Session, load: Load, table_id: str) -> str | None:
+    def name_of(self, session: StatementSession, load: StatementLoad, table_id: str) -> str | None:
         """The present name of this table, if the database knows it."""
         return None
 

@@ -10,18 +10,18 @@ import pyarrow.compute as pc
 from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_rows
-from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import Load
+from seatunnel_connectors.jdbc.statements.ledger_tables import StatementLedger
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, Session, TargetDialect
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, StatementSession, TargetDialect
 from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.column_fit import fit_of, judged
-from seatunnel_connectors.jdbc.target.held_connection import Held
+from seatunnel_connectors.jdbc.target.held_connection import HeldConnection
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_connectors.jdbc.target.target_plan import places_of
-from seatunnel_connectors.jdbc.target.unit_record import Recorded
+from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     FatalError,
     Piece,
@@ -39,7 +39,9 @@ BLOCK_ROWS = 20_000  # only this many rows are held as Python values at a time
 class StatementWriter(Writer):
     """Writes one unit into one table."""
 
-    def __init__(self, dialect: TargetDialect, request: SinkRequest, load: Load, context: WriteContext) -> None:
+    def __init__(
+        self, dialect: TargetDialect, request: SinkRequest, load: StatementLoad, context: WriteContext
+    ) -> None:
         self.dialect = dialect
         self.table = request.table
         self.load = load
@@ -52,22 +54,24 @@ class StatementWriter(Writer):
         self.context = context
         self.relation = dialect.quote(*filter(None, (load.database, load.into)))
         self.what = f"writing table {load.table}"
-        self.books = Books(dialect, load.database, load.token, str(request.table.path)) if load.books else None
+        self.books = (
+            StatementLedger(dialect, load.database, load.token, str(request.table.path)) if load.books else None
+        )
         self.rows = self.bytes = self.merged = self.read = 0
         self.before = 0  # rows of this unit before the current statement
         self.end: Position | None = None
-        self.recorded: Recorded | None = None
+        self.recorded: RecordedUnit | None = None
         self.unit = load.unit(context)
         self.replaced: str | None = None
         self.staged = Staged(dialect, load)
         self.begun = False
         with dialect.explained(f"connecting to write table {load.table}"):
-            self.held = Held(dialect.sessions(request.address))
-        self.session: Session = self.held.connection
+            self.held = HeldConnection(dialect.sessions(request.address))
+        self.session: StatementSession = self.held.connection
         if self.books and (context.attempt or context.epoch or context.incarnation > 1):
             self._look_back(self.books)
 
-    def _look_back(self, books: Books) -> None:
+    def _look_back(self, books: StatementLedger) -> None:
         """Fence off older attempts, and check whether one of them has written these rows already."""
         context = self.context
         try:
@@ -131,7 +135,7 @@ class StatementWriter(Writer):
             try:
                 array = self.dialect.stored(given, column, shown)
             except ValueMisfitError as error:
-                raise BadRows(
+                raise BadRowsError(
                     f"{self.what}: column {column.name!r}: {error}",
                     "widen the target's column, or convert the column in a transform",
                     before + error.row,
@@ -183,7 +187,7 @@ class StatementWriter(Writer):
         for name in self.load.required:
             column = data.column(self.load.names.index(name))
             if column.null_count:
-                raise BadRows(
+                raise BadRowsError(
                     f"{self.what}: column {name!r} takes no null, and {column.null_count} rows have one",
                     "fill the column in a transform, or allow nulls in the target",
                 )
@@ -268,7 +272,7 @@ class StatementWriter(Writer):
             try:
                 columns.append(self.dialect.values(array, column, shown))
             except ValueError as error:
-                raise BadRows(
+                raise BadRowsError(
                     f"{self.what}: column {column.name!r}: {error}", "convert the column in a transform"
                 ) from None
         return list(zip(*columns, strict=True))
@@ -289,7 +293,7 @@ class StatementWriter(Writer):
         if not self.begun:
             self.session.begin()
         end = None if self.end is None else self.end.to_plain()
-        mine = Recorded(self.rows, self.bytes, self.merged, end, self.read)
+        mine = RecordedUnit(self.rows, self.bytes, self.merged, end, self.read)
         if self.books:
             self.books.check_fence(self.session, self.context, self.load.table)
             if self.unit:
@@ -300,7 +304,7 @@ class StatementWriter(Writer):
                     return self._already(other)
                 if other is not None:
                     self.books.forget_piece(self.session, self.context.data_id)
-            place = self.unit or (self.dialect.table_id(self.session, self.load) if self.load.told_by else None)
+            place = self.unit or (self.dialect.table_id(self.session, self.load) if self.load.identified_by else None)
             self.books.insert_piece(self.session, self.context, mine, place or "")
         failpoints.STATEMENTS_WRITTEN.hit()
         self.session.commit()
@@ -308,13 +312,13 @@ class StatementWriter(Writer):
         self.held.release()
         return mine.piece(self.context, replayed=False, staged=self.unit)
 
-    def _replace(self, books: Books) -> None:
+    def _replace(self, books: StatementLedger) -> None:
         """Delete what an earlier attempt at these rows has staged, if it is in no checkpoint."""
         if self.replaced is not None:
             books.forget_piece(self.session, self.context.data_id)
             self.staged.forget(self.session, [self.replaced])
 
-    def _already(self, recorded: Recorded) -> Piece:
+    def _already(self, recorded: RecordedUnit) -> Piece:
         """Result of an earlier attempt that has committed the same rows: nothing is applied, its counts are used."""
         recorded.check_same(self.rows, self.load.table)
         if self.begun:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, verdict_of
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Column,
     Conversion,
     DataType,
@@ -97,19 +97,19 @@ def conversion(column: Column, there: TargetColumn) -> list[Conversion]:
 
 def judged(
     data: pa.RecordBatch, before: int, convert_rows: Callable[[pa.RecordBatch, int], pa.RecordBatch]
-) -> tuple[pa.RecordBatch, BadRows | None]:
+) -> tuple[pa.RecordBatch, BadRowsError | None]:
     """The rows in front of the first one that ``convert_rows`` refuses, converted, and why it refuses that one. A
     refusal that names its row says that all rows before it have passed: the writer first lets the server judge them."""
     try:
         return convert_rows(data, before), None
-    except BadRows as error:
+    except BadRowsError as error:
         if error.row is None:
             raise
         converted, earlier = judged(data.slice(0, error.row - before), before, convert_rows)
         return converted, earlier or error
 
 
-class Fit:
+class ColumnFit:
     """Applies the tests of one load to its batches. ``table`` is the upstream's with the types that come out.
     ``whole`` are columns without which a row is none of the target's: no null finds its row again."""
 
@@ -127,15 +127,15 @@ class Fit:
         )
 
     def apply(self, data: pa.RecordBatch, before: int = 0) -> pa.RecordBatch:
-        """The batch with every tested column in the target's type. BadRows names the first value that does not fit, by
-        its row in the unit: ``before`` rows of it came in earlier batches."""
+        """The batch with every tested column in the target's type. BadRowsError names the first value that does not
+        fit, by its row in the unit: ``before`` rows of it came in earlier batches."""
         for at, name in self.whole:
             self._refuse_null(data.column(at), name, before)
         for at, column, checked in self.columns:
             try:
                 array = convert(data.column(at), column.dtype, checked.dtype, checked.digits)
             except ValueMisfitError as error:
-                raise BadRows(
+                raise BadRowsError(
                     f"writing table {self.shown}: column {column.name!r}: {error}",
                     "widen the target's column, or convert the column in a transform",
                     before + error.row,
@@ -145,7 +145,7 @@ class Fit:
 
     def _refuse_null(self, array: pa.Array, name: str, before: int) -> None:
         if array.null_count:
-            raise BadRows(
+            raise BadRowsError(
                 f"writing table {self.shown}: the row has no value in column {name!r}, by which the target knows its "
                 "rows",
                 "fill the column in a transform, set primary_keys to columns that always have a value, or set "
@@ -154,8 +154,10 @@ class Fit:
             )
 
 
-def fit_of(table: TableSchema, plain: Sequence[Sequence[Plain]], shown: str, whole: Sequence[str] = ()) -> Fit:
+def fit_of(table: TableSchema, plain: Sequence[Sequence[Plain]], shown: str, whole: Sequence[str] = ()) -> ColumnFit:
     """Read back what ``CheckedColumn.to_plain`` wrote. A column that the rows have lost is reported by their places."""
     known = set(table.names)
     checked = [CheckedColumn(str(name), parse_type(str(dtype)), int(str(digits))) for name, dtype, digits in plain]
-    return Fit(table, [one for one in checked if one.name in known], shown, [one for one in whole if one in known])
+    return ColumnFit(
+        table, [one for one in checked if one.name in known], shown, [one for one in whole if one in known]
+    )

@@ -6,7 +6,7 @@ commit may come again.
 
 from __future__ import annotations
 
-from seatunnel_py.api import CommitLostError, FatalError, NoWayOn, counted
+from seatunnel_py.api import CannotResumeError, CommitLostError, FatalError, counted
 
 
 def begin_anew(shown: str, empty: str, *, visible: bool) -> str:
@@ -19,7 +19,7 @@ def begin_anew(shown: str, empty: str, *, visible: bool) -> str:
     )
 
 
-def lost_rows(shown: str, place: str, staged: int, found: int, remedy: str) -> NoWayOn:
+def lost_rows(shown: str, place: str, staged: int, found: int, remedy: str) -> CannotResumeError:
     """``place`` holds ``found`` rows, and units have staged another number there."""
     few = found < staged
     were = f"{found} of them were" if few else f"{found} rows were"
@@ -40,7 +40,7 @@ def not_taken(shown: str, staged: int, taken: int) -> FatalError:
     )
 
 
-def other_table(shown: str, remedy: str, *, there: bool, rebuilt: str = "") -> NoWayOn:
+def other_table(shown: str, remedy: str, *, there: bool, rebuilt: str = "") -> CannotResumeError:
     """Rows of this run went to a table that is gone; ``there``: another one stands at its name. ``rebuilt``: what else
     looks the same to the database."""
     anew = " and made anew" if there else ""

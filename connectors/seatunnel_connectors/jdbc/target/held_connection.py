@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Held(Generic[T]):
+class HeldConnection(Generic[T]):
     """Enters a context now and leaves it later: by ``release`` back into the pool, by ``discard`` closed. A closed
     connection is what makes a server undo whatever was left open. Both may be called again without effect."""
 

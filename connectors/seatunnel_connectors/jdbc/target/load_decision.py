@@ -9,7 +9,14 @@ from typing import Protocol
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
-from seatunnel_connectors.jdbc.target.target_plan import Plan, decide, estimated_rows, key_of, present_of, target_name
+from seatunnel_connectors.jdbc.target.target_plan import (
+    TargetPlan,
+    decide,
+    estimated_rows,
+    key_of,
+    present_of,
+    target_name,
+)
 from seatunnel_py.api import FatalError, JobMode, Present, Visible
 
 TABLE = "table"
@@ -43,7 +50,7 @@ class LoadDecision:
     be made. ``fresh``: the target is empty when the first unit comes. ``at_end``: staged rows wait for the last
     checkpoint. ``token`` tells this set-up from others."""
 
-    chosen: Plan
+    chosen: TargetPlan
     key: tuple[str, ...]
     names: dict[str, str]
     books: bool

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_py.api import BadRows, Batch, Position, Rejected, TablePath
+from seatunnel_py.api import BadRowsError, Batch, Position, Rejected, TablePath
 
 Make = Callable[[int, int], pa.RecordBatch]
 """So many rows from a first one on, as declared. ValueError where one of them is not."""
@@ -24,7 +24,9 @@ def elements(
         whole = make(0, rows)
     except ValueError as error:
         if not tolerant:
-            raise BadRows(f"{what}: {error}", remedy) from None  # the engine looks again, if the job allows bad rows
+            raise BadRowsError(
+                f"{what}: {error}", remedy
+            ) from None  # the engine looks again, if the job allows bad rows
     else:
         yield Batch(path, whole, end=end, start=start)
         return

@@ -44,7 +44,7 @@ class TargetColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TargetPlan:
     """What the save modes come to for one table."""
 
     create: bool = False
@@ -140,11 +140,11 @@ def estimated_rows(table: TableSchema) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool, first: bool = True) -> Plan:
+def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool, first: bool = True) -> TargetPlan:
     """What the two save modes mean for a target as it is. FatalError where they forbid going on. Where this run has
     prepared the target before (not ``first``), nothing is emptied a second time."""
     if not first:
-        return Plan(create=not exists)
+        return TargetPlan(create=not exists)
     schema_mode, data_mode = options.schema_save_mode, options.data_save_mode
     if not exists and schema_mode in (SchemaSaveMode.ERROR_WHEN_SCHEMA_NOT_EXIST, SchemaSaveMode.IGNORE):
         raise FatalError(
@@ -157,7 +157,7 @@ def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool
             f"the sink table {shown} holds rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS",
             "empty the table, or set data_save_mode = DROP_DATA or APPEND_DATA",
         )
-    return Plan(
+    return TargetPlan(
         create=drop or not exists,
         drop=drop,
         truncate=exists and not drop and data_mode is DataSaveMode.DROP_DATA and has_rows,
@@ -183,7 +183,14 @@ def counting(relation: str) -> str:
 
 
 def present_of(
-    options: JdbcSinkOptions, chosen: Plan, *, exists: bool, counted: int, estimate: int, by_key: bool, guarded: bool
+    options: JdbcSinkOptions,
+    chosen: TargetPlan,
+    *,
+    exists: bool,
+    counted: int,
+    estimate: int,
+    by_key: bool,
+    guarded: bool,
 ) -> Present:
     """What the target holds and what becomes of it. ``estimate``: what its statistics say; ``guarded``: it refuses rows
     that it has already."""

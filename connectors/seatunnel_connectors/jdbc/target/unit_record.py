@@ -15,7 +15,7 @@ from seatunnel_py.api import FatalError, Piece, Plain, Position, Reached, Retria
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedUnit:
     """A unit that the target holds: what the sink was given, and how many rows of the source were ``read`` for it."""
 
     rows: int

@@ -31,7 +31,7 @@ AHEAD_KILOBYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FetchPosition:
     """Next offset to read, leader epoch of the previous record (-1: unknown), and topic id."""
 
     offset: int
@@ -45,7 +45,7 @@ class Fetched:
     offsets without a message. ``ended``: the log has no more records for now."""
 
     records: Records
-    behind: Place
+    behind: FetchPosition
     ended: bool
 
 
@@ -65,7 +65,7 @@ class PartitionConsumer:
         from confluent_kafka import Consumer
 
         self.cluster, self.spot = cluster, spot
-        self.place: Place | None = None
+        self.place: FetchPosition | None = None
         self.size = BATCH_BYTES // FIRST_MESSAGES
         self.down: KafkaError | None = None
         self.in_vain = 0.0
@@ -90,7 +90,7 @@ class PartitionConsumer:
         if error.code() == KafkaError._ALL_BROKERS_DOWN or error.fatal():
             self.down = error
 
-    def go_to(self, place: Place) -> None:
+    def go_to(self, place: FetchPosition) -> None:
         """Seek to the place, and check that the topic still has the id of that place."""
         from confluent_kafka import TopicPartition
 
@@ -125,20 +125,20 @@ class PartitionConsumer:
         self.place = place
         return Fetched(records, place, ended)
 
-    def _take(self, found: list[Message], records: Records, place: Place) -> tuple[Place, bool]:
+    def _take(self, found: list[Message], records: Records, place: FetchPosition) -> tuple[FetchPosition, bool]:
         """Convert messages to records. Return the next position and whether the log ends there for now."""
         messages = [message for message in found if message.error() is None]
         ended = len(messages) < len(found)
         if messages:
             records.add(messages)
             epoch = messages[-1].leader_epoch()
-            place = Place(records.offsets[-1] + 1, -1 if epoch is None else epoch, place.topic_id)
+            place = FetchPosition(records.offsets[-1] + 1, -1 if epoch is None else epoch, place.topic_id)
         if ended:
             end = max(self._event(message, place) for message in found if message.error() is not None)
             place = replace(place, offset=max(place.offset, end))
         return place, ended
 
-    def _event(self, message: Message, before: Place) -> int:
+    def _event(self, message: Message, before: FetchPosition) -> int:
         """Return the offset at which the log ends for now. Raise on any other event."""
         from confluent_kafka import KafkaError
 

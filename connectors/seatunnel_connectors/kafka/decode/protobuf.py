@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from google.protobuf.message import DecodeError
 
-from seatunnel_connectors.kafka.schemas.protobuf_fields import FIRST_SECOND, LAST_SECOND, Link, Shape, links_of
+from seatunnel_connectors.kafka.schemas.protobuf_fields import (
+    FIRST_SECOND,
+    LAST_SECOND,
+    FieldLink,
+    FieldShape,
+    links_of,
+)
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema, loaded
 from seatunnel_py.api import NANOSECONDS, Kind, TableSchema, to_arrow
 from seatunnel_py.formats.messages.decoder import BadMessageError, Decoded, Decoder
@@ -69,7 +75,7 @@ class ProtobufDecoder(Decoder):
             messages.append(message)
         return messages
 
-    def _column(self, link: Link, messages: list[Any]) -> pa.Array:
+    def _column(self, link: FieldLink, messages: list[Any]) -> pa.Array:
         try:
             return _tried(link, messages)
         except _MisfitError:
@@ -102,7 +108,7 @@ def _head(size: int) -> bytes:
 # ------------------------------------------------------------ columns
 
 
-def _tried(link: Link, messages: list[Any]) -> pa.Array:
+def _tried(link: FieldLink, messages: list[Any]) -> pa.Array:
     import pyarrow as pa
 
     try:
@@ -113,13 +119,13 @@ def _tried(link: Link, messages: list[Any]) -> pa.Array:
         raise _MisfitError(str(error)) from None
 
 
-def _field(link: Link, messages: list[Any]) -> pa.Array:
+def _field(link: FieldLink, messages: list[Any]) -> pa.Array:
     """Return a field of the messages as a column."""
     values = list(map(attrgetter(link.name), messages))
     match link.shape:
-        case Shape.LIST:
+        case FieldShape.LIST:
             return _lists(link, values)
-        case Shape.MAP:
+        case FieldShape.MAP:
             return _maps(link, values)
     there = None
     if link.may_be_null and messages:
@@ -127,28 +133,28 @@ def _field(link: Link, messages: list[Any]) -> pa.Array:
     return _values(link, values, None if there is None or all(there) else there)
 
 
-def _values(link: Link, values: list[Any], there: list[bool] | None) -> pa.Array:
+def _values(link: FieldLink, values: list[Any], there: list[bool] | None) -> pa.Array:
     """Return the values of a field; null where ``there`` is false."""
     import pyarrow as pa
 
     match link.shape:
-        case Shape.ROW:
+        case FieldShape.ROW:
             arrays = [_field(inner, values) for inner in link.inner]
             mask = None if there is None else pa.array([not one for one in there])
             kind = to_arrow(link.dtype)
             return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
-        case Shape.MOMENT:
+        case FieldShape.MOMENT:
             return _moments(link, values, there)
-        case Shape.WRAPPED:
+        case FieldShape.WRAPPED:
             values = list(map(attrgetter("value"), values))
-        case Shape.ENUM if link.dtype.kind is Kind.STRING:
+        case FieldShape.ENUM if link.dtype.kind is Kind.STRING:
             values = _labels(link, values)
     if there is not None:
         values = [value if one else None for value, one in zip(values, there, strict=True)]
     return pa.array(values, to_arrow(link.dtype))
 
 
-def _labels(link: Link, numbers: list[int]) -> list[str]:
+def _labels(link: FieldLink, numbers: list[int]) -> list[str]:
     labels = {number: value.name for number, value in link.field.enum_type.values_by_number.items()}
     try:
         return [labels[number] for number in numbers]
@@ -158,7 +164,7 @@ def _labels(link: Link, numbers: list[int]) -> list[str]:
         ) from None
 
 
-def _moments(link: Link, values: list[Any], there: list[bool] | None) -> pa.Array:
+def _moments(link: FieldLink, values: list[Any], there: list[bool] | None) -> pa.Array:
     """Convert Google's timestamps; a column in microseconds refuses finer ones."""
     import pyarrow as pa
 
@@ -179,7 +185,7 @@ def _moments(link: Link, values: list[Any], there: list[bool] | None) -> pa.Arra
     return pa.array(ticks, pa.int64()).cast(to_arrow(link.dtype))
 
 
-def _lists(link: Link, values: list[Any]) -> pa.Array:
+def _lists(link: FieldLink, values: list[Any]) -> pa.Array:
     import pyarrow as pa
 
     flat: list[Any] = []
@@ -190,7 +196,7 @@ def _lists(link: Link, values: list[Any]) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), _values(link.inner[0], flat, None))
 
 
-def _maps(link: Link, values: list[Any]) -> pa.Array:
+def _maps(link: FieldLink, values: list[Any]) -> pa.Array:
     """Return maps in the order of their keys: the runtime's order differs in each process, and readers must agree."""
     import pyarrow as pa
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seatunnel_connectors.kafka.schemas.avro_types import record_of
-from seatunnel_py.api import BadRows, Column
+from seatunnel_py.api import BadRowsError, Column
 from seatunnel_py.formats.value_text import iso_text, leaves
 from seatunnel_py.formats.value_text.moments import days_of
 
@@ -23,7 +23,7 @@ FIRST_DAY, LAST_DAY = days_of(1, 1, 1), days_of(9999, 12, 31)
 
 
 def avro_values(columns: Sequence[Column], batch: pa.RecordBatch) -> pa.Array:
-    """Return one value for each row. Raises BadRows."""
+    """Return one value for each row. Raises BadRowsError."""
     import fastavro
     import pyarrow as pa
 
@@ -35,7 +35,7 @@ def avro_values(columns: Sequence[Column], batch: pa.RecordBatch) -> pa.Array:
         try:
             fastavro.schemaless_writer(stream, schema, row)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise BadRows(
+            raise BadRowsError(
                 f"row {number + 1} of a batch is not to be written as Avro: {error}",
                 "make it fit before the sink, or choose another format",
             ) from None
@@ -55,7 +55,7 @@ def _check_moments(columns: Sequence[Column], batch: pa.RecordBatch) -> None:
             days = leaf.cast(pa.date32()).cast(pa.int32())
             span = pc.min_max(days).as_py()
             if span["min"] is not None and not FIRST_DAY <= span["min"] <= span["max"] <= LAST_DAY:
-                raise BadRows(
+                raise BadRowsError(
                     f"column {column.name!r}: a date is not within the years 1 to 9999", "correct it before the sink"
                 )
             if pa.types.is_timestamp(leaf.type):
@@ -70,7 +70,7 @@ def _check_fraction(name: str, leaf: pa.Array) -> None:
     fine = pc.not_equal(pc.multiply(pc.divide(ticks, 1000), 1000), ticks)
     at = pc.index(fine, pa.scalar(True)).as_py()
     if at >= 0:
-        raise BadRows(
+        raise BadRowsError(
             f"column {name!r}: {iso_text(leaf.slice(at, 1))[0]} is finer than the milliseconds that Avro holds",
             "round it before the sink: date_trunc('MILLISECOND', …) in a Sql transform",
         )

@@ -28,7 +28,7 @@ from seatunnel_connectors.kafka.sink.options import (
     KafkaSinkOptions,
     ValueFormat,
 )
-from seatunnel_py.api import BadRows, Batch, Column, TableSchema
+from seatunnel_py.api import BadRowsError, Batch, Column, TableSchema
 from seatunnel_py.formats.json.changes import enveloped
 from seatunnel_py.formats.messages.encode import delimited_messages, json_messages
 from seatunnel_py.formats.value_text import TextRules, column_text
@@ -86,7 +86,7 @@ class Encoder:
         limit = self.options.message_bytes_max
         largest = pc.max(record_sizes(records)).as_py() or 0
         if largest > limit:
-            raise BadRows(
+            raise BadRowsError(
                 f"a row of {self.table.path} makes a record of {largest} bytes, more than the producer sends ({limit})",
                 "raise max.request.size in kafka.config, and max.message.bytes of the topic",
             )
@@ -149,7 +149,7 @@ class Encoder:
     def _topics(self, batch: Batch) -> Any:
         topics = self._texts(batch, self.options.topic_field)
         if topics.null_count:
-            raise BadRows(
+            raise BadRowsError(
                 f"the field {self.options.topic_field!r}, which names the topic, is null in a row of {batch.table}",
                 "filter such rows out, or give the sink one topic",
             )
@@ -162,7 +162,7 @@ class Encoder:
         for topic in topics:
             if not TOPIC.fullmatch(topic) or topic == self.options.ledger_topic:
                 why = NO_TOPIC if topic != self.options.ledger_topic else IS_LEDGER
-                raise BadRows(
+                raise BadRowsError(
                     f"a row of {self.table.path} names the topic {topic!r}: {why}",
                     "correct the field, or filter such rows out",
                 )

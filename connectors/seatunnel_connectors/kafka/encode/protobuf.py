@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.message import EncodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from seatunnel_connectors.kafka.schemas.protobuf_fields import FIRST_SECOND, LAST_SECOND, Link, Shape
+from seatunnel_connectors.kafka.schemas.protobuf_fields import FIRST_SECOND, LAST_SECOND, FieldLink, FieldShape
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema, loaded
-from seatunnel_py.api import BadRows, Kind
+from seatunnel_py.api import BadRowsError, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 _REMEDY = "make it fit before the sink, or change the schema"
 
 
-def protobuf_values(links: Sequence[Link], message: MessageSchema, batch: pa.RecordBatch) -> pa.Array:
-    """Return one value for each row. Raises BadRows."""
+def protobuf_values(links: Sequence[FieldLink], message: MessageSchema, batch: pa.RecordBatch) -> pa.Array:
+    """Return one value for each row. Raises BadRowsError."""
     import pyarrow as pa
 
     made = loaded(message).one
@@ -38,11 +38,13 @@ def protobuf_values(links: Sequence[Link], message: MessageSchema, batch: pa.Rec
         try:
             values.append(made(**row).SerializeToString(deterministic=True))
         except (EncodeError, TypeError, ValueError) as error:
-            raise BadRows(f"row {number + 1} of a batch is not to be written as Protobuf: {error}", _REMEDY) from None
+            raise BadRowsError(
+                f"row {number + 1} of a batch is not to be written as Protobuf: {error}", _REMEDY
+            ) from None
     return pa.array(values, pa.binary())
 
 
-def _rows(links: Sequence[Link], arrays: Sequence[Any], count: int) -> Iterator[dict[str, Any]]:
+def _rows(links: Sequence[FieldLink], arrays: Sequence[Any], count: int) -> Iterator[dict[str, Any]]:
     """Yield the fields of each message, row by row; None omits a field."""
     _check_required(links, arrays)
     _check_oneofs(links, arrays)
@@ -53,13 +55,13 @@ def _rows(links: Sequence[Link], arrays: Sequence[Any], count: int) -> Iterator[
     return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
 
 
-def _check_required(links: Sequence[Link], arrays: Sequence[Any]) -> None:
+def _check_required(links: Sequence[FieldLink], arrays: Sequence[Any]) -> None:
     for link, array in zip(links, arrays, strict=True):
         if link.field.is_required and array.null_count:
-            raise BadRows(f"column {link.path!r}: it is null, and the field {link.name} is required", _REMEDY)
+            raise BadRowsError(f"column {link.path!r}: it is null, and the field {link.name} is required", _REMEDY)
 
 
-def _check_oneofs(links: Sequence[Link], arrays: Sequence[Any]) -> None:
+def _check_oneofs(links: Sequence[FieldLink], arrays: Sequence[Any]) -> None:
     """Refuse two fields of one oneof: the later would silently replace the earlier."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -75,43 +77,45 @@ def _check_oneofs(links: Sequence[Link], arrays: Sequence[Any]) -> None:
             count = pc.add(count, array.is_valid().cast(pa.int32()))
         if (pc.max(count).as_py() or 0) > 1:
             paths = ", ".join(repr(path) for path, _ in members)
-            raise BadRows(f"columns {paths}: more than one has a value, and the oneof {oneof_name} has one", _REMEDY)
+            raise BadRowsError(
+                f"columns {paths}: more than one has a value, and the oneof {oneof_name} has one", _REMEDY
+            )
 
 
 # ------------------------------------------------------------ columns
 
 
-def _cells(link: Link, array: Any) -> list[Any]:
+def _cells(link: FieldLink, array: Any) -> list[Any]:
     """Convert a column to values for messages; None where it is null."""
     match link.shape:
-        case Shape.LIST:
+        case FieldShape.LIST:
             return _lists(link, array)
-        case Shape.MAP:
+        case FieldShape.MAP:
             return _maps(link, array)
     return _values(link, array)
 
 
-def _values(link: Link, array: Any) -> list[Any]:
+def _values(link: FieldLink, array: Any) -> list[Any]:
     """Convert a column of single values."""
     match link.shape:
-        case Shape.ROW:
+        case FieldShape.ROW:
             present = array.drop_null() if array.null_count else array  # the value below a null row is not data
             rows = _rows(link.inner, present.flatten(), len(present))
             return [next(rows) if one else None for one in array.is_valid().to_pylist()]
-        case Shape.MOMENT:
+        case FieldShape.MOMENT:
             return [None if nano is None else _moment(link, nano) for nano in _nanos(array)]
-        case Shape.WRAPPED:
+        case FieldShape.WRAPPED:
             inner = _values(link.inner[0], array)
             return [None if value is None else {"value": value} for value in inner]
-        case Shape.ENUM if link.dtype.kind is Kind.STRING:
+        case FieldShape.ENUM if link.dtype.kind is Kind.STRING:
             return _numbers(link, array)
     with _naming(link):
         found: list[Any] = array.cast(_arrow_type(link.field)).to_pylist()
-    if link.shape is Shape.ENUM and link.field.enum_type.is_closed:
+    if link.shape is FieldShape.ENUM and link.field.enum_type.is_closed:
         known = link.field.enum_type.values_by_number
         strange = next((number for number in found if number is not None and number not in known), None)
         if strange is not None:
-            raise BadRows(
+            raise BadRowsError(
                 f"column {link.path!r}: {strange} is not a value of {link.field.enum_type.full_name}", _REMEDY
             )
     return found
@@ -124,28 +128,28 @@ def _nanos(array: Any) -> list[int | None]:
     return [None if ticks is None else ticks * factor for ticks in array.cast(pa.int64()).to_pylist()]
 
 
-def _moment(link: Link, nanos: int) -> dict[str, int]:
+def _moment(link: FieldLink, nanos: int) -> dict[str, int]:
     seconds, rest = divmod(nanos, 1_000_000_000)
     if not FIRST_SECOND <= seconds <= LAST_SECOND:
-        raise BadRows(f"column {link.path!r}: a timestamp is not within the years 1 to 9999", _REMEDY)
+        raise BadRowsError(f"column {link.path!r}: a timestamp is not within the years 1 to 9999", _REMEDY)
     return {"seconds": seconds, "nanos": rest}
 
 
-def _numbers(link: Link, array: Any) -> list[int | None]:
+def _numbers(link: FieldLink, array: Any) -> list[int | None]:
     enum = link.field.enum_type
     numbers = {name: value.number for name, value in enum.values_by_name.items()}
     try:
         return [None if label is None else numbers[label] for label in array.to_pylist()]
     except KeyError as error:
-        raise BadRows(f"column {link.path!r}: {error} is not a value of {enum.full_name}", _REMEDY) from None
+        raise BadRowsError(f"column {link.path!r}: {error} is not a value of {enum.full_name}", _REMEDY) from None
 
 
-def _lists(link: Link, array: Any) -> list[Any]:
+def _lists(link: FieldLink, array: Any) -> list[Any]:
     elements = iter(_elements(link.inner[0], array.flatten(), link))
     return [None if size is None else list(islice(elements, size)) for size in _sizes(array)]
 
 
-def _maps(link: Link, array: Any) -> list[Any]:
+def _maps(link: FieldLink, array: Any) -> list[Any]:
     import pyarrow as pa
 
     entries = array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
@@ -159,7 +163,7 @@ def _maps(link: Link, array: Any) -> list[Any]:
             continue
         one = dict(islice(pairs, size))
         if len(one) < size:
-            raise BadRows(f"column {link.path!r}: a map has a key twice", _REMEDY)
+            raise BadRowsError(f"column {link.path!r}: a map has a key twice", _REMEDY)
         found.append(one)
     return found
 
@@ -171,10 +175,12 @@ def _sizes(lists: Any) -> list[int | None]:
     return sizes
 
 
-def _elements(element: Link, array: Any, link: Link) -> list[Any]:
+def _elements(element: FieldLink, array: Any, link: FieldLink) -> list[Any]:
     """Convert the elements of lists and maps: never null, and messages as such."""
     if array.null_count:
-        raise BadRows(f"column {link.path!r}: it holds a null, which Protobuf has not inside of {link.shape}s", _REMEDY)
+        raise BadRowsError(
+            f"column {link.path!r}: it holds a null, which Protobuf has not inside of {link.shape}s", _REMEDY
+        )
     cells = _values(element, array)
     if element.field.message_type is None:
         return cells
@@ -183,13 +189,13 @@ def _elements(element: Link, array: Any, link: Link) -> list[Any]:
 
 
 @contextmanager
-def _naming(link: Link) -> Iterator[None]:
+def _naming(link: FieldLink) -> Iterator[None]:
     import pyarrow as pa
 
     try:
         yield
     except pa.ArrowException as error:
-        raise BadRows(f"column {link.path!r}: {error}", _REMEDY) from None
+        raise BadRowsError(f"column {link.path!r}: {error}", _REMEDY) from None
 
 
 def _arrow_type(field: Any) -> Any:

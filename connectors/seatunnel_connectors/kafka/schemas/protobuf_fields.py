@@ -34,7 +34,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-class Shape(StrEnum):
+class FieldShape(StrEnum):
     """Shape of a field: how its values are reached."""
 
     PLAIN = "plain"
@@ -47,7 +47,7 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class FieldLink:
     """A column, or a part inside one, and its field. ``column`` is its name there, ``path`` its full path; ``inner``
     are a row's fields, a list's element, a map's key and value."""
 
@@ -55,8 +55,8 @@ class Link:
     path: str
     field: Any
     dtype: DataType
-    shape: Shape
-    inner: tuple[Link, ...] = ()
+    shape: FieldShape
+    inner: tuple[FieldLink, ...] = ()
 
     @property
     def name(self) -> str:
@@ -68,7 +68,7 @@ class Link:
         return bool(self.field.has_presence and not self.field.has_default_value)
 
 
-def links_of(columns: Sequence[Column], descriptor: Any, option: str, *, writing: bool) -> tuple[Link, ...]:
+def links_of(columns: Sequence[Column], descriptor: Any, option: str, *, writing: bool) -> tuple[FieldLink, ...]:
     """Link each column to its field. Raises ValueError, which begins with ``option`` and lists all misfits."""
     linker = _Linker(writing)
     found = linker.fields([(column.name, column.dtype) for column in columns], descriptor, "")
@@ -84,8 +84,8 @@ class _Linker:
         self.writing = writing
         self.problems: list[str] = []
 
-    def fields(self, columns: Sequence[tuple[str, DataType]], descriptor: Any, outer: str) -> tuple[Link, ...]:
-        links: list[Link] = []
+    def fields(self, columns: Sequence[tuple[str, DataType]], descriptor: Any, outer: str) -> tuple[FieldLink, ...]:
+        links: list[FieldLink] = []
         taken: dict[str, str] = {}
         for name, dtype in columns:
             path = f"{outer}{name}"
@@ -103,33 +103,33 @@ class _Linker:
             self._problem(f"{outer}{name}", f"there is none, and {descriptor.full_name} requires the field")
         return tuple(links)
 
-    def field(self, name: str, dtype: DataType, field: Any, path: str) -> Link | None:
+    def field(self, name: str, dtype: DataType, field: Any, path: str) -> FieldLink | None:
         if not field.is_repeated:
             return self._single(name, dtype, field, path)
         entry = field.message_type if _is_map(field) else None
         if entry is not None and dtype.kind is Kind.MAP and dtype.key and dtype.element:
             key = self._single("key", dtype.key, entry.fields_by_name["key"], f"{path}.key")
             value = self._single("value", dtype.element, entry.fields_by_name["value"], f"{path}.value")
-            return Link(name, path, field, dtype, Shape.MAP, (key, value)) if key and value else None
+            return FieldLink(name, path, field, dtype, FieldShape.MAP, (key, value)) if key and value else None
         if entry is None and dtype.kind is Kind.ARRAY and dtype.element:
             element = self._single("element", dtype.element, field, path)
-            return Link(name, path, field, dtype, Shape.LIST, (element,)) if element else None
+            return FieldLink(name, path, field, dtype, FieldShape.LIST, (element,)) if element else None
         self._misfit(path, dtype, field)
         return None
 
-    def _single(self, name: str, dtype: DataType, field: Any, path: str) -> Link | None:
+    def _single(self, name: str, dtype: DataType, field: Any, path: str) -> FieldLink | None:
         """Link one value of a field, however many it has."""
         message = field.message_type
         if message is None:
             if _fits(field, dtype, self.writing):
-                return Link(name, path, field, dtype, Shape.ENUM if field.type == _ENUM else Shape.PLAIN)
+                return FieldLink(name, path, field, dtype, FieldShape.ENUM if field.type == _ENUM else FieldShape.PLAIN)
         elif message.full_name == TIMESTAMP and dtype.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
-            return Link(name, path, field, dtype, Shape.MOMENT)
+            return FieldLink(name, path, field, dtype, FieldShape.MOMENT)
         elif dtype.kind is Kind.ROW:
-            return Link(name, path, field, dtype, Shape.ROW, self.fields(dtype.fields, message, f"{path}."))
+            return FieldLink(name, path, field, dtype, FieldShape.ROW, self.fields(dtype.fields, message, f"{path}."))
         elif message.full_name in _WRAPPERS and _fits(message.fields_by_name["value"], dtype, self.writing):
-            inner = Link("value", path, message.fields_by_name["value"], dtype, Shape.PLAIN)
-            return Link(name, path, field, dtype, Shape.WRAPPED, (inner,))
+            inner = FieldLink("value", path, message.fields_by_name["value"], dtype, FieldShape.PLAIN)
+            return FieldLink(name, path, field, dtype, FieldShape.WRAPPED, (inner,))
         self._misfit(path, dtype, field)
         return None
 

@@ -43,7 +43,7 @@ class MessageSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
+class MessageClasses:
     """The runtime's classes of a message. ``many`` holds it as the repeated field ``rows``, to parse all in one go."""
 
     descriptor: Any
@@ -186,7 +186,7 @@ def _check_depth(descriptor: Any, seen: set[str], depth: int) -> None:
 
 
 @lru_cache(maxsize=32)
-def loaded(schema: MessageSchema) -> Classes:
+def loaded(schema: MessageSchema) -> MessageClasses:
     """The classes of a message, in a descriptor pool of their own: two jobs may define one name differently."""
     from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
     from google.protobuf.message_factory import GetMessageClass
@@ -204,4 +204,4 @@ def loaded(schema: MessageSchema) -> Classes:
     )
     pool.AddSerializedFile(file.SerializeToString())
     many = GetMessageClass(pool.FindMessageTypeByName(f"{_ROWS}.Rows"))
-    return Classes(descriptor, GetMessageClass(descriptor), many)
+    return MessageClasses(descriptor, GetMessageClass(descriptor), many)

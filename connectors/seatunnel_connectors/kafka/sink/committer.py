@@ -22,7 +22,7 @@ from seatunnel_connectors.kafka.sink.staging import Attempt, StagedFile, Staging
 from seatunnel_connectors.kafka.sink.target_topics import create, partitions_of
 from seatunnel_connectors.kafka.sink.transactions import (
     TIMEOUT_MIN_MS,
-    Pace,
+    CommitTimer,
     Transaction,
     fence,
     timeout_for,
@@ -229,7 +229,7 @@ class KafkaCommitter(Committer):
         context: CommitContext,
     ) -> None:
         rows = sum(file.records for file in files)
-        pace = Pace(self.what, rows, self._timeout_ms(context, rows))
+        pace = CommitTimer(self.what, rows, self._timeout_ms(context, rows))
         sender = transaction.sender
         transaction.begin()
         for file in files:

@@ -30,7 +30,7 @@ _POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class LedgerCommit:
     """The last commit of one lineage, according to the ledger."""
 
     job_id: str
@@ -56,9 +56,9 @@ class Entries:
     """Content of the ledger: last commit and writers of this lineage, and the same for other lineages of this job that
     have not finished and write to the same target."""
 
-    last: Commit | None
+    last: LedgerCommit | None
     writers: frozenset[int]
-    others: tuple[Commit, ...]
+    others: tuple[LedgerCommit, ...]
     strangers: frozenset[tuple[str, int]]
 
 
@@ -159,12 +159,12 @@ class Ledger:
                 if kind == "writer":
                     writers.add(int(rest[2]))
                 else:
-                    last = Commit(**value)
+                    last = LedgerCommit(**value)
             elif (value["job_id"], *rest[:2], value["target"]) == (*self._own, self.target):
                 if kind == "writer":
                     strangers.add((lineage, int(rest[2])))
                 else:
-                    others[lineage] = Commit(**value)
+                    others[lineage] = LedgerCommit(**value)
         ended = {lineage for lineage, commit in others.items() if commit.finished}
         return Entries(
             last,
@@ -202,7 +202,7 @@ class Ledger:
     def commit(self, context: CommitContext, rows: int, digest: str, topic_id: str) -> tuple[bytes, bytes]:
         """The record of a commit."""
         lineage, step, table = self._who
-        commit = Commit(
+        commit = LedgerCommit(
             context.job_id, lineage, step, table, self.target, context.checkpoint, context.incarnation, rows,
             digest, context.final, context.staging, time.time(), topic_id=topic_id,
         )  # fmt: skip
@@ -212,7 +212,7 @@ class Ledger:
         """The record that ends another lineage of this job, at the user's request."""
         job_id, step, table = self._own
         known = next((commit for commit in entries.others if commit.lineage == lineage), None)
-        ended = known or Commit(job_id, lineage, step, table, self.target, 0, 0, 0, "", True, "", time.time())
+        ended = known or LedgerCommit(job_id, lineage, step, table, self.target, 0, 0, 0, "", True, "", time.time())
         ended = replace(ended, finished=True, forgotten=True, at=time.time())
         return _text(["commit", lineage, step, table]), _text(asdict(ended))
 

@@ -19,10 +19,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api import (
+    CannotResumeError,
     CommitContext,
     CommitLostError,
     FatalError,
-    NoWayOn,
     RetriableError,
     TablePath,
     WriteContext,
@@ -118,8 +118,8 @@ class StagingPlace:
     # ------------------------------------------------------------ reading
 
     def read(self, file: StagedFile) -> Iterator[pa.RecordBatch]:
-        """Read the records of a file, in bounded memory. Raises NoWayOn if they differ from what was staged. Damaged
-        bytes are never decoded: a wrong offset in them may crash the process."""
+        """Read the records of a file, in bounded memory. Raises CannotResumeError if they differ from what was staged.
+        Damaged bytes are never decoded: a wrong offset in them may crash the process."""
         import pyarrow as pa
 
         self._expect(file)
@@ -267,7 +267,7 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
 
-def _lost(what: str) -> NoWayOn:
+def _lost(what: str) -> CannotResumeError:
     return CommitLostError(f"LOST: {what}", "someone changed files of a running job; run the job again with --fresh")
 
 

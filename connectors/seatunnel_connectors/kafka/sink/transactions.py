@@ -73,7 +73,7 @@ def fence(what: str, cluster: Cluster, name: str, timeout_ms: int) -> None:
     Transaction(what, cluster, name, timeout_ms).close()
 
 
-class Pace:
+class CommitTimer:
     """Predicts whether a transaction will finish before the cluster ends it."""
 
     def __init__(self, what: str, rows: int, timeout_ms: int, clock: Callable[[], float] = time.monotonic) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from seatunnel_connectors.kafka.schemas.avro_types import check_written
 from seatunnel_connectors.kafka.schemas.protobuf_fields import links_of, natural_columns
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema, message_schema
-from seatunnel_connectors.kafka.source.options import MessageFormat, TopicOptions
+from seatunnel_connectors.kafka.source.options import TopicFormat, TopicOptions
 from seatunnel_connectors.kafka.source.records import Headers, Records
 from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
 from seatunnel_py.formats.messages.decoder import Decoded, Decoder
@@ -34,7 +34,7 @@ _TIMESTAMP_TYPES = ("NO_TIMESTAMP_TYPE", "CREATE_TIME", "LOG_APPEND_TIME")
 
 def message_of(options: TopicOptions) -> MessageSchema | None:
     """The compiled Protobuf message of a table's records; None with other formats."""
-    if options.format is not MessageFormat.PROTOBUF:
+    if options.format is not TopicFormat.PROTOBUF:
         return None
     return message_schema(options.protobuf_schema or "", options.protobuf_message_name or "")
 
@@ -43,7 +43,7 @@ def default_columns(options: TopicOptions, message: MessageSchema | None = None)
     """The columns of a table without a schema."""
     if message is not None:
         return natural_columns(message.descriptor)
-    return NATIVE if options.format is MessageFormat.NATIVE else CONTENT
+    return NATIVE if options.format is TopicFormat.NATIVE else CONTENT
 
 
 def check_columns(options: TopicOptions, table: TableSchema, message: MessageSchema | None) -> None:
@@ -84,30 +84,30 @@ def _of_bodies(options: TopicOptions, table: TableSchema, message: MessageSchema
         return ProtobufDecoder(table, message)
 
     match options.format:
-        case MessageFormat.NATIVE:
+        case TopicFormat.NATIVE:
             return NativeDecoder(table)
         case _ if not options.has_schema:
             return text.TextDecoder(table, options.field_delimiter, whole=True)
-        case MessageFormat.TEXT:
+        case TopicFormat.TEXT:
             return text.TextDecoder(table, options.field_delimiter, whole=False, drop=options.drops_surplus)
-        case MessageFormat.CSV:
+        case TopicFormat.CSV:
             return text.CsvDecoder(table, options.field_delimiter, drop=options.drops_surplus)
-        case MessageFormat.AVRO:
+        case TopicFormat.AVRO:
             from seatunnel_connectors.kafka.decode.avro import AvroDecoder
 
             return AvroDecoder(table, options.avro_schema)
-        case MessageFormat.DEBEZIUM_JSON:
+        case TopicFormat.DEBEZIUM_JSON:
             only = options.debezium_record_table_filter
             with_schema = options.debezium_record_include_schema
             wanted = only.wanted if only else {}
             return cdc.DebeziumDecoder(table, with_schema=with_schema, only=wanted, declared=options.declared_values)
-        case MessageFormat.OGG_JSON:
+        case TopicFormat.OGG_JSON:
             return cdc.OggDecoder(table)
-        case MessageFormat.CANAL_JSON:
+        case TopicFormat.CANAL_JSON:
             return cdc.CanalDecoder(table)
-        case MessageFormat.MAXWELL_JSON:
+        case TopicFormat.MAXWELL_JSON:
             return cdc.MaxwellDecoder(table)
-        case MessageFormat.COMPATIBLE_KAFKA_CONNECT_JSON if options.value_converter_schema_enabled:
+        case TopicFormat.COMPATIBLE_KAFKA_CONNECT_JSON if options.value_converter_schema_enabled:
             from seatunnel_connectors.kafka.decode.connect import ConnectDecoder
 
             return ConnectDecoder(table, options.declared_values)

@@ -26,7 +26,7 @@ class StartMode(StrEnum):
     SPECIFIC_OFFSETS = "specific_offsets"
 
 
-class MessageFormat(StrEnum):
+class TopicFormat(StrEnum):
     """Format of a message's value."""
 
     JSON = "json"
@@ -43,8 +43,8 @@ class MessageFormat(StrEnum):
     COMPATIBLE_KAFKA_CONNECT_JSON = "compatible_kafka_connect_json"
 
 
-NOT_YET = (MessageFormat.COMPATIBLE_DEBEZIUM_JSON,)
-WITHOUT_SCHEMA = (MessageFormat.JSON, MessageFormat.TEXT, MessageFormat.NATIVE, MessageFormat.PROTOBUF)
+NOT_YET = (TopicFormat.COMPATIBLE_DEBEZIUM_JSON,)
+WITHOUT_SCHEMA = (TopicFormat.JSON, TopicFormat.TEXT, TopicFormat.NATIVE, TopicFormat.PROTOBUF)
 """Formats that need no columns in the job file: they have their own, or one column for the text."""
 
 
@@ -77,7 +77,7 @@ class TopicOptions(Options):
     declared: SchemaOptions | None = option(
         None, key="schema", doc="columns; default: those of the message (protobuf), else one column named content"
     )
-    format: MessageFormat = option(MessageFormat.JSON, doc="format of a message's value")
+    format: TopicFormat = option(TopicFormat.JSON, doc="format of a message's value")
     format_error_handle_way: OnBadMessage = option(
         OnBadMessage.FAIL, doc="action for messages that do not match the format: fail, or skip them"
     )
@@ -153,7 +153,7 @@ class TopicOptions(Options):
             raise ValueError(f"start_mode.offsets: the offset of {negative[0]} is below 0")
         if not self.topic:
             return self  # these options only supply defaults to the entries of the list, which are checked themselves
-        if self.format is MessageFormat.NATIVE and self.kafka_headers_fields:
+        if self.format is TopicFormat.NATIVE and self.kafka_headers_fields:
             raise ValueError("the format native has a column of all headers: leave kafka_headers_fields out")
         if len(set(self.kafka_headers_fields)) < len(self.kafka_headers_fields):
             raise ValueError("kafka_headers_fields names a header twice")
@@ -164,7 +164,7 @@ class TopicOptions(Options):
         if not self.has_schema and self.format not in WITHOUT_SCHEMA:
             raise ValueError(f"the format {self.format} needs a schema")
         self._check_registry()
-        if self.format is MessageFormat.PROTOBUF:
+        if self.format is TopicFormat.PROTOBUF:
             for name in ("protobuf_schema", "protobuf_message_name"):
                 if not getattr(self, name):
                     raise ValueError(f"{name} is required when format is protobuf")
@@ -180,12 +180,12 @@ class TopicOptions(Options):
         return self.surplus_fields is SurplusFields.DROP
 
     def _check_registry(self) -> None:
-        is_avro = self.format is MessageFormat.AVRO
+        is_avro = self.format is TopicFormat.AVRO
         if self.avro_schema is not None and not is_avro:
             raise ValueError("avro_schema is only for the format avro")
         if not self.strip_schema_registry_header:
             return
-        if not is_avro and self.format is not MessageFormat.PROTOBUF:
+        if not is_avro and self.format is not TopicFormat.PROTOBUF:
             raise ValueError("strip_schema_registry_header is only for the formats avro and protobuf")
         if is_avro and self.avro_schema is None:
             raise ValueError("strip_schema_registry_header needs avro_schema: the one that the registry has")
@@ -194,9 +194,7 @@ class TopicOptions(Options):
     def has_schema(self) -> bool:
         """True if the job file names columns that count: the format native has its own."""
         return (
-            self.format is not MessageFormat.NATIVE
-            and self.declared is not None
-            and bool(self.declared.declared_columns)
+            self.format is not TopicFormat.NATIVE and self.declared is not None and bool(self.declared.declared_columns)
         )
 
     @property

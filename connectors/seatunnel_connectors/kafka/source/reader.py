@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from seatunnel_connectors.kafka.client.client import Cluster
-from seatunnel_connectors.kafka.client.consumer import Fetched, PartitionConsumer, Place, borrowed
+from seatunnel_connectors.kafka.client.consumer import Fetched, FetchPosition, PartitionConsumer, borrowed
 from seatunnel_connectors.kafka.client.topics import earliest, latest
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.source.formats import decoder_of
@@ -77,7 +77,7 @@ class KafkaReader(Reader):
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         part = PartitionSplit.of(split)
-        place = Place(part.start, -1, part.topic_id) if start is None else place_of(start)
+        place = FetchPosition(part.start, -1, part.topic_id) if start is None else place_of(start)
         stop = part.end if context.until is None else place_of(context.until).offset
         with borrowed(self.cluster, self.group, part.spot, part.ahead) as consumer:
             try:
@@ -86,7 +86,12 @@ class KafkaReader(Reader):
                 return  # the budget is spent: the consumer goes back to the pool and prefetches
 
     def _elements(
-        self, consumer: PartitionConsumer, part: PartitionSplit, place: Place, stop: int | None, context: ReadContext
+        self,
+        consumer: PartitionConsumer,
+        part: PartitionSplit,
+        place: FetchPosition,
+        stop: int | None,
+        context: ReadContext,
     ) -> Iterator[Element]:
         if context.until is not None and place.offset >= place_of(context.until).offset:
             yield Heartbeat(context.until)
@@ -101,7 +106,7 @@ class KafkaReader(Reader):
             end = context.until if context.until is not None and place.offset == stop else position_of(place)
             yield from self._rows(part, records, end)
 
-    def _checked(self, part: PartitionSplit, place: Place, context: ReadContext) -> Place:
+    def _checked(self, part: PartitionSplit, place: FetchPosition, context: ReadContext) -> FetchPosition:
         """The place to begin at: where people ask for it, another one when the messages there are gone."""
         if self.reset is None or context.until is not None:
             return place
@@ -109,7 +114,7 @@ class KafkaReader(Reader):
         if place.offset >= first:
             return place
         jump = latest(self.cluster, [part.spot])[part.spot] if self.reset is StartMode.LATEST else first
-        return Place(jump, -1, place.topic_id)
+        return FetchPosition(jump, -1, place.topic_id)
 
     # ---------------------------------------------------------------- rows
 
@@ -150,7 +155,7 @@ class KafkaReader(Reader):
         return Rejected(self.table.path, pa.RecordBatch.from_arrays([raw], names=["raw"]), reasons)
 
 
-def _before(fetched: Fetched, stop: int | None) -> tuple[Records, Place]:
+def _before(fetched: Fetched, stop: int | None) -> tuple[Records, FetchPosition]:
     """Return the records before the offset to stop at, and the position after them."""
     records, behind = fetched.records, fetched.behind
     if stop is None or behind.offset <= stop:
@@ -162,12 +167,12 @@ def _named(part: PartitionSplit) -> str:
     return f"Kafka: topic {part.topic}, partition {part.partition}"
 
 
-def position_of(place: Place) -> Position:
+def position_of(place: FetchPosition) -> Position:
     """The place as a position for checkpoints, which is valid for the topic's id only."""
     return Position({"offset": place.offset, "epoch": place.epoch}, place.topic_id)
 
 
-def place_of(position: Position) -> Place:
+def place_of(position: Position) -> FetchPosition:
     """The inverse of ``position_of``."""
     value = cast("Mapping[str, int]", position.value)
-    return Place(value["offset"], value["epoch"], position.generation)
+    return FetchPosition(value["offset"], value["epoch"], position.generation)

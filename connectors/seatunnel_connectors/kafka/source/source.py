@@ -18,7 +18,7 @@ from seatunnel_connectors.kafka.client.consumer import AHEAD_KILOBYTES
 from seatunnel_connectors.kafka.client.topics import Topic
 from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.source.formats import check_columns, default_columns
-from seatunnel_connectors.kafka.source.options import MessageFormat, StartMode, TopicOptions
+from seatunnel_connectors.kafka.source.options import StartMode, TopicFormat, TopicOptions
 from seatunnel_connectors.kafka.source.reader import KafkaReader, PartitionSplit, place_of
 from seatunnel_connectors.kafka.source.records import Spot
 from seatunnel_py.api import (
@@ -69,7 +69,7 @@ class KafkaSource(Source):
 
     def _schema(self, entry: KafkaTable) -> TableSchema:
         columns = None if entry.options.has_schema else default_columns(entry.options, entry.message)
-        declared = None if entry.options.format is MessageFormat.NATIVE else entry.options.declared
+        declared = None if entry.options.format is TopicFormat.NATIVE else entry.options.declared
         found = replace(table_schema(declared, columns=columns), path=entry.path)
         check_columns(entry.options, found, entry.message)
         headers = [Column(name, DataType(Kind.STRING)) for name in entry.options.kafka_headers_fields]

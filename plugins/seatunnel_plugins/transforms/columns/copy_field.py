@@ -29,7 +29,7 @@ class CopyOptions(TransformOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Copy(Transform):
+class CopyFields(Transform):
     result: TableSchema
     sources: tuple[tuple[str, str], ...]
 
@@ -45,8 +45,8 @@ class CopyFactory(TransformFactory[CopyOptions]):
     summary = "Adds copies of columns"
     options = CopyOptions
 
-    def create(self, options: CopyOptions, table: TableSchema, context: StepContext) -> Copy:
+    def create(self, options: CopyOptions, table: TableSchema, context: StepContext) -> CopyFields:
         copies = options.fields or {options.dest_field or "": options.src_field or ""}
         place = "fields" if options.fields else "src_field"
         added = [replace(column(table, old, place), name=new) for new, old in copies.items()]
-        return Copy(with_added(table, added), tuple(copies.items()))
+        return CopyFields(with_added(table, added), tuple(copies.items()))

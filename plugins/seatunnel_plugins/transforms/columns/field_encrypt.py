@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from seatunnel_plugins.transforms.shared.batches import column, put
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     Determinism,
     Kind,
@@ -77,14 +77,14 @@ class FieldEncrypt(Transform):
                 texts.append(text)
                 continue
             if len(text) > self.options.max_field_length:
-                raise BadRows(
+                raise BadRowsError(
                     f"FieldEncrypt: table {batch.table}: a text of {len(text)} characters in field {name!r}",
                     "raise max_field_length",
                 )
             try:
                 texts.append(change(text))
             except ValueError as error:
-                raise BadRows(
+                raise BadRowsError(
                     f"FieldEncrypt: table {batch.table}: field {name!r} holds a text that cannot be decrypted: {error}",
                     "check the key, and that the column was encrypted",
                 ) from None

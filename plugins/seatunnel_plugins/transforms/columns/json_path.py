@@ -12,7 +12,7 @@ from seatunnel_plugins.transforms.shared.batches import column, distinct, kept, 
 from seatunnel_plugins.transforms.shared.lenient_json import parse_json
 from seatunnel_plugins.transforms.shared.texts import json_data
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     Cardinality,
     Column,
@@ -153,11 +153,11 @@ def _plain(value: Any, dtype: DataType) -> Any:
             return json_data(value, dtype)
 
 
-def _failure(batch: Batch, one: Extraction, value: Any, error: Exception) -> BadRows:
+def _failure(batch: Batch, one: Extraction, value: Any, error: Exception) -> BadRowsError:
     shown = repr(value)
     if len(shown) > SHOWN_CHARACTERS_MAX:
         shown = shown[:SHOWN_CHARACTERS_MAX] + "…"
-    return BadRows(
+    return BadRowsError(
         f"JsonPath: table {batch.table}: {one.path.text} of field {one.source.name!r} into {one.field!r}: {error}; "
         f"the value is {shown}",
         "set column_error_handle_way to SKIP or SKIP_ROW where such values are to be expected",

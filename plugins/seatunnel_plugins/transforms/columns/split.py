@@ -38,7 +38,7 @@ class SplitOptions(TransformOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Split(Transform):
+class SplitColumn(Transform):
     result: TableSchema
     source: Column
     separator: JavaPattern
@@ -99,10 +99,10 @@ class SplitFactory(TransformFactory[SplitOptions]):
     summary = "Splits a column at a separator into several columns"
     options = SplitOptions
 
-    def create(self, options: SplitOptions, table: TableSchema, context: StepContext) -> Split:
+    def create(self, options: SplitOptions, table: TableSchema, context: StepContext) -> SplitColumn:
         source = column(table, options.split_field, "split_field")
         if not is_scalar(source):
             raise ValueError(f"split_field: {source.name!r} is a {source.dtype}; only single values can be split")
         distinct(options.output_fields, "output_fields")
         result = with_added(table, [Column(name, DataType(Kind.STRING)) for name in options.output_fields])
-        return Split(result, source, JavaPattern(options.separator, "separator"), options.output_fields)
+        return SplitColumn(result, source, JavaPattern(options.separator, "separator"), options.output_fields)

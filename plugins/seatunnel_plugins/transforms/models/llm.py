@@ -23,7 +23,7 @@ from seatunnel_plugins.transforms.models.model_client import (
 from seatunnel_plugins.transforms.shared.batches import require, with_added
 from seatunnel_plugins.transforms.shared.texts import json_data
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     Column,
     Determinism,
@@ -85,12 +85,14 @@ class Llm(Transform):
         if len(rows) > 1 and len(found) != len(rows):
             return [value for row in rows for value in self._answers(client, [row])]
         if not found:
-            raise BadRows(f"LLM: table {self.table.path}: the model gave no answer for the row {json_text(rows[0])}")
+            raise BadRowsError(
+                f"LLM: table {self.table.path}: the model gave no answer for the row {json_text(rows[0])}"
+            )
         dtype = parse_type(self.options.output_data_type)
         try:
             return [from_json(value, dtype, "answer") for value in found[: len(rows)]]
         except ValueError as error:
-            raise BadRows(
+            raise BadRowsError(
                 f"LLM: table {self.table.path}: {error}", "describe the form of answers in the prompt"
             ) from None
 

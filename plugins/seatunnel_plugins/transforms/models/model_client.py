@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from seatunnel_plugins.transforms.shared.batches import kept, put
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     FatalError,
     Options,
@@ -241,7 +241,7 @@ def in_chunks(
     def tried(client: ModelClient, chunk: list[T]) -> Sequence[R | NoAnswer]:
         try:
             return call(client, chunk)
-        except (RetriableError, BadRows) as error:
+        except (RetriableError, BadRowsError) as error:
             if not options.retry_rejected:
                 raise
             return [NoAnswer(error.message)] * len(chunk)

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_plugins.transforms.rows.validation_rules import Rule, RuleOptions, bound_rule
+from seatunnel_plugins.transforms.rows.validation_rules import RuleOptions, ValidationRule, bound_rule
 from seatunnel_plugins.transforms.shared.batches import column, kept
 from seatunnel_plugins.transforms.shared.texts import json_data
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     Cardinality,
     Column,
@@ -87,7 +87,7 @@ class DataValidatorOptions(TransformOptions):
 @dataclass(frozen=True, slots=True)
 class DataValidator(Transform):
     table: TableSchema
-    checks: tuple[Rule, ...]
+    checks: tuple[ValidationRule, ...]
     on_error: OnError
     errors: TableSchema | None
 
@@ -126,12 +126,12 @@ class DataValidator(Transform):
         data = {one.name: json_data(row[one.name], one.dtype) for one in self.table.columns}
         return json_text(data)
 
-    def _failure(self, batch: Batch, masks: list[pa.BooleanArray], bad: pa.BooleanArray) -> BadRows:
+    def _failure(self, batch: Batch, masks: list[pa.BooleanArray], bad: pa.BooleanArray) -> BadRowsError:
         at = bad.index(True).as_py()
         (row,) = shown_rows(batch.data.slice(at, 1))
         reasons = "; ".join(reason["error_message"] for reason in self._reasons(batch, masks, at))
         shown = self._json(row)[:SHOWN_CHARACTERS_MAX]
-        return BadRows(
+        return BadRowsError(
             f"DataValidator: table {batch.table}: {bad.true_count} of {batch.rows} rows break a rule; "
             f"the first: {reasons}; row {shown}",
             "correct the data, or set row_error_handle_way to SKIP or ROUTE_TO_TABLE",
@@ -174,7 +174,7 @@ class DataValidatorFactory(TransformFactory[DataValidatorOptions]):
         )
 
     def create(self, options: DataValidatorOptions, table: TableSchema, context: StepContext) -> DataValidator:
-        checks: list[Rule] = []
+        checks: list[ValidationRule] = []
         for given in options.field_rules:
             checked = column(table, given.field_name, "field_rules")
             for one in given.nested or (given,):

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_plugins.transforms.shared.texts import as_text, is_scalar
-from seatunnel_py.api import BadRows, Column, JavaPattern, Kind, Options, option, required_when, shown_values
+from seatunnel_py.api import BadRowsError, Column, JavaPattern, Kind, Options, option, required_when, shown_values
 from seatunnel_py.formats.row_text import text_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class RuleOptions(Options):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule(ABC):
+class ValidationRule(ABC):
     """A rule bound to a column. Picklable."""
 
     column: Column
@@ -77,7 +77,7 @@ class Rule(ABC):
         return self.custom or self.reason(value)
 
 
-def bound_rule(options: RuleOptions, column: Column) -> Iterable[Rule]:
+def bound_rule(options: RuleOptions, column: Column) -> Iterable[ValidationRule]:
     """The rule in the options, bound to the column. Raises ValueError if it cannot be checked on that column."""
     match options.rule_type:
         case RuleType.NOT_NULL:
@@ -100,7 +100,7 @@ def bound_rule(options: RuleOptions, column: Column) -> Iterable[Rule]:
 
 
 @dataclass(frozen=True, slots=True)
-class NotNull(Rule):
+class NotNull(ValidationRule):
     def broken(self, values: pa.Array) -> pa.BooleanArray:
         return values.is_null()
 
@@ -108,7 +108,7 @@ class NotNull(Rule):
         return f"Field '{self.column.name}' cannot be null"
 
 
-def _range(options: RuleOptions, column: Column) -> Iterable[Rule]:
+def _range(options: RuleOptions, column: Column) -> Iterable[ValidationRule]:
     if column.dtype.kind not in NUMBERS:
         raise ValueError(f"field_rules: RANGE: {column.name!r} is a {column.dtype}, which is not a number")
     if options.min_value is None and options.max_value is None:
@@ -124,7 +124,7 @@ def _range(options: RuleOptions, column: Column) -> Iterable[Rule]:
 
 
 @dataclass(frozen=True, slots=True)
-class Range(Rule):
+class Range(ValidationRule):
     least: Decimal | None
     most: Decimal | None
     least_allowed: bool
@@ -165,7 +165,7 @@ class Range(Rule):
         return f"Field '{self.column.name}' value {shown} is not within range {left}{least}, {most}{right}"
 
 
-def _length(options: RuleOptions, column: Column) -> Iterable[Rule]:
+def _length(options: RuleOptions, column: Column) -> Iterable[ValidationRule]:
     if options.min_length is None and options.max_length is None and options.exact_length is None:
         raise ValueError(f"field_rules: LENGTH of {column.name!r}: give min_length, max_length or exact_length")
     least = options.min_length if options.exact_length is None else options.exact_length
@@ -174,7 +174,7 @@ def _length(options: RuleOptions, column: Column) -> Iterable[Rule]:
 
 
 @dataclass(frozen=True, slots=True)
-class Length(Rule):
+class Length(ValidationRule):
     least: int
     most: int | None
 
@@ -213,7 +213,7 @@ class Length(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class Regex(Rule):
+class Regex(ValidationRule):
     pattern: JavaPattern
 
     def broken(self, values: pa.Array) -> pa.BooleanArray:
@@ -232,7 +232,7 @@ class Regex(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class Udf(Rule):
+class Udf(ValidationRule):
     name: str
     function: Callable[[Any], str | None]
 
@@ -243,13 +243,13 @@ class Udf(Rule):
         return pa.array(list(found), pa.bool_())
 
     def _given(self, values: pa.Array) -> list[Any]:
-        """Arguments for the function. Raises BadRows for the first value that Python cannot represent."""
+        """Arguments for the function. Raises BadRowsError for the first value that Python cannot represent."""
         try:
             return list(values.to_pylist())
         except OverflowError:
             row = next(row for row in range(len(values)) if not _is_in_python(values[row]))
             shown = text_of(shown_values(values.slice(row, 1))[0], self.column.dtype)
-            raise BadRows(
+            raise BadRowsError(
                 f"DataValidator: {self.column.name} = {shown}: no function of Python can be given it, whose years are "
                 "1 to 9999",
                 "leave the rule out, or filter such rows out before it",

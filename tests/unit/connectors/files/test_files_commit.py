@@ -15,9 +15,9 @@ import pytest
 from files_support import LINEAGE, commit, read, rows, sink, stage, visible, write
 from pydantic import ValidationError
 
-from seatunnel_connectors.files.storage import LocalStorage
+from seatunnel_connectors.files.storage import LocalFiles
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     Column,
     CommitContext,
@@ -92,7 +92,7 @@ def test_a_crash_between_any_two_steps_of_a_commit_is_made_good(
 
     with monkeypatch.context() as patched:
         for name in ("rename", "sync_directory", "delete_tree"):
-            patched.setattr(LocalStorage, name, crashing(getattr(LocalStorage, name)))
+            patched.setattr(LocalFiles, name, crashing(getattr(LocalFiles, name)))
         if crash_at:
             with pytest.raises(KeyboardInterrupt):
                 commit(made, pieces)
@@ -234,7 +234,7 @@ def test_values_of_several_partition_columns_stay_apart(tmp_path: Path) -> None:
 def test_an_empty_text_is_no_null_in_a_partition(tmp_path: Path) -> None:
     """Hive's name for null was the name of an empty text as well."""
     data = batch(1).set_column(1, "name", pa.array([""]))
-    with pytest.raises(BadRows, match="column 'name': an empty text cannot be told from null"):
+    with pytest.raises(BadRowsError, match="column 'name': an empty text cannot be told from null"):
         write(TABLE, [data], path=str(tmp_path / "a"), file_format_type="parquet", partition_by=["name"])
 
     kept = {"file_format_type": "parquet", "partition_by": ["name"], "is_partition_field_write_in_file": True}
@@ -544,10 +544,10 @@ def test_an_empty_file_is_written_only_when_there_was_no_row(kind: str, single: 
 
 
 def test_a_full_disk_is_tried_again_and_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(storage: LocalStorage, file: Any) -> None:
+    def full(storage: LocalFiles, file: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(LocalStorage, "sync", full)
+    monkeypatch.setattr(LocalFiles, "sync", full)
     made = sink(TABLE, path=str(tmp_path), file_format_type="json")
 
     with pytest.raises(RetriableError, match=r"cannot write .*\.part: No space left on device\n.*make room"):

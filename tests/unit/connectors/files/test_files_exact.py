@@ -17,7 +17,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seatunnel_connectors.files.formats.casts import cast
-from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, TableSchema, parse_type, to_arrow
+from seatunnel_py.api import (
+    BadRowsError,
+    Column,
+    DataType,
+    FatalError,
+    Kind,
+    TablePath,
+    TableSchema,
+    parse_type,
+    to_arrow,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "formats" / "value_text"))
 from drawn_values import BYTES, SCALARS, columns, same
@@ -55,7 +65,7 @@ def round_trip(kind: str, dtype: DataType, array: pa.Array, **options: Any) -> p
         except ValueError as error:
             assert "ORC holds decimals of up to 38 digits" in str(error)
             return None
-        except (BadRows, FatalError) as error:
+        except (BadRowsError, FatalError) as error:
             assert any(word in error.message for word in REFUSED), error
             return None
         reading = {"xml": {"xml_row_tag": "RECORD"}, "excel": {"skip_header_row_number": 1}}.get(kind, {})
@@ -101,7 +111,7 @@ def test_an_instant_says_that_it_is_one(kind: str) -> None:
     array = pa.array([1_706_700_000_123_000], pa.int64()).cast(to_arrow(dtype))
     found = round_trip(kind, dtype, array, **FORMATS[kind])
     assert found is not None and same(found, array)
-    with pytest.raises(BadRows, match="is not a timestamp"):
+    with pytest.raises(BadRowsError, match="is not a timestamp"):
         schema = TableSchema(TablePath("", "", "t"), (Column("v", dtype),))
         with TemporaryDirectory() as place:
             options = {"path": place, "file_format_type": kind, **FORMATS[kind]}
@@ -132,7 +142,7 @@ def test_orc_refuses_years_that_its_readers_do_not_find(year: int, tmp_path: Pat
         [pa.array([[moment(2024, 1, 1), moment(year, 1, 1)]], to_arrow(parse_type("array<timestamp>")))],
         schema=schema.arrow(),
     )
-    with pytest.raises(BadRows, match=f"column 'at': {year:04}-01-01 .* is outside of the years 1677 to 2262"):
+    with pytest.raises(BadRowsError, match=f"column 'at': {year:04}-01-01 .* is outside of the years 1677 to 2262"):
         write(schema, [data], path=str(tmp_path), file_format_type="orc")
 
 
@@ -184,7 +194,7 @@ def test_int96_keeps_every_year_and_refuses_nanoseconds(tmp_path: Path) -> None:
 def test_int96_is_not_written_for_years_that_wrap_around(tmp_path: Path) -> None:
     schema = TableSchema(TablePath("", "", "t"), (Column("at", parse_type("timestamp")),))
     data = pa.record_batch([pa.array([moment(1, 1, 1)], pa.timestamp("us"))], schema=schema.arrow())
-    with pytest.raises(BadRows, match="which INT96 counts in"):
+    with pytest.raises(BadRowsError, match="which INT96 counts in"):
         options = {"path": str(tmp_path), "file_format_type": "parquet"}
         write(schema, [data], **options, parquet_avro_write_timestamp_as_int96=True)
 
@@ -256,7 +266,7 @@ def test_a_header_whose_lines_end_with_cr(tmp_path: Path) -> None:
 def test_text_refuses_line_breaks_of_every_kind(tmp_path: Path) -> None:
     schema = TableSchema(TablePath("", "", "t"), (Column("a", parse_type("string")),))
     for value in ("x\ry", "x\ny"):
-        with pytest.raises(BadRows, match="would tear its row"):
+        with pytest.raises(BadRowsError, match="would tear its row"):
             data = pa.record_batch([pa.array([value])], schema=schema.arrow())
             write(schema, [data], path=str(tmp_path), file_format_type="text", row_delimiter="\r\n")
 
@@ -290,7 +300,7 @@ def test_a_cell_that_holds_an_error_is_set_aside(tmp_path: Path) -> None:
         sheet.write_formula(3, 2, "=1/0", None, "#DIV/0!")
 
     options = {**workbook(tmp_path, fill), "schema": {"fields": {"a": "int", "b": "int"}}}
-    with pytest.raises(BadRows, match=r"column 'b': the cell holds the error #DIV/0!"):
+    with pytest.raises(BadRowsError, match=r"column 'b': the cell holds the error #DIV/0!"):
         rows(**options)
 
 
@@ -324,7 +334,7 @@ def test_excel_cells_fit_their_columns_or_are_set_aside(kind: str, cell: Any, wa
 
     options = {**workbook(tmp_path, fill), "schema": {"fields": {"v": kind}}}
     if isinstance(wanted, str) and not wanted.startswith("PT"):
-        with pytest.raises(BadRows, match=wanted):
+        with pytest.raises(BadRowsError, match=wanted):
             rows(**options)
     else:
         assert rows(**options) == [{"v": wanted}]
@@ -344,7 +354,7 @@ def test_json_field_in_another_case_is_named(tmp_path: Path) -> None:
     options = {"path": str(tmp_path), "file_format_type": "json", "schema": {"fields": {"a": "int", "b": "string"}}}
     for line in ('{"A":1,"b":"x"}', '{"a":1,"B":2}'):
         (tmp_path / "f.json").write_text('{"a":1,"b":"x"}\n' + line + "\n")
-        with pytest.raises(BadRows, match=r"line 2: the column '.' is called '.' there"):
+        with pytest.raises(BadRowsError, match=r"line 2: the column '.' is called '.' there"):
             rows(**options)
     (tmp_path / "f.json").write_text('{"a":1,"b":"x","A":7}\n')
     assert rows(**options) == [{"a": 1, "b": "x"}]
@@ -354,13 +364,13 @@ def test_json_field_in_another_case_is_named(tmp_path: Path) -> None:
 def test_json_name_elsewhere_in_the_document_hides_no_field_in_another_case(other: str, tmp_path: Path) -> None:
     """The name as a value, or as a field of something else, counted as the column's own field: `A` was lost."""
     (tmp_path / "f.json").write_text('{"A":1,' + other + "}\n")
-    with pytest.raises(BadRows, match="line 1: the column 'a' is called 'A' there"):
+    with pytest.raises(BadRowsError, match="line 1: the column 'a' is called 'A' there"):
         rows(path=str(tmp_path), file_format_type="json", schema={"fields": {"a": "int", "b": "string"}})
 
 
 def test_json_column_name_beyond_ascii_in_another_case_is_named(tmp_path: Path) -> None:
     (tmp_path / "f.json").write_text('{"GRÖSSE":1}\n')
-    with pytest.raises(BadRows, match="the column 'größe' is called 'GRÖSSE' there"):
+    with pytest.raises(BadRowsError, match="the column 'größe' is called 'GRÖSSE' there"):
         rows(path=str(tmp_path), file_format_type="json", schema={"fields": {"größe": "int"}})
 
 
@@ -372,7 +382,7 @@ def test_json_fields_that_are_no_columns_begin_in_a_later_block(tmp_path: Path) 
     path.write_text(plain * 5000 + '{"a":2,"b":"y","c":[1]}\n')
     assert [row["a"] for row in rows(**options)] == [1] * 5000 + [2]
     path.write_text(plain * 5000 + '{"c":[1],"b":"y"}\n' + plain * 5000 + '{"A":2,"b":"y"}\n')
-    with pytest.raises(BadRows, match="line 10002: the column 'a' is called 'A' there"):
+    with pytest.raises(BadRowsError, match="line 10002: the column 'a' is called 'A' there"):
         rows(**options)
 
 
@@ -417,7 +427,7 @@ def test_json_numbers_keep_the_digits_of_the_document(kind: str, document: str, 
 def test_json_values_that_would_change_are_set_aside(kind: str, document: str, why: str, tmp_path: Path) -> None:
     """T13, T16, T17, T19, T20, T35, and the surrogate that ended the table."""
     (tmp_path / "f.json").write_text('{"v":null}\n' + document + "\n")
-    with pytest.raises(BadRows, match=f"line 2.*{why}"):
+    with pytest.raises(BadRowsError, match=f"line 2.*{why}"):
         rows(path=str(tmp_path), file_format_type="json", schema={"fields": {"v": kind}})
 
 

@@ -18,7 +18,7 @@ from pyarrow import csv, orc
 from pydantic import ValidationError
 
 from seatunnel_connectors.files.read import document, record_blocks
-from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, TableSchema
+from seatunnel_py.api import BadRowsError, Column, DataType, FatalError, Kind, TablePath, TableSchema
 
 FIELDS = {"fields": {"a": "string", "n": "int"}}
 
@@ -88,12 +88,12 @@ def test_a_row_of_too_many_fields_is_refused_with_its_line(kind: str, tmp_path: 
     """P3-A3: an unquoted delimiter moved the values of a row, and a surplus field was gone, without a word."""
     (tmp_path / "f").write_text("x,1\n\ny,2,surplus\n")
     options = {"path": str(tmp_path), "file_format_type": kind, "schema": FIELDS, "field_delimiter": ","}
-    with pytest.raises(BadRows, match=r"line 3: the row has 3 fields for 2 columns") as error:
+    with pytest.raises(BadRowsError, match=r"line 3: the row has 3 fields for 2 columns") as error:
         rows(**options)
     assert "surplus_fields = drop" in error.value.remedy
 
     (tmp_path / "f").write_text("x,1,2,3\ny,2,3,4\n")
-    with pytest.raises(BadRows, match=r"line 1: the row has 4 fields for 2 columns"):
+    with pytest.raises(BadRowsError, match=r"line 1: the row has 4 fields for 2 columns"):
         rows(**options)
 
 

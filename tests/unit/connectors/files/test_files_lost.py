@@ -11,7 +11,7 @@ import pytest
 from files_support import LINEAGE, sink, stage
 from test_files_commit import TABLE, batch, ids_in
 
-from seatunnel_py.api import CommitContext, NoWayOn, Piece
+from seatunnel_py.api import CannotResumeError, CommitContext, Piece
 
 
 class Run:
@@ -61,7 +61,7 @@ def test_a_staged_file_that_was_changed_is_lost(tmp_path: Path, change: Callable
     piece = run.stage("a@", 1, 2, 3, 4)
     change(run.hidden("*.part")[0])
 
-    with pytest.raises(NoWayOn, match=r"LOST: the staged file .* \(4 rows\)") as lost:
+    with pytest.raises(CannotResumeError, match=r"LOST: the staged file .* \(4 rows\)") as lost:
         run.commit(1, piece, final=True)
 
     assert "--fresh" in lost.value.remedy and "delete the files of this run" in lost.value.remedy
@@ -75,7 +75,7 @@ def test_a_collected_file_that_was_changed_is_lost(tmp_path: Path, change: Calla
     run.commit(1, run.stage("a@", 1, 2), run.stage("b@", 3))
     change(run.hidden("held/*.arrow")[0])
 
-    with pytest.raises(NoWayOn, match=r"LOST: the staged file .* \(2 rows\)"):
+    with pytest.raises(CannotResumeError, match=r"LOST: the staged file .* \(2 rows\)"):
         run.commit(2, run.stage("c@", 4), final=True)
 
     assert not (run.path / "all.json").exists()
@@ -89,7 +89,7 @@ def test_collected_files_that_were_removed_together_are_lost(tmp_path: Path, gon
     held = run.hidden("held")[0]
     shutil.rmtree({"held": held, "the scope": held.parent, "all that is hidden": run.path / ".seatunnel"}[gone])
 
-    with pytest.raises(NoWayOn, match="LOST"):
+    with pytest.raises(CannotResumeError, match="LOST"):
         run.commit(2, run.stage("c@", 4), final=True)
 
     assert not (run.path / "all.json").exists()
@@ -110,7 +110,9 @@ def test_a_directory_that_is_made_anew_in_the_run_is_lost(
     pieces = [run.stage("b@", 3)] if rows_follow else []
 
     for _ in range(2):
-        with pytest.raises(NoWayOn, match="LOST: the directory .* was removed and created again during the run"):
+        with pytest.raises(
+            CannotResumeError, match="LOST: the directory .* was removed and created again during the run"
+        ):
             run.commit(2, *pieces, final=True)
 
 

@@ -9,7 +9,7 @@ import pytest
 from files_support import rows, sink, source, write
 from pydantic import ValidationError
 
-from seatunnel_py.api import BadRows, Column, DataType, Kind, TablePath, TableSchema
+from seatunnel_py.api import BadRowsError, Column, DataType, Kind, TablePath, TableSchema
 
 TEXTS = TableSchema(TablePath("", "", "t"), (Column("a", DataType(Kind.STRING)), Column("b", DataType(Kind.STRING))))
 TEXT = TableSchema(TablePath("", "", "t"), TEXTS.columns[:1])
@@ -28,7 +28,7 @@ def test_csv_values_keep_a_row_delimiter_that_is_no_line_break(end: str, tmp_pat
 
 def test_a_json_document_that_holds_the_row_delimiter_is_refused(tmp_path: Path) -> None:
     data = pa.RecordBatch.from_arrays([pa.array(["a|b"])], ["a"])
-    with pytest.raises(BadRows, match="holds the delimiter"):
+    with pytest.raises(BadRowsError, match="holds the delimiter"):
         write(TEXT, [data], path=str(tmp_path), file_format_type="json", row_delimiter="|")
 
 
@@ -37,7 +37,7 @@ def test_a_character_that_the_encoding_lacks_is_a_bad_row(kind: str, tmp_path: P
     """It failed the table, also where the job allows bad rows."""
     xml = {"xml_use_attr_format": False} if kind == "xml" else {}
     data = pa.RecordBatch.from_arrays([pa.array(["x", "10 €"])], ["a"])
-    with pytest.raises(BadRows, match=r"column 'a': the character '€' \(U\+20AC\) cannot be written in latin-1"):
+    with pytest.raises(BadRowsError, match=r"column 'a': the character '€' \(U\+20AC\) cannot be written in latin-1"):
         write(TEXT, [data], path=str(tmp_path), file_format_type=kind, encoding="latin-1", **xml)
 
 

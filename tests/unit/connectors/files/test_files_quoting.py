@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from files_support import rows, write
 
-from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, TableSchema
+from seatunnel_py.api import BadRowsError, Column, DataType, FatalError, Kind, TablePath, TableSchema
 
 PIECES = ['"', "", "a", " ", ",", "\n", "\r", "NULL", "\\", "'", ";", "\x01", "\t", "\ufeff", "é"]
 FORMS = [
@@ -34,7 +34,7 @@ def same(place: Path, found: list[tuple[str | None, ...]], width: int, form: str
     }
     try:
         write(schema, [pa.RecordBatch.from_arrays(columns, schema=schema.arrow())], **(both | sink))
-    except BadRows:
+    except BadRowsError:
         return None
     fields = {column.name: "string" for column in schema.columns}
     back = [tuple(row.values()) for row in rows(**both, schema={"fields": fields})]

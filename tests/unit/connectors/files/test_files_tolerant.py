@@ -12,7 +12,7 @@ from files_support import source
 
 from seatunnel_connectors.files.formats import excel, xml
 from seatunnel_connectors.files.read import record_blocks
-from seatunnel_py.api import BadRows, Batch, ReadContext, Rejected
+from seatunnel_py.api import BadRowsError, Batch, ReadContext, Rejected
 
 LINE = b"\n"
 BAD_JSON = {
@@ -131,7 +131,7 @@ def test_rows_of_cells_are_told_apart(file_format: str, tmp_path: Path, monkeypa
     (table,) = made.tables()
     (split,) = made.enumerator([table], None).discover()
     reader = made.reader(table)
-    with pytest.raises(BadRows, match="column 'n'"):
+    with pytest.raises(BadRowsError, match="column 'n'"):
         list(reader.read(split, None))
 
     elements = list(reader.read(split, None, ReadContext(tolerant=True)))

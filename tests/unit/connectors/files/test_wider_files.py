@@ -8,7 +8,7 @@ import pytest
 from files_support import rows
 
 from seatunnel_py import app
-from seatunnel_py.api import BadRows
+from seatunnel_py.api import BadRowsError
 from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.plan import plan_data
 from seatunnel_py.runtime.storage.home import Home
@@ -26,7 +26,7 @@ def test_without_a_header_fields_are_dropped_only_where_the_job_file_says_so(tmp
     """Also where every row is wider: a column may have been inserted."""
     (tmp_path / "f.csv").write_text("y,1,z\nw,2,z\n")
     options = {"path": str(tmp_path), "file_format_type": "csv", "schema": SCHEMA}
-    with pytest.raises(BadRows, match="line 1: the row has 3 fields for 2 columns"):
+    with pytest.raises(BadRowsError, match="line 1: the row has 3 fields for 2 columns"):
         rows(**options)
     assert [row["a"] for row in rows(**options, surplus_fields="drop")] == [1, 2]
 

@@ -10,8 +10,8 @@ import pytest
 from seatunnel_connectors.jdbc.factory import JdbcSinkFactory
 from seatunnel_connectors.jdbc.mysql.write.shadow import (
     COMMENT_MAX,
-    Next,
-    Seen,
+    ShadowComments,
+    ShadowStep,
     following,
     mark_of,
     marked,
@@ -19,7 +19,7 @@ from seatunnel_connectors.jdbc.mysql.write.shadow import (
     without_mark,
 )
 from seatunnel_connectors.jdbc.mysql.write.sink import MysqlSink
-from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad, load_of
 from seatunnel_connectors.jdbc.statements.target_dialect import TargetTable
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_py.api import (
@@ -36,7 +36,7 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.api.types import BIGINT, STRING
 
-LOAD = Load("b", "t", "0123abcd", ("id",), (), False, True, how=SHADOW, staging="t__st_0123abcd")
+LOAD = StatementLoad("b", "t", "0123abcd", ("id",), (), False, True, how=SHADOW, staging="t__st_0123abcd")
 MARK = mark_of(LOAD, CommitContext("job", "lineage", "sink", 7))
 OTHERS = mark_of(replace(LOAD, token="89abcdef"), CommitContext("job", "lineage", "sink", 7))
 
@@ -44,25 +44,25 @@ OTHERS = mark_of(replace(LOAD, token="89abcdef"), CommitContext("job", "lineage"
 @pytest.mark.parametrize(
     ("target", "shadow", "replaces", "step"),
     [
-        ("old", "", True, Next.SWAP),
-        ("old", MARK, True, Next.SWAP),
-        (f"old {OTHERS}", "", True, Next.SWAP),
-        (None, "", True, Next.TAKE),
-        (None, MARK, False, Next.TAKE),
-        ("somebody's", "", False, Next.ADD),
-        (OTHERS, MARK, False, Next.ADD),
-        (MARK, None, True, Next.NOTHING),
-        (f"old {MARK}", None, False, Next.NOTHING),
-        ("old", None, True, Next.LOST),
-        (OTHERS, None, True, Next.LOST),
-        (None, None, False, Next.LOST),
+        ("old", "", True, ShadowStep.SWAP),
+        ("old", MARK, True, ShadowStep.SWAP),
+        (f"old {OTHERS}", "", True, ShadowStep.SWAP),
+        (None, "", True, ShadowStep.TAKE),
+        (None, MARK, False, ShadowStep.TAKE),
+        ("somebody's", "", False, ShadowStep.ADD),
+        (OTHERS, MARK, False, ShadowStep.ADD),
+        (MARK, None, True, ShadowStep.NOTHING),
+        (f"old {MARK}", None, False, ShadowStep.NOTHING),
+        ("old", None, True, ShadowStep.LOST),
+        (OTHERS, None, True, ShadowStep.LOST),
+        (None, None, False, ShadowStep.LOST),
     ],
 )
 def test_names_and_comments_say_what_is_left_to_do(
-    target: str | None, shadow: str | None, replaces: bool, step: Next
+    target: str | None, shadow: str | None, replaces: bool, step: ShadowStep
 ) -> None:
     """I31: a shadow that is gone has arrived only where the target says that it was it."""
-    assert following(Seen(target, shadow), MARK, replaces=replaces) is step
+    assert following(ShadowComments(target, shadow), MARK, replaces=replaces) is step
 
 
 @pytest.mark.parametrize("comment", ["", "what people read", "x" * COMMENT_MAX, "ends with [seatunnel"])
@@ -115,7 +115,7 @@ def with_columns(target: TargetTable) -> TargetTable:
     return replace(target, columns=columns) if target.exists else target
 
 
-def planned(target: TargetTable, table: TableSchema = TABLE, **options: Any) -> Load:
+def planned(target: TargetTable, table: TableSchema = TABLE, **options: Any) -> StatementLoad:
     return load_of(sink(table, **options)._plan(with_columns(target), "").data)
 
 

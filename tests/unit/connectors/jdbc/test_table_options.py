@@ -12,7 +12,7 @@ from seatunnel_connectors.jdbc.target.table_options import mysql_ending, postgre
 from seatunnel_connectors.jdbc.target.target_plan import key_of
 from seatunnel_py.api import Column, FatalError, PrimaryKey, TablePath, TableSchema
 from seatunnel_py.api.types import BIGINT
-from seatunnel_py.config import Names, expand_options
+from seatunnel_py.config import UpstreamNames, expand_options
 
 COLUMNS = tuple(Column(name, BIGINT) for name in ("id", "a", "b"))
 
@@ -67,7 +67,7 @@ def test_the_first_pattern_that_fits_the_whole_name_says_the_key() -> None:
 def test_a_pattern_may_add_columns_to_the_upstream_s_key() -> None:
     """Beside other columns a placeholder is filled in as one text."""
     options = sink(multi_table_config={"primary_keys": {".*": ["${primary_key}", "b"]}})
-    names = Names(primary_key=("id", "a"))
+    names = UpstreamNames(primary_key=("id", "a"))
 
     assert key_of(expand_options(options, names), table("t")) == ("id", "a", "b")
 

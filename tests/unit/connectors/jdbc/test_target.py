@@ -12,8 +12,8 @@ from seatunnel_connectors.jdbc.statements.sink import split_statements
 from seatunnel_connectors.jdbc.target.job_targets import JobTargets
 from seatunnel_connectors.jdbc.target.query_parameters import bind
 from seatunnel_connectors.jdbc.target.target_plan import (
-    Plan,
     TargetColumn,
+    TargetPlan,
     decide,
     in_own_words,
     key_is_proved,
@@ -36,19 +36,19 @@ def options(**more: Any) -> JdbcSinkOptions:
 @pytest.mark.parametrize(
     ("modes", "exists", "rows", "plan"),
     [
-        ({}, False, False, Plan(create=True)),
-        ({}, True, True, Plan()),
-        ({"schema_save_mode": "RECREATE_SCHEMA"}, True, True, Plan(create=True, drop=True)),
-        ({"schema_save_mode": "RECREATE_SCHEMA"}, False, False, Plan(create=True)),
-        ({"schema_save_mode": "IGNORE"}, True, True, Plan()),
-        ({"data_save_mode": "DROP_DATA"}, True, True, Plan(truncate=True)),
-        ({"data_save_mode": "DROP_DATA"}, True, False, Plan()),
-        ({"data_save_mode": "DROP_DATA", "schema_save_mode": "RECREATE_SCHEMA"}, True, True, Plan(create=True, drop=True)),
-        ({"data_save_mode": "ERROR_WHEN_DATA_EXISTS"}, True, False, Plan()),
-        ({"data_save_mode": "CUSTOM_PROCESSING", "custom_sql": "x"}, True, True, Plan(custom=True)),
+        ({}, False, False, TargetPlan(create=True)),
+        ({}, True, True, TargetPlan()),
+        ({"schema_save_mode": "RECREATE_SCHEMA"}, True, True, TargetPlan(create=True, drop=True)),
+        ({"schema_save_mode": "RECREATE_SCHEMA"}, False, False, TargetPlan(create=True)),
+        ({"schema_save_mode": "IGNORE"}, True, True, TargetPlan()),
+        ({"data_save_mode": "DROP_DATA"}, True, True, TargetPlan(truncate=True)),
+        ({"data_save_mode": "DROP_DATA"}, True, False, TargetPlan()),
+        ({"data_save_mode": "DROP_DATA", "schema_save_mode": "RECREATE_SCHEMA"}, True, True, TargetPlan(create=True, drop=True)),
+        ({"data_save_mode": "ERROR_WHEN_DATA_EXISTS"}, True, False, TargetPlan()),
+        ({"data_save_mode": "CUSTOM_PROCESSING", "custom_sql": "x"}, True, True, TargetPlan(custom=True)),
     ],
 )  # fmt: skip
-def test_save_modes(modes: dict[str, Any], exists: bool, rows: bool, plan: Plan) -> None:
+def test_save_modes(modes: dict[str, Any], exists: bool, rows: bool, plan: TargetPlan) -> None:
     assert decide(options(**modes), "s.t", exists=exists, has_rows=rows) == plan
 
 
@@ -70,7 +70,10 @@ def test_only_the_first_of_several_upstream_tables_renews_the_target() -> None:
     targets.mark_prepared(place, "b", "2")
     targets.mark_prepared(place, "a", "3")
     assert targets.prepared_by_sibling(place, "b")
-    assert decide(options(schema_save_mode="RECREATE_SCHEMA"), "t", exists=True, has_rows=True, first=False) == Plan()
+    assert (
+        decide(options(schema_save_mode="RECREATE_SCHEMA"), "t", exists=True, has_rows=True, first=False)
+        == TargetPlan()
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from seatunnel_connectors.kafka.decode.avro import AvroDecoder
 from seatunnel_connectors.kafka.encode.encoder import Encoder, check_fields
 from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
-from seatunnel_py.api import BadRows, Batch, Column, TablePath, TableSchema, parse_type
+from seatunnel_py.api import BadRowsError, Batch, Column, TablePath, TableSchema, parse_type
 
 TYPES = {
     "id": "int", "big": "bigint", "name": "string", "raw": "bytes", "yes": "boolean", "d": "double",
@@ -76,7 +76,7 @@ def test_a_key_is_avro_too() -> None:
 def test_what_avro_cannot_hold_is_refused() -> None:
     """Changing it would be a loss that nobody hears of."""
     moments = table_of(at="timestamp")
-    with pytest.raises(BadRows, match="finer than the milliseconds"):
+    with pytest.raises(BadRowsError, match="finer than the milliseconds"):
         encoder(moments).encode(batch(moments, (datetime.fromisoformat("2026-01-31T12:00:00.001500"),)))
     with pytest.raises(ValueError, match="Avro has no type for"):
         encoder(table_of(at="time"))

@@ -16,7 +16,7 @@ from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
 from seatunnel_connectors.kafka.source.formats import decoder_of
 from seatunnel_connectors.kafka.source.options import TopicOptions
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     Batch,
     Column,
     DataType,
@@ -44,7 +44,7 @@ def round_trip(form: str, dtype: DataType, array: pa.Array, **options: Any) -> p
     try:
         check_fields(sink, table)
         values = Encoder(sink, table).encode(Batch(table.path, data)).column("value")
-    except (BadRows, FatalError) as error:
+    except (BadRowsError, FatalError) as error:
         assert any(word in error.message for word in REFUSED), error
         return None
     except ValueError as error:

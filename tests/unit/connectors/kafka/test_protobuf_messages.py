@@ -17,7 +17,7 @@ from seatunnel_connectors.kafka.encode.encoder import Encoder, check_fields, mes
 from seatunnel_connectors.kafka.schemas.protobuf_fields import natural_columns
 from seatunnel_connectors.kafka.schemas.protobuf_schema import loaded, message_schema
 from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
-from seatunnel_py.api import BadRows, Batch, Column, TablePath, TableSchema, parse_type
+from seatunnel_py.api import BadRowsError, Batch, Column, TablePath, TableSchema, parse_type
 from seatunnel_py.formats.messages.decoder import BadMessageError, decode_some, joined
 
 EVERYTHING = """
@@ -345,7 +345,7 @@ def test_a_damaged_message_is_a_row_or_a_bad_message(row: dict[str, Any], data: 
     ],
 )  # fmt: skip
 def test_what_a_message_cannot_hold_is_refused(row: dict[str, Any], types: dict[str, str], reason: str) -> None:
-    with pytest.raises(BadRows) as caught:
+    with pytest.raises(BadRowsError) as caught:
         written(EVERYTHING, row, **types)
     assert caught.value.message.startswith(reason)
 
@@ -357,16 +357,16 @@ def test_a_required_field_is_never_null() -> None:
     assert read(text, *written(text, {"a": 1, "i": None}, {"a": 1, "i": {"b": 2}})) == [
         {"a": 1, "i": None}, {"a": 1, "i": {"b": 2}},
     ]  # fmt: skip
-    with pytest.raises(BadRows, match="column 'a': it is null, and the field a is required"):
+    with pytest.raises(BadRowsError, match="column 'a': it is null, and the field a is required"):
         written(text, {"a": None})
-    with pytest.raises(BadRows, match=r"column 'i.b': it is null"):
+    with pytest.raises(BadRowsError, match=r"column 'i.b': it is null"):
         written(text, {"a": 1, "i": {"b": None}})
 
 
 def test_a_closed_enum_takes_its_own_numbers_only() -> None:
     text = 'syntax = "proto2"; message M { enum E { A = 1; } optional E e = 1; }'
     assert written(text, {"e": 1}, e="int") == [b"\x08\x01"]
-    with pytest.raises(BadRows, match=r"column 'e': 2 is not a value of M\.E"):
+    with pytest.raises(BadRowsError, match=r"column 'e': 2 is not a value of M\.E"):
         written(text, {"e": 2}, e="int")
 
 

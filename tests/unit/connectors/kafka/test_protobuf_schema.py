@@ -12,7 +12,7 @@ import pytest
 
 from seatunnel_connectors.kafka.factory import KafkaSinkFactory, KafkaSourceFactory
 from seatunnel_connectors.kafka.schemas import protobuf_schema
-from seatunnel_connectors.kafka.schemas.protobuf_fields import Shape, links_of, natural_columns
+from seatunnel_connectors.kafka.schemas.protobuf_fields import FieldShape, links_of, natural_columns
 from seatunnel_connectors.kafka.schemas.protobuf_schema import loaded, message_schema
 from seatunnel_py.api import Column, FatalError, StepContext, TablePath, TableSchema, parse_type
 
@@ -188,7 +188,7 @@ def test_a_column_is_the_field_of_its_name_or_of_its_letters() -> None:
     text = 'syntax = "proto3"; message M { message Address { string city = 1; } Address address = 1; int32 a = 2; int32 A = 3; }'
     descriptor = message_schema(text, "M").descriptor
     links = links_of(columns(Address="{CITY = string}", A="int"), descriptor, "schema", writing=False)
-    assert [(link.name, link.shape) for link in links] == [("address", Shape.ROW), ("A", Shape.PLAIN)]
+    assert [(link.name, link.shape) for link in links] == [("address", FieldShape.ROW), ("A", FieldShape.PLAIN)]
     assert links[0].inner[0].name == "city"
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_connectors.kafka.sink.staging import StagedFile, StagingPlace
-from seatunnel_py.api import NoWayOn, TablePath, WriteContext
+from seatunnel_py.api import CannotResumeError, TablePath, WriteContext
 
 ROWS = pa.RecordBatch.from_pydict({"key": [b"a", None], "value": [b"1", b"22"]})
 
@@ -43,12 +43,12 @@ def test_p4_damage_every_cut_and_wrong_byte_of_a_staged_file_is_refused(
     flips = (whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :] for at in range(len(whole)))
     for damaged in (*cuts, *flips, whole + whole):
         path.write_bytes(damaged)
-        with pytest.raises(NoWayOn, match=rf"LOST: the staged file .*{staged.name} is damaged"):
+        with pytest.raises(CannotResumeError, match=rf"LOST: the staged file .*{staged.name} is damaged"):
             next(place.read(staged))
 
 
 def test_a_staged_file_that_is_gone_is_named(place: StagingPlace, staged: StagedFile) -> None:
     path_of(place, staged).unlink()
 
-    with pytest.raises(NoWayOn, match=rf"LOST: the staged file .*{staged.name} \(2 rows\) is gone"):
+    with pytest.raises(CannotResumeError, match=rf"LOST: the staged file .*{staged.name} \(2 rows\) is gone"):
         next(place.read(staged))

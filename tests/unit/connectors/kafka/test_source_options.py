@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from seatunnel_connectors.kafka.client.client import Cluster
 from seatunnel_connectors.kafka.client.settings import OURS, RENAMED, SAME, translated
 from seatunnel_connectors.kafka.factory import KafkaSourceFactory
-from seatunnel_connectors.kafka.source.options import KafkaSourceOptions, MessageFormat, StartMode
+from seatunnel_connectors.kafka.source.options import KafkaSourceOptions, StartMode, TopicFormat
 from seatunnel_py.api import StepContext, TablePath
 
 SCHEMA = {"fields": {"id": "bigint"}}
@@ -29,7 +29,7 @@ def refusal(**more: Any) -> str:
 
 def test_the_defaults_are_the_peers() -> None:
     options = parsed()
-    assert options.start_mode is StartMode.GROUP_OFFSETS and options.format is MessageFormat.JSON
+    assert options.start_mode is StartMode.GROUP_OFFSETS and options.format is TopicFormat.JSON
     assert options.consumer_group == "SeaTunnel-Consumer-Group" and options.field_delimiter == ","
     assert options.commit_on_checkpoint and options.discovery_millis == 30_000
 
@@ -97,7 +97,7 @@ def test_entries_of_a_list_share_what_stands_beside_it() -> None:
     )  # fmt: skip
     first, second = options.table_options()
     assert (first.start_mode, second.start_mode) == (StartMode.EARLIEST, StartMode.LATEST)
-    assert first.format is second.format is MessageFormat.AVRO
+    assert first.format is second.format is TopicFormat.AVRO
     assert first.declared is not None and second.declared is not None
     assert (first.declared.table, second.declared.table) == (None, "db.b")
     assert "needs a schema" in refusal(topic=None, format="avro", table_list=[{"topic": "a"}])

@@ -10,7 +10,7 @@ from drawn_values import BYTES, SCALARS, Typed, columns, keyed, same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.api import BadRows, DataType, Kind, parse_type, to_arrow
+from seatunnel_py.api import BadRowsError, DataType, Kind, parse_type, to_arrow
 from seatunnel_py.formats.json.columns import json_column
 from seatunnel_py.formats.json.text import json_values
 from seatunnel_py.formats.json.values import DOCUMENTS
@@ -27,7 +27,7 @@ def test_text_gives_every_value_back(column: tuple[DataType, pa.Array]) -> None:
     dtype, array = column
     try:
         texts = text_values(array, dtype, NULLED)
-    except BadRows as error:
+    except BadRowsError as error:
         assert "null_format" in error.message  # a value that is written as null is
         return
     if dtype.kind is Kind.STRING and "\\N" in array.to_pylist():
@@ -200,11 +200,11 @@ def test_a_pattern_says_what_it_drops(pattern: str, kind: str, lost: str) -> Non
 
 def test_a_pattern_has_no_form_for_years_that_it_would_damage() -> None:
     dtype = parse_type("date")
-    with pytest.raises(BadRows, match=r"no form for the year of \+10000-01-01"):
+    with pytest.raises(BadRowsError, match=r"no form for the year of \+10000-01-01"):
         text_values(pa.array([2_932_897], pa.int32()).cast(pa.date32()), dtype, TextRules(date="yyyy.MM.dd"))
 
 
 def test_a_time_beyond_a_day_is_refused() -> None:
     dtype = parse_type("time")
-    with pytest.raises(BadRows, match="not within one day"):
+    with pytest.raises(BadRowsError, match="not within one day"):
         text_values(pa.array([86_400_000_000], pa.int64()).cast(pa.time64("us")), dtype, TextRules())

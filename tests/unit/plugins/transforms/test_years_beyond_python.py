@@ -11,7 +11,7 @@ import pytest
 
 from seatunnel_plugins.transforms.rows.validation_rules import Udf
 from seatunnel_plugins.transforms.shared.texts import as_text
-from seatunnel_py.api import BadRows, Column, DataType, Kind, to_arrow
+from seatunnel_py.api import BadRowsError, Column, DataType, Kind, to_arrow
 from seatunnel_py.testing.jobs import run_job
 
 FAR, PAST, FINE = "+12000-02-03", "-0043-03-15T12:34:56.123456", "1700-01-01T00:00:00.123456789"
@@ -94,6 +94,6 @@ def test_a_value_is_the_same_text_whatever_stands_beside_it() -> None:
 
 def test_a_function_of_python_is_not_given_what_python_has_not() -> None:
     rule = Udf(Column("d", DataType(Kind.DATE)), None, "ANY", lambda value: None)
-    with pytest.raises(BadRows, match=r"d = \+10183-09-21: no function of Python can be given it") as error:
+    with pytest.raises(BadRowsError, match=r"d = \+10183-09-21: no function of Python can be given it") as error:
         rule.broken(pa.array([1, 3_000_000, None, 2], pa.int32()).cast(pa.date32()))
     assert error.value.row == 1

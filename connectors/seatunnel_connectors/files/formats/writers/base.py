@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from seatunnel_connectors.files.lzop import LzopWriter
 from seatunnel_connectors.files.read.options import CompressCodec
 from seatunnel_connectors.files.write.options import CHANGE_FORMATS, STREAM_CODECS, FileWriteOptions, WriteFormat
-from seatunnel_py.api import BadRows, Column, FatalError
+from seatunnel_py.api import BadRowsError, Column, FatalError
 from seatunnel_py.formats.value_text import TextRules
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class TextWriter(FormatWriter):
         if not text:
             return
         if not self.is_begun and text.startswith("\ufeff" if isinstance(text, str) else b"\xef\xbb\xbf"):  # type: ignore[arg-type]
-            raise BadRows(
+            raise BadRowsError(
                 "the first value of a file begins with U+FEFF, which readers take for a byte order mark",
                 "remove it with a transform, or write the file with a header",
             )
@@ -137,14 +137,14 @@ class TextWriter(FormatWriter):
             text = text.decode()
         self.stream.write(self.encoder.encode(text))
 
-    def _unwritable(self, batch: pa.RecordBatch, letter: str) -> BadRows:
+    def _unwritable(self, batch: pa.RecordBatch, letter: str) -> BadRowsError:
         """The error for rows with a character that the encoding lacks."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         texts = (name for name in batch.schema.names if pa.types.is_string(batch.column(name).type))
         holders = (name for name in texts if pc.any(pc.match_substring(batch.column(name), letter)).as_py())
-        return BadRows(*self._without(letter, f"column {name!r}" if (name := next(holders, None)) else "a value"))
+        return BadRowsError(*self._without(letter, f"column {name!r}" if (name := next(holders, None)) else "a value"))
 
     def _without(self, letter: str, where: str) -> tuple[str, str]:
         return (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.files.formats.casts import beyond_nanoseconds
 from seatunnel_connectors.files.formats.writers.base import Counted, FormatWriter
 from seatunnel_connectors.files.read.options import CompressCodec
-from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, to_arrow
+from seatunnel_py.api import BadRowsError, Column, DataType, FatalError, Kind, to_arrow
 from seatunnel_py.formats.value_text import iso_text, null_mask, spans
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _refuse_far_years(batch: pa.RecordBatch, columns: tuple[Column, ...], form: 
     none."""
     for array, column in zip(batch.columns, columns, strict=True):
         if far := beyond_nanoseconds(array):
-            raise BadRows(
+            raise BadRowsError(
                 f"column {column.name!r}: {far} is outside of the years 1677 to 2262, which {form} counts in",
                 "write parquet without INT96, or make the column text",
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writers.base import TextWriter, joined_rows
 from seatunnel_connectors.files.write.options import QuoteMode
-from seatunnel_py.api import BadRows, FatalError, Kind
+from seatunnel_py.api import BadRowsError, FatalError, Kind
 from seatunnel_py.formats.value_text import column_text, holds_any
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class DelimitedWriter(TextWriter):
         for column, texts in zip(self.columns, fields, strict=True):
             marked = pc.binary_join_element_wise(texts, mark, "")
             if pc.any(pc.not_equal(pc.find_substring(marked, mark), pc.binary_length(texts))).as_py():
-                raise BadRows(
+                raise BadRowsError(
                     f"column {column.name!r}: a value holds the delimiter {mark!r}, which would tear its row",
                     "choose another field_delimiter or row_delimiter, or the format csv, which quotes values",
                 )
@@ -148,13 +148,13 @@ class CsvWriter(DelimitedWriter):
         quote = self.options.quote_char
         for column, texts in zip(self.columns, fields, strict=True):
             if quote and pc.any(pc.starts_with(texts, quote)).as_py():
-                raise BadRows(
+                raise BadRowsError(
                     f"column {column.name!r}: a value begins with {quote}, as quoted values do for readers, "
                     "and nothing is quoted here",
                     UNQUOTED,
                 )
         if len(fields) == 1 and _has_empty(fields[0], nulls=not self.options.null_format):
-            raise BadRows(
+            raise BadRowsError(
                 f"column {self.columns[0].name!r}: an only value that is empty leaves a line with nothing on it, "
                 "which readers of csv pass over",
                 "set csv_string_quote_mode = MINIMAL, or choose the format text",

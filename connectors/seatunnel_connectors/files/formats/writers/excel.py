@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writers.base import Counted, FormatWriter
 from seatunnel_connectors.files.formats.writers.xml import NO_CHARACTERS, REMEDY
-from seatunnel_py.api import BadRows, DataType, FatalError, Kind
+from seatunnel_py.api import BadRowsError, DataType, FatalError, Kind
 from seatunnel_py.formats.json.text import json_values
 from seatunnel_py.formats.value_text import text_values
 
@@ -56,7 +56,7 @@ class ExcelWriter(FormatWriter):
         texts = "".join(cell for cells in columns for cell in cells if isinstance(cell, str))
         # the library writes _xFFFE_, which no reader converts back
         if any(letter in texts for letter in NO_CHARACTERS):
-            raise BadRows("a value holds U+FFFE or U+FFFF, which no workbook keeps", REMEDY)
+            raise BadRowsError("a value holds U+FFFE or U+FFFF, which no workbook keeps", REMEDY)
         put = {bool: self.sheet.write_boolean, int: self.sheet.write_number, float: self.sheet.write_number}
         for cells in zip(*columns, strict=True):
             for place, cell in enumerate(cells):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writers.base import TextWriter, joined_rows
-from seatunnel_py.api import BadRows
+from seatunnel_py.api import BadRowsError
 from seatunnel_py.formats.json.changes import enveloped
 from seatunnel_py.formats.json.text import json_documents
 
@@ -23,7 +23,7 @@ class JsonWriter(TextWriter):
         documents = self.documents(batch)
         # JSON escapes line breaks; any other delimiter may occur in a document, and would end it for a reader.
         if end not in ("\n", "\r\n", "\r") and pc.any(pc.match_substring(documents, end)).as_py():
-            raise BadRows(
+            raise BadRowsError(
                 f"the document of a row holds the delimiter {end!r}, which would tear it",
                 "choose another row_delimiter",
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.files.formats.cells import byte_text
 from seatunnel_connectors.files.formats.writers.base import FormatWriter, TextWriter, joined_rows
 from seatunnel_connectors.files.write.options import FileWriteOptions
-from seatunnel_py.api import BadRows, Column, Kind
+from seatunnel_py.api import BadRowsError, Column, Kind
 from seatunnel_py.formats.json.text import json_values
 from seatunnel_py.formats.value_text import column_text, holds_any
 
@@ -57,7 +57,7 @@ class XmlWriter(TextWriter):
         start, end = ("", "/>") if self.in_attributes else (">", f"</{tag}>")
         text = joined_rows(pc.binary_join_element_wise(f"    <{tag}{start}", *values, end, ""), "\n")
         if any(letter.encode() in text for letter in NO_CHARACTERS):
-            raise BadRows("a value holds U+FFFE or U+FFFF, which XML cannot", REMEDY)
+            raise BadRowsError("a value holds U+FFFE or U+FFFF, which XML cannot", REMEDY)
         return text
 
     def _value(self, array: pa.Array, column: Column) -> Any:
@@ -85,7 +85,7 @@ class XmlWriter(TextWriter):
         if not holds_any(texts, bytes(range(32)) + b'&<>"'):
             return texts
         if pc.any(pc.match_substring_regex(texts, FORBIDDEN)).as_py():
-            raise BadRows(f"column {column.name!r}: a value holds a control character, which XML cannot", REMEDY)
+            raise BadRowsError(f"column {column.name!r}: a value holds a control character, which XML cannot", REMEDY)
         for mark, escape in _ESCAPES + (_IN_ATTRIBUTES if self.in_attributes else ()):
             texts = pc.replace_substring(texts, mark, escape)
         return texts

@@ -3,7 +3,7 @@ Letter case distinguishes names only with 0."""
 
 from __future__ import annotations
 
-from seatunnel_connectors.jdbc.statements.target_dialect import Session
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession
 
 SMALL, AS_GIVEN = 1, 2
 _STORED = (
@@ -12,12 +12,12 @@ _STORED = (
 )
 
 
-def rule(session: Session) -> int:
+def rule(session: StatementSession) -> int:
     """Value of lower_case_table_names on the server."""
     return int(session.ask("SELECT @@lower_case_table_names")[0][0])
 
 
-def stored(session: Session, database: str, table: str) -> tuple[str, str]:
+def stored(session: StatementSession, database: str, table: str) -> tuple[str, str]:
     """Database and table as stored in information_schema; the table need not exist yet."""
     kept = rule(session)
     if kept == SMALL:

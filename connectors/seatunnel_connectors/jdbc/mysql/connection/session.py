@@ -16,10 +16,10 @@ import pymysql
 from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
-from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, StatementSession
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     FatalError,
     PluginError,
     RetriableError,
@@ -88,7 +88,7 @@ class _Connection(pymysql.connections.Connection):  # type: ignore[misc]
         return result.affected_rows
 
 
-class MysqlSession(Session):
+class MysqlSession(StatementSession):
     """One PyMySQL connection, strict about values, in autocommit outside of ``begin``."""
 
     def __init__(self, address: Address, *, patience: int | None = None) -> None:
@@ -244,7 +244,7 @@ def failure(error: Exception, what: str) -> PluginError:
         return TimeLimitError(f"{what}: {text}", "raise max_statement_time (max_execution_time) for this user")
     if isinstance(error, OSError) or code in _RETRIABLE:
         return RetriableError(f"{what}: {text}", _REMEDIES.get(code, "check that the server is up and can be reached"))
-    return (BadRows if code in _BAD_ROWS else FatalError)(f"{what}: {text}", _REMEDIES.get(code, ""))
+    return (BadRowsError if code in _BAD_ROWS else FatalError)(f"{what}: {text}", _REMEDIES.get(code, ""))
 
 
 def quote(*names: str) -> str:

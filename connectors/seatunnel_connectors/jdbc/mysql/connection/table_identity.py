@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pymysql
 
-from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Session
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession
 
 LOST_BY = "emptied by TRUNCATE, or rebuilt by ALTER TABLE or OPTIMIZE TABLE"
 _CREATED = "created"
@@ -23,7 +23,7 @@ _FILE_NAME = f"SELECT CONCAT({_FILE.format('%s')}, '/', {_FILE.format('%s')}), @
 _BY_NAME = "BINARY name = BINARY %s OR BINARY LOWER(LEFT(name, %s)) = BINARY LOWER(%s)"
 
 
-def told_by(session: Session, database: str, table: str) -> str:
+def told_by(session: StatementSession, database: str, table: str) -> str:
     """The list with the number, and the table's name there; or a marker that the creation time is used."""
     for one in _LISTS:
         try:
@@ -37,9 +37,9 @@ def told_by(session: Session, database: str, table: str) -> str:
     return _CREATED
 
 
-def table_id(session: Session, load: Load) -> str | None:
+def table_id(session: StatementSession, load: StatementLoad) -> str | None:
     """The table's id; None: there is no such table."""
-    shown, _, name = load.told_by.partition(" ")
+    shown, _, name = load.identified_by.partition(" ")
     if name:
         parts = name + "#p#"  # each part of a partitioned table has its own number
         rows = session.ask(
@@ -54,9 +54,9 @@ def table_id(session: Session, load: Load) -> str | None:
     return f"{_CREATED} {rows[0][0]}" if rows else None
 
 
-def name_of(session: Session, load: Load, table_id: str) -> str | None:
+def name_of(session: StatementSession, load: StatementLoad, table_id: str) -> str | None:
     """The table's name; None: it no longer exists, or the server does not reveal it."""
-    shown, _, known = load.told_by.partition(" ")
+    shown, _, known = load.identified_by.partition(" ")
     kind, _, number = table_id.partition(" ")
     if not known or kind != "id":
         return None

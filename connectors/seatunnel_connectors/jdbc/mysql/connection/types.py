@@ -28,7 +28,7 @@ that number, then WKB; ST_AsBinary would swap the axes of some systems."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MysqlColumnRead:
     """How to read a column: its type, and the SELECT expression with ``{0}`` for the quoted column. ``said`` is the
     server's type if its values arrive in another form (``Column.converted_from``)."""
 
@@ -37,7 +37,9 @@ class Reading:
     said: str = ""
 
 
-def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_null: bool = False) -> Reading | None:
+def read_as(
+    name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_null: bool = False
+) -> MysqlColumnRead | None:
     """The reading of a type; None for an unknown type.
 
     Decimals, dates and times arrive as text: ConnectorX's own conversion fails at 29 digits, at zero dates and at times
@@ -49,38 +51,38 @@ def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_
         return _integer(data, full.lower(), options)
     if data == "bit":
         if first in (0, 1):
-            return Reading(DataType(Kind.BOOLEAN), "CAST({0} AS UNSIGNED)", full)
-        return Reading(DataType(Kind.BYTES), said=full)
+            return MysqlColumnRead(DataType(Kind.BOOLEAN), "CAST({0} AS UNSIGNED)", full)
+        return MysqlColumnRead(DataType(Kind.BYTES), said=full)
     if data in ("decimal", "numeric", "dec", "fixed"):
-        return Reading(decimal(first or 10, numbers(full)[1]), "CAST({0} AS CHAR)", _zerofill(full))
+        return MysqlColumnRead(decimal(first or 10, numbers(full)[1]), "CAST({0} AS CHAR)", _zerofill(full))
     if data in ("float", "double", "real"):
         # The digits of ``float(7,3)`` determine the display of a number; a target without them displays it differently.
         said = full if numbers(full) != (0, 0) else _zerofill(full)
-        return Reading(DataType(Kind.FLOAT if data == "float" else Kind.DOUBLE), said=said)
+        return MysqlColumnRead(DataType(Kind.FLOAT if data == "float" else Kind.DOUBLE), said=said)
     if data in _TEXTS:
-        return Reading(DataType(Kind.STRING), said=full if data in ("enum", "set") else "")
+        return MysqlColumnRead(DataType(Kind.STRING), said=full if data in ("enum", "set") else "")
     if data in _AS_TEXT:
-        return Reading(DataType(Kind.STRING), "CAST({0} AS CHAR)", full)
+        return MysqlColumnRead(DataType(Kind.STRING), "CAST({0} AS CHAR)", full)
     if data in SHAPES:
-        return Reading(DataType(Kind.BYTES), _EWKB, data)
+        return MysqlColumnRead(DataType(Kind.BYTES), _EWKB, data)
     if data in _BYTES:
         if options.handle_blob_as_string and data.endswith("blob"):
-            return Reading(DataType(Kind.STRING), "CONVERT({0} USING utf8mb4)", full)
-        return Reading(DataType(Kind.BYTES))
+            return MysqlColumnRead(DataType(Kind.STRING), "CONVERT({0} USING utf8mb4)", full)
+        return MysqlColumnRead(DataType(Kind.BYTES))
     if data in _TEMPORAL:
         return _temporal(data, full, zero_dates_are_null)
     return None
 
 
-def _integer(data: str, full: str, options: JdbcSourceOptions) -> Reading:
+def _integer(data: str, full: str, options: JdbcSourceOptions) -> MysqlColumnRead:
     if data == "year":
-        return Reading(DataType(Kind.INT), "CAST({0} AS SIGNED)")
+        return MysqlColumnRead(DataType(Kind.INT), "CAST({0} AS SIGNED)")
     if data == "tinyint" and numbers(full)[0] == 1 and options.int_type_narrowing:
-        return Reading(DataType(Kind.BOOLEAN), said=full)
+        return MysqlColumnRead(DataType(Kind.BOOLEAN), said=full)
     unsigned = "unsigned" in full
     if data == "bigint":
-        return Reading(decimal(20, 0) if unsigned else DataType(Kind.BIGINT), said=_zerofill(full))
-    return Reading(DataType(_INTEGERS[data][unsigned]), said=_zerofill(full))
+        return MysqlColumnRead(decimal(20, 0) if unsigned else DataType(Kind.BIGINT), said=_zerofill(full))
+    return MysqlColumnRead(DataType(_INTEGERS[data][unsigned]), said=_zerofill(full))
 
 
 def _zerofill(full: str) -> str:
@@ -88,14 +90,14 @@ def _zerofill(full: str) -> str:
     return full if "zerofill" in full.lower() else ""
 
 
-def _temporal(data: str, full: str, zero_dates_are_null: bool) -> Reading:
+def _temporal(data: str, full: str, zero_dates_are_null: bool) -> MysqlColumnRead:
     dtype = DataType(_TEMPORAL[data])
     text = "CAST({0} AS CHAR)"
     value = "CAST(UNIX_TIMESTAMP({0}) * 1000000 AS SIGNED)" if data == "timestamp" else text
     if not zero_dates_are_null or data == "time":
-        return Reading(dtype, value, full if data == "timestamp" else "")
+        return MysqlColumnRead(dtype, value, full if data == "timestamp" else "")
     # Java's driver counts a date without a month or a day as a zero date, too.
-    return Reading(dtype, f"IF({text} LIKE '%-00%', NULL, {value})", f"{full}, zero dates as null")
+    return MysqlColumnRead(dtype, f"IF({text} LIKE '%-00%', NULL, {value})", f"{full}, zero dates as null")
 
 
 def numbers(full: str) -> tuple[int, int]:

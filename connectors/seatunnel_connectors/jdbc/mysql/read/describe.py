@@ -19,7 +19,7 @@ from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.source.findings import Findings, Found
 from seatunnel_connectors.jdbc.source.source import Hints
 from seatunnel_connectors.jdbc.source.splits import DIVISIBLE
-from seatunnel_connectors.jdbc.source.table_kinds import Choice
+from seatunnel_connectors.jdbc.source.table_kinds import TableChoice
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
@@ -48,7 +48,7 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value or "")
 
 
-class Describer:
+class MysqlDescriber:
     """Collects tables and faults over all requests."""
 
     def __init__(self, session: MysqlSession, address: Address, options: JdbcSourceOptions) -> None:
@@ -131,7 +131,7 @@ class Describer:
                 self.found.wrong(f"{request.label}: {error}")
                 return []
             names, before = [], len(self.found.left_out)
-            choice = Choice.of(self.options)
+            choice = TableChoice.of(self.options)
             for one in self.tables:
                 if not pattern.fullmatch(".".join(one)) or _OURS.fullmatch(one[1]):
                     continue

@@ -140,7 +140,7 @@ class MysqlSnapshot(Snapshot):
         self.address = address
 
     def probe(self, table: SourceTable, column: str) -> Probe:
-        return _KeyProbe(self, table, column)
+        return _MysqlKeyProbe(self, table, column)
 
     def count(self, table: SourceTable) -> int:
         return int(self.ask(f"SELECT count(*) FROM {hints_of(table).source}")[0][0])
@@ -153,7 +153,7 @@ class MysqlSnapshot(Snapshot):
         return None
 
 
-class _KeyProbe(Probe):
+class _MysqlKeyProbe(Probe):
     def __init__(self, snapshot: MysqlSnapshot, table: SourceTable, column: str) -> None:
         self.snapshot = snapshot
         self.table = table

@@ -8,14 +8,14 @@ reported.
 from __future__ import annotations
 
 from seatunnel_connectors.jdbc.mysql.connection.session import quote
-from seatunnel_connectors.jdbc.statements.target_dialect import Session
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession
 
 _HOST = "substring_index(current_user(), '@', -1)"
 _ME = f"""concat("'", left(current_user(), length(current_user()) - length({_HOST}) - 1), "'@'", {_HOST}, "'")"""
 """SQL for the current user, spelt as in information_schema's privileges."""
 
 
-def ties(session: Session, database: str, table: str, *, kept: bool) -> tuple[str, ...]:
+def ties(session: StatementSession, database: str, table: str, *, kept: bool) -> tuple[str, ...]:
     """Losses of this table or others if another one takes its name. ``kept``: the other one copies its structure, for
     which LIKE is incomplete."""
     place = (database, table)
@@ -52,7 +52,7 @@ def ties(session: Session, database: str, table: str, *, kept: bool) -> tuple[st
     return tuple(found)
 
 
-def _sees_triggers(session: Session, database: str, table: str) -> bool:
+def _sees_triggers(session: StatementSession, database: str, table: str) -> bool:
     """True if triggers are visible. A privilege by a role is not found here, and counts as missing."""
     mine = f"privilege_type = 'TRIGGER' AND grantee = {_ME}"
     sql = (
@@ -63,7 +63,9 @@ def _sees_triggers(session: Session, database: str, table: str) -> bool:
     return bool(session.ask(sql, (database, database, table)))
 
 
-def shape(session: Session, database: str, table: str) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+def shape(
+    session: StatementSession, database: str, table: str
+) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
     """Columns and indexes, for comparison with a table created from it."""
     columns = session.ask(
         "SELECT column_name, column_type, is_nullable, column_default, extra FROM information_schema.columns "

@@ -24,11 +24,11 @@ import pymysql
 from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.mysql.connection.session import quote
 from seatunnel_connectors.jdbc.mysql.write.rename_blockers import shape, ties
-from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Session
+from seatunnel_connectors.jdbc.statements.ledger_tables import StatementLedger
+from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, StatementLoad
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession
 from seatunnel_connectors.jdbc.target import conservation
-from seatunnel_py.api import CommitContext, FatalError, NoWayOn, RetriableError
+from seatunnel_py.api import CannotResumeError, CommitContext, FatalError, RetriableError
 
 COMMENT_MAX = 2048
 LOCK_SECONDS = 50  # InnoDB's timeout for a row lock
@@ -43,14 +43,14 @@ _MOVED = (1050, 1146)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ShadowComments:
     """Comments of target and shadow now; None: there is no such table."""
 
     target: str | None
     shadow: str | None
 
 
-class Next(StrEnum):
+class ShadowStep(StrEnum):
     """The next step until the target is the shadow."""
 
     SWAP = "the target goes aside for it"
@@ -60,18 +60,18 @@ class Next(StrEnum):
     LOST = "there is neither"
 
 
-def following(seen: Seen, mark: str, *, replaces: bool) -> Next:
+def following(seen: ShadowComments, mark: str, *, replaces: bool) -> ShadowStep:
     """Decide by rule 1."""
     if seen.target is not None and seen.target.endswith(mark):
-        return Next.NOTHING
+        return ShadowStep.NOTHING
     if seen.shadow is None:
-        return Next.LOST
+        return ShadowStep.LOST
     if seen.target is None:
-        return Next.TAKE
-    return Next.SWAP if replaces else Next.ADD
+        return ShadowStep.TAKE
+    return ShadowStep.SWAP if replaces else ShadowStep.ADD
 
 
-def mark_of(load: Load, context: CommitContext) -> str:
+def mark_of(load: StatementLoad, context: CommitContext) -> str:
     """Mark at the end of the comment between the rename and the end."""
     return f"[seatunnel {context.lineage} {context.checkpoint} {load.token}]"
 
@@ -92,11 +92,11 @@ def token_in(comment: str | None) -> str:
     return found.group(3) if found else ""
 
 
-def old_name(load: Load) -> str:
+def old_name(load: StatementLoad) -> str:
     return load.staging + _OLD
 
 
-def look(session: Session, load: Load) -> Seen:
+def look(session: StatementSession, load: StatementLoad) -> ShadowComments:
     """Compare names as the server does: without letter case it returns them in lower case."""
     rows = session.ask(
         "SELECT table_name, table_comment, @@lower_case_table_names FROM information_schema.tables "
@@ -106,11 +106,11 @@ def look(session: Session, load: Load) -> Seen:
     found = {(name.lower() if plain else name): comment for name, comment, plain in rows}
     plain = any(row[2] for row in rows)
     target, shadow = (name.lower() if plain else name for name in (load.table, load.staging))
-    return Seen(found.get(target), found.get(shadow))
+    return ShadowComments(found.get(target), found.get(shadow))
 
 
 @contextmanager
-def alone(session: Session, load: Load) -> Iterator[None]:
+def alone(session: StatementSession, load: StatementLoad) -> Iterator[None]:
     """Lock the target's name: two sinks of one run, or of two, may want it at the same time. An exception closes the
     session, which releases the lock."""
     name = "seatunnel_" + blake2b(f"{load.database}.{load.table}".encode(), digest_size=16).hexdigest()
@@ -130,28 +130,30 @@ def alone(session: Session, load: Load) -> Iterator[None]:
     session.ask("SELECT RELEASE_LOCK(%s)", (name,))
 
 
-def take_place(session: Session, load: Load, context: CommitContext, rows: int, begin_anew: str) -> bool:
+def take_place(
+    session: StatementSession, load: StatementLoad, context: CommitContext, rows: int, begin_anew: str
+) -> bool:
     """Do all remaining steps, in a session of its own, because it commits. Return False if another sink has created the
     target, so that the rows must be added to it. Raise LOST if the shadow does not hold the ``rows`` that units have
     written to it."""
     mark = mark_of(load, context)
     for _ in range(TRIES):
         step = following(look(session, load), mark, replaces=bool(load.replaces))
-        if step is Next.NOTHING:
+        if step is ShadowStep.NOTHING:
             return True
-        if step is Next.LOST:
-            raise NoWayOn(
+        if step is ShadowStep.LOST:
+            raise CannotResumeError(
                 f"table {load.table}: the table {load.staging} that its rows were written to is gone, and {load.table} "
                 f"does not say that it was it: the rows are lost",
                 begin_anew,
             )
         _expect_rows(session, load, rows, begin_anew)
-        if step is Next.ADD:
+        if step is ShadowStep.ADD:
             return False
-        if step is Next.SWAP:
+        if step is ShadowStep.SWAP:
             _refuse_ties(session, load)
         try:
-            _rename(session, load, mark, aside=step is Next.SWAP)
+            _rename(session, load, mark, aside=step is ShadowStep.SWAP)
             return True
         except pymysql.Error as error:
             if not error.args or error.args[0] not in _MOVED:
@@ -162,13 +164,13 @@ def take_place(session: Session, load: Load, context: CommitContext, rows: int, 
     )
 
 
-def _expect_rows(session: Session, load: Load, rows: int, begin_anew: str) -> None:
+def _expect_rows(session: StatementSession, load: StatementLoad, rows: int, begin_anew: str) -> None:
     found = int(session.ask(f"SELECT COUNT(*) FROM {quote(load.database, load.staging)}")[0][0])
     if found != rows:
         raise conservation.lost_rows(load.shown, f"{load.database}.{load.staging}", rows, found, begin_anew)
 
 
-def _refuse_ties(session: Session, load: Load) -> None:
+def _refuse_ties(session: StatementSession, load: StatementLoad) -> None:
     kept = load.replaces == EMPTIED
     found = ties(session, load.database, load.table, kept=kept)
     if kept and shape(session, load.database, load.table) != shape(session, load.database, load.staging):
@@ -181,7 +183,7 @@ def _refuse_ties(session: Session, load: Load) -> None:
         )
 
 
-def _rename(session: Session, load: Load, mark: str, *, aside: bool) -> None:
+def _rename(session: StatementSession, load: StatementLoad, mark: str, *, aside: bool) -> None:
     target, shadow = (quote(load.database, name) for name in (load.table, load.staging))
     _set_comment(session, load.database, load.staging, marked(load.comment, mark))
     failpoints.MYSQL_COMMENTED.hit()
@@ -189,16 +191,16 @@ def _rename(session: Session, load: Load, mark: str, *, aside: bool) -> None:
     failpoints.MYSQL_RENAMED.hit()
 
 
-def _aside(load: Load) -> str:
+def _aside(load: StatementLoad) -> str:
     return f"{quote(load.database, load.table)} TO {quote(load.database, old_name(load))}, "
 
 
-def statement(load: Load) -> str:
+def statement(load: StatementLoad) -> str:
     """The rename statement, for display."""
     return f"RENAME TABLE {_aside(load)}{quote(load.database, load.staging)} TO {quote(load.database, load.table)}"
 
 
-def tidy(session: Session, load: Load) -> None:
+def tidy(session: StatementSession, load: StatementLoad) -> None:
     """Clean up after the ledger's COMMIT; can be repeated."""
     try:
         session.run(f"DROP TABLE IF EXISTS {quote(load.database, old_name(load))}")
@@ -218,7 +220,7 @@ def tidy(session: Session, load: Load) -> None:
         _set_comment(session, load.database, load.table, load.comment if load.comment.startswith(now) else now)
 
 
-def drop_unmarked(session: Session, load: Load) -> None:
+def drop_unmarked(session: StatementSession, load: StatementLoad) -> None:
     """Drop the shadow of an abandoned run. A shadow or target with its mark belongs to a completed checkpoint (I33),
     and stays."""
     seen = look(session, load)
@@ -226,12 +228,12 @@ def drop_unmarked(session: Session, load: Load) -> None:
         session.run(f"DROP TABLE IF EXISTS {quote(load.database, load.staging)}")
 
 
-def _set_comment(session: Session, database: str, table: str, comment: str) -> None:
+def _set_comment(session: StatementSession, database: str, table: str, comment: str) -> None:
     # The driver substitutes values itself, after "%".
     session.run(f"ALTER TABLE {quote(database, table).replace('%', '%%')} COMMENT = %s", (comment,))
 
 
-def sweep(session: Session, books: Books, load: Load, prefix: str) -> None:
+def sweep(session: StatementSession, books: StatementLedger, load: StatementLoad, prefix: str) -> None:
     """Drop leftovers of runs into this table that never came back. If the ledger shows that a run has ended, its
     writers are refused. A run that the ledger does not know had no checkpoint yet; it counts as active if it has
     written within the last day."""
@@ -249,7 +251,7 @@ def sweep(session: Session, books: Books, load: Load, prefix: str) -> None:
         books.of(token).forget_all(session)
 
 
-def _is_idle(session: Session, database: str, table: str) -> bool:
+def _is_idle(session: StatementSession, database: str, table: str) -> bool:
     rows = session.ask(
         "SELECT greatest(create_time, coalesce(update_time, create_time)) < now() - INTERVAL 1 DAY "
         "FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",

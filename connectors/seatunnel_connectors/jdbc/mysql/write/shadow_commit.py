@@ -8,12 +8,12 @@ from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.mysql.write import shadow
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys
-from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
+from seatunnel_connectors.jdbc.statements.ledger_tables import StatementLedger
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import Session
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW
-from seatunnel_py.api import CommitContext, NoWayOn, Piece
+from seatunnel_py.api import CannotResumeError, CommitContext, Piece
 
 
 class MysqlCommitter(StatementCommitter):
@@ -41,13 +41,18 @@ class MysqlCommitter(StatementCommitter):
                 shadow.tidy(session, load)
 
     def _apply(
-        self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+        self,
+        session: StatementSession,
+        load: StatementLoad,
+        books: StatementLedger,
+        pieces: Sequence[Piece],
+        context: CommitContext,
     ) -> None:
         super()._apply(session, load, books, pieces, context)
         if load.how != SHADOW or not context.final:
             return
         if unnamed := books.unnamed(session):
-            raise NoWayOn(
+            raise CannotResumeError(
                 f"table {load.table}: {load.staging} holds rows of units that no checkpoint names "
                 f"({', '.join(unnamed)})",
                 self._begin_anew(load),
@@ -57,7 +62,7 @@ class MysqlCommitter(StatementCommitter):
         if not taken:
             self._add(session, load)
 
-    def _add(self, session: Session, load: Load) -> None:
+    def _add(self, session: StatementSession, load: StatementLoad) -> None:
         """Somebody has made a table of that name since, which is kept."""
         staged = Staged(self.dialect, load)
         key = staged.key if load.upsert else []

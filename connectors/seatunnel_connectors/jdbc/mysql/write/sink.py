@@ -13,13 +13,13 @@ from seatunnel_connectors.jdbc.mysql.write.rename_blockers import ties
 from seatunnel_connectors.jdbc.mysql.write.shadow_commit import MysqlCommitter
 from seatunnel_connectors.jdbc.mysql.write.writer import MysqlWriter
 from seatunnel_connectors.jdbc.options import Recipe
-from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, RECREATED, Load, load_of
+from seatunnel_connectors.jdbc.statements.ledger_tables import StatementLedger
+from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, RECREATED, StatementLoad, load_of
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
-from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetTable
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, is_large
 from seatunnel_connectors.jdbc.target.table_options import by_name
-from seatunnel_connectors.jdbc.target.target_plan import Plan, decide, key_is_proved
+from seatunnel_connectors.jdbc.target.target_plan import TargetPlan, decide, key_is_proved
 from seatunnel_connectors.save_modes import SchemaSaveMode
 from seatunnel_py.api import (
     Committer,
@@ -42,7 +42,7 @@ class MysqlSink(StatementSink):
     def _upstream(self) -> str:
         return f"{self.request.step} {self.request.table.path}"
 
-    def _look(self, session: Session, database: str, table: str) -> TargetTable:
+    def _look(self, session: StatementSession, database: str, table: str) -> TargetTable:
         seen = super()._look(session, database, table)
         self._refuse_engine(session, seen, f"{database}.{table}")
         seen = replace(seen, comment=shadow.without_mark(seen.comment))
@@ -53,7 +53,7 @@ class MysqlSink(StatementSink):
             return seen
         return replace(seen, ties=ties(session, database, table, kept=chosen.truncate))
 
-    def _refuse_engine(self, session: Session, seen: TargetTable, shown: str) -> None:
+    def _refuse_engine(self, session: StatementSession, seen: TargetTable, shown: str) -> None:
         """Raise FatalError if rows cannot be rolled back: for a created table, or for exactly-once rows."""
         options = self.request.options
         remade = not seen.exists or options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
@@ -80,7 +80,7 @@ class MysqlSink(StatementSink):
             return options.is_exactly_once and self.request.mode is JobMode.BATCH and is_large(self.request)
         return options.exactly_once_recipe is Recipe.SHADOW
 
-    def _why_no_shadow(self, target: TargetTable, chosen: Plan, key: Sequence[str]) -> str:
+    def _why_no_shadow(self, target: TargetTable, chosen: TargetPlan, key: Sequence[str]) -> str:
         options = self.request.options
         if self.request.mode is not JobMode.BATCH:
             return "only a job that ends has a moment at which one table can take another's place"
@@ -96,14 +96,14 @@ class MysqlSink(StatementSink):
             return "there is no ledger"
         return ""
 
-    def _as_shadow(self, load: Load, target: TargetTable, chosen: Plan) -> Load:
+    def _as_shadow(self, load: StatementLoad, target: TargetTable, chosen: TargetPlan) -> StatementLoad:
         replaces = RECREATED if chosen.drop else EMPTIED if chosen.truncate else ""
         comment = target.comment if chosen.truncate else comments.of_table(self.request.table)
         return replace(load, replaces=replaces, comment=comment)
 
     def _effects(
-        self, target: TargetTable, chosen: Plan, shown: str, relation: str, names: dict[str, str],
-        key: Sequence[str], load: Load,
+        self, target: TargetTable, chosen: TargetPlan, shown: str, relation: str, names: dict[str, str],
+        key: Sequence[str], load: StatementLoad,
     ) -> tuple[list[Effect], list[str], list[str]]:  # fmt: skip
         """Effects of the set-up. A shadow destroys nothing before the end. Privileges for the rename are checked now:
         ALTER and DROP need others than CREATE."""
@@ -134,7 +134,7 @@ class MysqlSink(StatementSink):
         load = load_of(setup.data)
         if load.how not in (SHADOW, STAGED) or not load.books:
             return
-        books = Books(self.dialect, load.database, load.token, "")
+        books = StatementLedger(self.dialect, load.database, load.token, "")
         prefix = load.staging.removesuffix(load.token)
         with (
             self.dialect.explained(f"sweeping what was left beside table {load.table}"),

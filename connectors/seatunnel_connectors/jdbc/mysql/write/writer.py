@@ -9,12 +9,12 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.mysql.connection import text_conversion
 from seatunnel_connectors.jdbc.mysql.connection.session import DUPLICATE, LOCAL_INFILE_OFF, MysqlSession, quote
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys, refuse_rows_of_other_keys
-from seatunnel_connectors.jdbc.statements.load_plan import Load
+from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
 from seatunnel_connectors.jdbc.statements.staged import KIND, UNIT
 from seatunnel_connectors.jdbc.statements.target_dialect import TargetDialect
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW
-from seatunnel_py.api import BadRows, Kind, Piece, RetriableError, RowKind, WriteContext
+from seatunnel_py.api import BadRowsError, Kind, Piece, RetriableError, RowKind, WriteContext
 
 _BYTES = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
 
@@ -25,7 +25,9 @@ class MysqlWriter(StatementWriter):
 
     session: MysqlSession
 
-    def __init__(self, dialect: TargetDialect, request: SinkRequest, load: Load, context: WriteContext) -> None:
+    def __init__(
+        self, dialect: TargetDialect, request: SinkRequest, load: StatementLoad, context: WriteContext
+    ) -> None:
         super().__init__(dialect, request, load, context)
         self.may_load = True
         self.straight = True
@@ -101,7 +103,7 @@ class MysqlWriter(StatementWriter):
         complaints = self._complaints() if warnings else []
         if written != data.num_rows or complaints:
             shown = "; ".join(complaints[:3]) or f"{written} of {data.num_rows} rows were taken"
-            raise BadRows(f"{self.what}: {shown}", "widen the target column, or convert it in a transform")
+            raise BadRowsError(f"{self.what}: {shown}", "widen the target column, or convert it in a transform")
 
     def _load(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> tuple[int, int]:
         columns, assignments, texts = [], list(marks), []
@@ -109,7 +111,9 @@ class MysqlWriter(StatementWriter):
             try:
                 texts.append(text_conversion.field_texts(data.column(at), column))
             except (ValueError, pa.ArrowInvalid) as error:
-                raise BadRows(f"{self.what}: column {column.name!r}: {error}", "convert it in a transform") from None
+                raise BadRowsError(
+                    f"{self.what}: column {column.name!r}: {error}", "convert it in a transform"
+                ) from None
             shown = self.load.types[at] if self.load.types else ""
             if column.dtype.kind in _BYTES or shown.startswith("bit"):
                 columns.append(f"@b{at}")

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements
-from seatunnel_connectors.jdbc.postgres.connection.types import Native
+from seatunnel_connectors.jdbc.postgres.connection.types import NativeType
 from seatunnel_py.api import Detail
 
 OURS = re.compile(r"seatunnel_(ledger|piece)|.*__st_[0-9a-f]{8}")
@@ -25,7 +25,7 @@ class FoundColumn:
     the modifier."""
 
     name: str
-    native: Native
+    native: NativeType
     shown: str
     nullable: bool
     array_type: str = ""
@@ -182,7 +182,7 @@ def fill_columns(db: Statements, tables: Iterable[FoundTable]) -> None:
     for oid, name, typname, modifier, category, element, shown, nullable, base, comment, full in db.execute(
         _COLUMNS, [list(by_oid)]
     ):
-        native = Native(typname, modifier, category, element)
+        native = NativeType(typname, modifier, category, element)
         by_oid[oid].columns.append(FoundColumn(name, native, shown, nullable, base, comment or "", full=full))
     for oid, name, primary, columns in db.execute(_KEYS, [list(by_oid)]):
         by_oid[oid].keys.append((name, tuple(columns), primary))
@@ -242,7 +242,7 @@ def describe_query(db: Statements, query: str) -> FoundQuery:
     for name, oid, modifier, table in heads:
         typname, category, element, base = types[oid]
         shown = base if modifier < 0 else _shown(db, oid, modifier)
-        native = Native(typname, modifier, category, element)
+        native = NativeType(typname, modifier, category, element)
         columns.append(FoundColumn(name, native, shown, True, base, "", table, shown))
     tables = {column.table_oid for column in columns}
     return FoundQuery(tuple(columns), _estimate(db, query), tables.pop() if len(tables) == 1 else 0)

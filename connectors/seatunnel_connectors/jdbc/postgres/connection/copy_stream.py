@@ -21,7 +21,7 @@ import psycopg
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, conninfo, opened
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Block, NativeRefused, borrow
+from seatunnel_py.api import Block, NativeRefusedError, borrow
 
 READ_BYTES = 1 << 20  # also the largest block: the servers work while it travels
 GSS_SINCE = 120000  # older servers cannot encrypt by GSSAPI
@@ -47,7 +47,7 @@ class ServerError(psycopg.Error):
         self.details = [*parts.items()]
 
 
-class Stream:
+class CopyStream:
     """One session. ``rows`` is the server's last confirmed count of a COPY, in either direction, or of an INSERT;
     ``types`` are the column types of the last query, by number."""
 
@@ -224,12 +224,12 @@ def _end_of_data(data: bytes, at: int) -> int:
 
 
 @contextmanager
-def stream(address: Address) -> Iterator[Stream]:
-    """Borrow a session from the pool. Raises NativeRefused if it is encrypted."""
+def stream(address: Address) -> Iterator[CopyStream]:
+    """Borrow a session from the pool. Raises NativeRefusedError if it is encrypted."""
     info = conninfo(address)
-    with borrow(("postgres-stream", info), lambda: Stream(info), Stream.close) as found:
+    with borrow(("postgres-stream", info), lambda: CopyStream(info), CopyStream.close) as found:
         found.refresh()
         if not found.encrypted:
             yield found
             return
-    raise NativeRefused(f"the session to {address.display} is encrypted")
+    raise NativeRefusedError(f"the session to {address.display} is encrypted")

@@ -22,7 +22,7 @@ from psycopg.conninfo import make_conninfo
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import (
-    BadRows,
+    BadRowsError,
     FatalError,
     PluginError,
     RetriableError,
@@ -295,7 +295,7 @@ def failure(error: Exception, what: str) -> PluginError:
     if state.startswith(_BAD_ROWS):
         # Earlier rows of the block may still be refused: foreign keys are checked after all rows.
         line = _LINE.search(reason) if isinstance(error, psycopg.Error) else None
-        return BadRows(f"{what}: {reason}", remedy, int(line.group(1)) - 1 if line else None)
+        return BadRowsError(f"{what}: {reason}", remedy, int(line.group(1)) - 1 if line else None)
     return FatalError(f"{what}: {reason}", remedy)
 
 

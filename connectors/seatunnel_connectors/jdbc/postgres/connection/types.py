@@ -21,7 +21,7 @@ PSEUDO = "p"
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
+class NativeType:
     """A column's type in the catalog. ``name`` is pg_type.typname with domains resolved, ``category`` its typtype,
     ``element`` the typname of an array's elements."""
 
@@ -59,7 +59,7 @@ _EXACT = frozenset(
 """Types that are read without any conversion of values and type."""
 
 
-def read_as(native: Native) -> tuple[DataType, str] | None:
+def read_as(native: NativeType) -> tuple[DataType, str] | None:
     """The SeaTunnel type, and the SELECT expression with ``{0}`` for the quoted column, ``{1}`` for an array's type and
     ``{2}`` for the column's name as a literal; None for types that no column can have.
 
@@ -77,8 +77,8 @@ def read_as(native: Native) -> tuple[DataType, str] | None:
     return None if native.category == PSEUDO else (STRING, "{0}::text")
 
 
-def _array(native: Native) -> tuple[DataType, str]:
-    inner = read_as(Native(native.element, native.modifier)) or (STRING, "{0}::text")
+def _array(native: NativeType) -> tuple[DataType, str]:
+    inner = read_as(NativeType(native.element, native.modifier)) or (STRING, "{0}::text")
     dtype, expression = inner
     if expression == "{0}":
         return array(dtype), _list_only("{0}", "{1}")
@@ -95,10 +95,10 @@ def _list_only(expression: str, kind: str) -> str:
     return f"CASE WHEN {odd} THEN {complaint} ELSE {expression} END"
 
 
-def is_exact(native: Native) -> bool:
+def is_exact(native: NativeType) -> bool:
     """True if reading a column of that type keeps its values in a type of the same meaning."""
     if native.element and native.name.startswith("_"):
-        return is_exact(Native(native.element, native.modifier))
+        return is_exact(NativeType(native.element, native.modifier))
     if native.name == "numeric":
         precision, scale = precision_of(native.modifier)
         return 0 <= scale <= precision <= PRECISION_MAX
@@ -133,23 +133,23 @@ _TYPNAMES = {
 
 
 @lru_cache(maxsize=1024)
-def native_of(full: str) -> Native:
+def native_of(full: str) -> NativeType:
     """Parse a type from ``format_type`` or from a CREATE TABLE, as the catalog has it."""
     full = re.sub(r"\s*([(),])\s*", r"\1", full.strip().lower()).replace(")with", ") with")
     if full.endswith("[]"):
         inner = native_of(full[:-2])
-        return Native("_" + inner.name, inner.modifier, element=inner.name)
+        return NativeType("_" + inner.name, inner.modifier, element=inner.name)
     found = _MODIFIED.fullmatch(full)
     if found is None:
-        return Native("interval" if full.startswith("interval ") else _TYPNAMES.get(full, full))
+        return NativeType("interval" if full.startswith("interval ") else _TYPNAMES.get(full, full))
     name, first, second, zone = found.groups()
     name = "interval" if name.startswith("interval") else _TYPNAMES.get(name + (zone or ""), name)
     if name == "numeric":
-        return Native(name, ((int(first) << 16) | (int(second or 0) & 0x7FF)) + 4)
-    return Native(name, int(first) + 4 if name in ("varchar", "bpchar") else int(first))
+        return NativeType(name, ((int(first) << 16) | (int(second or 0) & 0x7FF)) + 4)
+    return NativeType(name, int(first) + 4 if name in ("varchar", "bpchar") else int(first))
 
 
-def digits_of(native: Native) -> int:
+def digits_of(native: NativeType) -> int:
     """Digits of a second's fraction that a time, timestamp or interval keeps."""
     name = native.element or native.name
     if name in ("time", "timetz", "timestamp", "timestamptz") and 0 <= native.modifier < 6:
@@ -166,7 +166,7 @@ def target_column(name: str, full: str) -> TargetColumn:
     return TargetColumn(name, mapped[0] if mapped else None, full, length=length_of(native), digits=digits_of(native))
 
 
-def length_of(native: Native) -> int:
+def length_of(native: NativeType) -> int:
     """Maximum characters of a varchar or char; 0: no limit."""
     return native.modifier - 4 if native.name in ("varchar", "bpchar") and native.modifier > 4 else 0
 

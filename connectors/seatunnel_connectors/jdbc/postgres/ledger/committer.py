@@ -14,13 +14,13 @@ from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, explained, statements
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_commit import fenced_off, keep
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_entries import entry_of
-from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import LEDGER, PIECES, Books
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import LEDGER, PIECES, PostgresLedger
 from seatunnel_connectors.jdbc.postgres.write import cleanup, prepared, shadow, staged
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, SinkCommit, TableSchema
+from seatunnel_py.api import CannotResumeError, CommitContext, Committer, FatalError, Piece, SinkCommit, TableSchema
 
 
 class PostgresCommitter(Committer):
@@ -70,8 +70,8 @@ class PostgresCommitter(Committer):
                 raise FatalError(f"another session holds the ledger's row of one of these tables: {error}") from error
         failpoints.POSTGRES_AFTER.hit()
 
-    def _books(self, load: Load) -> Books:
-        return Books(load.schema, load.token, str(self.table.path))
+    def _books(self, load: Load) -> PostgresLedger:
+        return PostgresLedger(load.schema, load.token, str(self.table.path))
 
     @contextmanager
     def _session(self, load: Load, what: str) -> Iterator[Statements]:
@@ -85,14 +85,14 @@ class PostgresCommitter(Committer):
                         raise conservation.ledger_gone(f"{load.schema}.{table}", load.shown) from error
                 raise
 
-    def _known(self, db: Statements, books: Books, context: CommitContext) -> bool:
+    def _known(self, db: Statements, books: PostgresLedger, context: CommitContext) -> bool:
         """True if the ledger has this checkpoint. Raise FatalError if it has a newer run."""
         row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
         if row is not None and row[1] > context.incarnation:
             raise fenced_off(f"{books.schema}.{self.table.path.table}")
         return row is not None and row[0] is not None and bool(row[0] >= context.checkpoint)
 
-    def _apply(self, db: Statements, load: Load, books: Books, *, final: bool) -> None:
+    def _apply(self, db: Statements, load: Load, books: PostgresLedger, *, final: bool) -> None:
         """Make the rows visible, together with the ledger."""
         if load.how == STAGED and (final or not load.at_end):
             staged.add_named(db, load, books)
@@ -103,7 +103,7 @@ class PostgresCommitter(Committer):
             shadow.finish(db, load, self._staged_rows(db, books))
             db.execute(books.forget_pieces().encode())
 
-    def _drop_all(self, db: Statements, load: Load, books: Books) -> None:
+    def _drop_all(self, db: Statements, load: Load, books: PostgresLedger) -> None:
         """Drop everything that this run has staged, in any attempt."""
         if load.how != PREPARED:
             left = db.execute(books.tables(load.into).encode()).fetchall()
@@ -131,7 +131,7 @@ class PostgresCommitter(Committer):
         books = self._books(load)
         with self._session(load, f"reading the ledger of {load.shown}") as db:
             if fresh:
-                db.execute(books.disown(context).encode())
+                db.execute(books.release_owner(context).encode())
             row = db.execute(books.others(context).encode()).fetchone()
         return row[0] if row else None
 
@@ -177,17 +177,17 @@ class PostgresCommitter(Committer):
         failpoints.POSTGRES_FENCED.hit()
         return row[0] if row else None
 
-    def _nothing_else(self, db: Statements, load: Load, books: Books) -> None:
+    def _nothing_else(self, db: Statements, load: Load, books: PostgresLedger) -> None:
         """Raise if a shadow has rows of a unit outside of any checkpoint: they could not be told apart."""
         unnamed = [row[0] for row in db.execute(books.unnamed().encode())]
         if unnamed:
-            raise NoWayOn(
+            raise CannotResumeError(
                 f"table {load.schema}.{load.table}: it holds rows of units that no checkpoint names "
                 f"({', '.join(unnamed)})",
-                load.begin_anew,
+                load.restart_remedy,
             )
 
-    def _staged_rows(self, db: Statements, books: Books) -> int:
+    def _staged_rows(self, db: Statements, books: PostgresLedger) -> int:
         row = db.execute(books.staged_rows().encode()).fetchone()
         assert row is not None
         return int(row[0])

@@ -21,7 +21,7 @@ from seatunnel_connectors.jdbc.postgres.ledger.ledger_entries import Entry, Entr
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import OID, PIECES
 from seatunnel_connectors.jdbc.postgres.write import staged
 from seatunnel_connectors.jdbc.target import conservation
-from seatunnel_py.api import FatalError, NoWayOn
+from seatunnel_py.api import CannotResumeError, FatalError
 
 # Another session with a lock on one table's row must not block the other tables.
 LOCK_SECONDS = 5
@@ -70,14 +70,14 @@ def _kept(db: Statements, schema: str, entries: Sequence[Entry]) -> set[tuple[st
         cursor.nextset()
     if done := _done(entries, cursor.fetchall()):
         return done
-    places: dict[str, Place] = {}
+    places: dict[str, TargetIdentity] = {}
     if showing:
         cursor.nextset()
-        places = {token: Place(now, before) for token, now, before in cursor.fetchall()}
-    held: dict[str, Held] = {}
+        places = {token: TargetIdentity(now, before) for token, now, before in cursor.fetchall()}
+    held: dict[str, UnitTotals] = {}
     if named:
         cursor.nextset()
-        held = {token: Held(units, rows, places) for token, units, rows, places in cursor.fetchall()}
+        held = {token: UnitTotals(units, rows, places) for token, units, rows, places in cursor.fetchall()}
         _all_there(named, held)
     for entry in showing:
         _same_table(db, entry, places[entry.token], held.get(entry.token, NOTHING))
@@ -107,7 +107,7 @@ def _done(entries: Sequence[Entry], rows: Iterable[tuple[str, str, int | None, i
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class UnitTotals:
     """The target's records of one table's units: number of units, number of rows, and tables with the rows."""
 
     units: int
@@ -116,35 +116,35 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TargetIdentity:
     """The table with the target's name ``now``, and the one with the rows of earlier commits."""
 
     now: str | None
     before: str | None
 
 
-NOTHING = Held(0, 0, ())
+NOTHING = UnitTotals(0, 0, ())
 
 
-def _all_there(entries: Iterable[Entry], found: dict[str, Held]) -> None:
+def _all_there(entries: Iterable[Entry], found: dict[str, UnitTotals]) -> None:
     """Raise FatalError if a written unit has no record, or one with another row count."""
     for entry in entries:
         held = found.get(entry.token, NOTHING)
         wanted = len(entry.taken_off) + len(entry.marked)
         if missing := wanted - held.units:
-            raise NoWayOn(
+            raise CannotResumeError(
                 f"table {entry.shown}: {missing} of {wanted} units that were written are not in the target's records: "
                 "they are lost",
-                entry.load.begin_anew,
+                entry.load.restart_remedy,
             )
         if held.rows != entry.rows:
             raise conservation.lost_rows(
                 entry.shown, f"{wanted} units, as {entry.load.schema}.{PIECES} says", entry.rows, held.rows,
-                entry.load.begin_anew,
+                entry.load.restart_remedy,
             )  # fmt: skip
 
 
-def _same_table(db: Statements, entry: Entry, place: Place, held: Held) -> None:
+def _same_table(db: Statements, entry: Entry, place: TargetIdentity, held: UnitTotals) -> None:
     """Raise FatalError if rows of this run are in another table than the one that has the target's name now."""
     wrote = {one for one in (*held.places, place.before) if one and one.startswith(OID)}
     others = sorted(int(one.removeprefix(OID)) for one in wrote - {place.now})
@@ -153,7 +153,7 @@ def _same_table(db: Statements, entry: Entry, place: Place, held: Held) -> None:
     names = [name for (name,) in db.execute("SELECT oid::regclass::text FROM pg_class WHERE oid = ANY(%s)", [others])]
     if names:
         raise conservation.renamed(entry.shown, ", ".join(names))
-    raise conservation.other_table(entry.shown, there=place.now is not None, remedy=entry.load.begin_anew)
+    raise conservation.other_table(entry.shown, there=place.now is not None, remedy=entry.load.restart_remedy)
 
 
 def fenced_off(shown: str) -> FatalError:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.postgres.connection.session import literal, quote
-from seatunnel_connectors.jdbc.target.unit_record import Recorded
+from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit
 from seatunnel_py.api import CommitContext, WriteContext
 
 LEDGER = "seatunnel_ledger"
@@ -60,7 +60,7 @@ def _among(tokens: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class PostgresLedger:
     """Statements about one sink and table. ``token`` was drawn when the run was planned: it is the same for all
     attempts and restores of a run and different for every other run."""
 
@@ -68,7 +68,7 @@ class Books:
     token: str
     table: str
 
-    def insert_piece(self, context: WriteContext, recorded: Recorded, staged: str) -> str:
+    def insert_piece(self, context: WriteContext, recorded: RecordedUnit, staged: str) -> str:
         """Insert the unit's row. If the ledger has a newer writer, its attempt is null, which the table refuses, so the
         statement can be sent together with COMMIT. ``staged`` is an expression for the table with the unit's rows."""
         end = "NULL" if recorded.end is None else literal(json.dumps(recorded.end))
@@ -149,7 +149,7 @@ class Books:
     def forget_runs(self, tokens: Sequence[str]) -> str:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE {_among(tokens)}"
 
-    def disown(self, context: CommitContext) -> str:
+    def release_owner(self, context: CommitContext) -> str:
         """Mark other lineages as ended, without an owner."""
         return (
             f"UPDATE {quote(self.schema, LEDGER)} SET finished = true, job_id = '', "
@@ -217,7 +217,7 @@ class Books:
     def forget_pieces(self) -> str:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"
 
-    def sign_in(self, job: str) -> str:
+    def claim_table(self, job: str) -> str:
         """Insert a record without rows: this run of a job (``unit_record.of_job``) has set up its target, and its other
         tables are in use."""
         return f"""

@@ -16,11 +16,11 @@ import psycopg
 
 from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.postgres.connection.session import failure, literal, quote, relation_of
-from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PIECES, Books, oid_of
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PIECES, PostgresLedger, oid_of
 from seatunnel_connectors.jdbc.postgres.write import prepared
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, STAGED, TABLE
-from seatunnel_connectors.jdbc.target.unit_record import Recorded, fenced_off
+from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit, fenced_off
 from seatunnel_py.api import FatalError, Piece, RetriableError, WriteContext
 
 UNIQUE = "23505"
@@ -48,9 +48,9 @@ class UnitRecord:
         self.context = context
         self.load = load
         self.shown = f"{load.schema}.{load.table}"
-        self.books = Books(load.schema, load.token, table) if load.books else None
-        self.held: Recorded | None = None
-        self.before: Recorded | None = None
+        self.books = PostgresLedger(load.schema, load.token, table) if load.books else None
+        self.held: RecordedUnit | None = None
+        self.before: RecordedUnit | None = None
         self.replaced: str | None = None
         self._run = run
         self._ask = ask
@@ -69,7 +69,7 @@ class UnitRecord:
                     self._run(f"ROLLBACK PREPARED {literal(row['gid'])}")
             self._look(self.books)
 
-    def _look(self, books: Books) -> None:
+    def _look(self, books: PostgresLedger) -> None:
         found = self._ask(books.select_piece(self.context.data_id))
         if not found:
             return
@@ -80,7 +80,7 @@ class UnitRecord:
             self.replaced = row["staged"] or ""
             return
         end = json.loads(row["source_position"]) if row["source_position"] else None
-        self.held = Recorded(row["rows"], row["bytes"], row["merged"], end, row["source_rows"])
+        self.held = RecordedUnit(row["rows"], row["bytes"], row["merged"], end, row["source_rows"])
         if self.load.key and self.load.upsert and self.load.how == TABLE:
             self.replaced = (
                 row["staged"] or ""
@@ -88,7 +88,7 @@ class UnitRecord:
         else:
             self.before = self.held
 
-    def commit(self, mine: Recorded, *, begun: bool) -> Piece:
+    def commit(self, mine: RecordedUnit, *, begun: bool) -> Piece:
         """Send the unit's own row and COMMIT in one message. If another attempt was faster, this one rolls back."""
         staged, end = self.load.into if self.load.how == STAGED and begun else "", "COMMIT"
         if self.load.how == PREPARED:
@@ -120,13 +120,13 @@ class UnitRecord:
             return literal(staged) if staged else "NULL"
         return oid_of(self.load.schema, self.load.into) if self.load.into else "NULL"
 
-    def already(self, recorded: Recorded, rows: int) -> Piece:
+    def already(self, recorded: RecordedUnit, rows: int) -> Piece:
         """Result of an earlier attempt that has committed the same rows: nothing is applied, its counts are used."""
         recorded.check_same(rows, self.shown)
         self._run("ROLLBACK")
         return recorded.piece(self.context, replayed=True)
 
-    def _other_was_faster(self, books: Books, mine: Recorded) -> Piece:
+    def _other_was_faster(self, books: PostgresLedger, mine: RecordedUnit) -> Piece:
         self._run("ROLLBACK")
         self._look(books)
         if self.before is None:

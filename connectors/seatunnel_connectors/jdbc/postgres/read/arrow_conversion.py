@@ -33,7 +33,7 @@ _DAY_US = 86_400_000_000
 _EPOCH_DAYS = 10_957
 
 
-class ValueRefused(ValueError):
+class ValueRefusedError(ValueError):
     """A value that the other side cannot hold; the message names column and value, and row if useful."""
 
 
@@ -49,7 +49,7 @@ def from_wire(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def _nullable_as_found(schema: pa.Schema, arrays: Sequence[pa.Array]) -> pa.Schema:
     for field, array in zip(schema, arrays, strict=True):
         if not field.nullable and array.null_count:
-            raise ValueRefused(f"column {field.name!r} is declared without nulls, but holds one")
+            raise ValueRefusedError(f"column {field.name!r} is declared without nulls, but holds one")
     return schema
 
 
@@ -73,13 +73,15 @@ def _received(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
     elif pa.types.is_timestamp(found):
         _refuse_infinite(array, array.view(pa.int64()), _TIMESTAMP_LEAST, name)
     elif pa.types.is_time(found) and len(array) and _largest(array.view(pa.int64())) >= _DAY_US:
-        raise ValueRefused(f"column {name!r} holds the time 24:00:00, which has no counterpart; cast it with `query`")
+        raise ValueRefusedError(
+            f"column {name!r} holds the time 24:00:00, which has no counterpart; cast it with `query`"
+        )
     if found == wanted:
         return array
     try:
         return array.cast(wanted)
     except pa.ArrowInvalid as error:
-        raise ValueRefused(f"column {name!r} is {found} by now and was {wanted}: {error}") from None
+        raise ValueRefusedError(f"column {name!r} is {found} by now and was {wanted}: {error}") from None
 
 
 def _largest(numbers: pa.Array) -> int:
@@ -89,7 +91,7 @@ def _largest(numbers: pa.Array) -> int:
 def _refuse_infinite(array: pa.Array, numbers: pa.Array, least: int, name: str) -> None:
     found = pc.min(numbers).as_py()
     if found is not None and found < least:
-        raise ValueRefused(
+        raise ValueRefusedError(
             f"column {name!r} holds {'a date' if pa.types.is_date(array.type) else 'a timestamp'} that is infinite or "
             "after the year 294246, which has no counterpart; replace it with `query`"
         )
@@ -150,7 +152,7 @@ def _decimals(texts: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
     try:
         return convert(_number_texts(texts), NUMBER, decimal(wanted.precision, wanted.scale))
     except ValueMisfitError as error:
-        raise ValueRefused(f"column {name!r} holds a number: {error}; cast it with `query`") from None
+        raise ValueRefusedError(f"column {name!r} holds a number: {error}; cast it with `query`") from None
 
 
 def _offsets(array: pa.ListArray) -> pa.Array:
@@ -260,7 +262,7 @@ def cast(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
     try:
         return array.cast(wanted)
     except pa.ArrowInvalid as error:
-        raise ValueRefused(f"column {name!r}: {error}") from None
+        raise ValueRefusedError(f"column {name!r}: {error}") from None
 
 
 def _as_text(array: pa.Array, name: str) -> pa.Array:
@@ -302,7 +304,7 @@ def _uuids(array: pa.Array, name: str) -> pa.Array:
     digits = pc.replace_substring(array, "-", "")
     bad = pc.and_(pc.is_valid(array), pc.invert(pc.match_substring_regex(digits, "^[0-9A-Fa-f]{32}$")))
     if pc.any(bad).as_py():
-        raise ValueRefused(f"column {name!r}: {array.filter(bad)[0].as_py()!r} is not a uuid")
+        raise ValueRefusedError(f"column {name!r}: {array.filter(bad)[0].as_py()!r} is not a uuid")
     return pa.array([None if text is None else bytes.fromhex(text) for text in digits.to_pylist()], pa.binary())
 
 

@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.postgres.read.details import fill_details
 from seatunnel_connectors.jdbc.source.findings import Findings, Found
 from seatunnel_connectors.jdbc.source.source import Hints
 from seatunnel_connectors.jdbc.source.splits import DIVISIBLE, ROWS_WORTH_DIVIDING
-from seatunnel_connectors.jdbc.source.table_kinds import Choice
+from seatunnel_connectors.jdbc.source.table_kinds import TableChoice
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.target.target_plan import KEPT_BY_POSTGRES, NATIVE_OF
 from seatunnel_py.api import (
@@ -66,7 +66,7 @@ class _Found:
 
 
 @dataclass(slots=True)
-class Describer:
+class PostgresDescriber:
     """Collects tables and faults over all requests, so that one message lists every problem."""
 
     db: Statements
@@ -112,7 +112,7 @@ class Describer:
         own = {table.oid: table for _, _, table in chosen}.values()
         catalog.fill_columns(self.db, own)
         fill_details(self.db, own)
-        choice = Choice.of(self.options)
+        choice = TableChoice.of(self.options)
         for (schema, name), why in inheritance.divide(self.db, own, lambda *one: choice.excludes(self._names(*one))):
             self.found.leaves_out(TablePath(self.database, schema, name), why)
         return [self._relation(request, path, table) for request, path, table in chosen]
@@ -159,7 +159,7 @@ class Describer:
             self.found.wrong(f"{request.label}: {error}")
             return []
         found, before = [], len(self.found.left_out)
-        choice = Choice.of(self.options)
+        choice = TableChoice.of(self.options)
         for table in tables.values():
             names = self._names(table.schema, table.name)
             if not any(map(pattern.fullmatch, names)) or catalog.OURS.fullmatch(table.name):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import psycopg
 
-from seatunnel_connectors.jdbc.postgres.connection.copy_stream import Stream, stream
+from seatunnel_connectors.jdbc.postgres.connection.copy_stream import CopyStream, stream
 from seatunnel_connectors.jdbc.postgres.connection.copy_types import same_bytes, sent_as, type_number
 from seatunnel_connectors.jdbc.postgres.connection.session import explained, failure, quote
 from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UNIQUE, UnitRecord
@@ -20,16 +20,16 @@ from seatunnel_connectors.jdbc.postgres.write.ddl import listed
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.postgres.write.merge import Staging, begin_unit
 from seatunnel_connectors.jdbc.source.source import hints_of
-from seatunnel_connectors.jdbc.target.held_connection import Held
+from seatunnel_connectors.jdbc.target.held_connection import HeldConnection
 from seatunnel_connectors.jdbc.target.load_decision import TABLE
-from seatunnel_connectors.jdbc.target.unit_record import Recorded
+from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Block,
     FatalError,
     NativeForm,
     NativeReader,
-    NativeRefused,
+    NativeRefusedError,
     NativeWriter,
     Piece,
     Plain,
@@ -80,7 +80,7 @@ class PostgresNativeReader(NativeReader):
             try:
                 for block in session.copy_out(sql):
                     if session.types != wanted:
-                        raise NativeRefused(
+                        raise NativeRefusedError(
                             "columns are of other types than they were: their bytes mean something else"
                         )
                     yield block
@@ -107,15 +107,15 @@ class PostgresNativeWriter(NativeWriter):
         self.staging = Staging(self.load, (False,) * len(self.load.columns))
         self.merges = by_key and self.load.token in _conflicting
         with explained(f"connecting to write table {self.shown}"):
-            self.held = Held(stream(address))
-        session: Stream = self.held.connection
+            self.held = HeldConnection(stream(address))
+        session: CopyStream = self.held.connection
         self.session = session
         self.record = UnitRecord(self.load, table, context, session.run, session.ask)
         try:
             with explained(f"looking back at a unit of table {self.shown}"):
                 self.record.look_back()
             if self.record.held is not None and self.record.held.end is not None:
-                raise NativeRefused("an earlier attempt stopped inside the split")
+                raise NativeRefusedError("an earlier attempt stopped inside the split")
         except BaseException:
             self.abort()
             raise
@@ -160,7 +160,7 @@ class PostgresNativeWriter(NativeWriter):
                 raise self._explained(error) from error
             if confirmed != rows:
                 raise FatalError(f"table {self.shown}: {confirmed} of {rows} rows were confirmed by the server")
-        return self.record.commit(Recorded(rows, self.bytes, merged, None, rows), begun=self.begun)
+        return self.record.commit(RecordedUnit(rows, self.bytes, merged, None, rows), begun=self.begun)
 
     def _merge(self) -> int:
         """Merge the temporary table into the target. Return the number of written rows: one per key, fewer only if
@@ -176,7 +176,7 @@ class PostgresNativeWriter(NativeWriter):
     def _explained(self, error: psycopg.Error) -> Exception:
         if error.sqlstate == UNIQUE and self.load.key and self.load.upsert and self.load.how == TABLE:
             _conflicting.add(self.load.token)
-            return NativeRefused("a key is there already", again=not self.merges)
+            return NativeRefusedError("a key is there already", again=not self.merges)
         return failure(error, f"writing table {self.shown}")
 
     def abort(self) -> None:

@@ -3,7 +3,7 @@
 Rules. (1) It lasts as long as the keeper's transaction, so the server is told to allow that to be idle without limit.
 (2) A restarted server numbers its snapshots from the beginning, so a dead one's name may be reused: a generation is the
 name and the server's start time, and a joining session compares both. (3) If a snapshot cannot be joined, it is lost,
-and rows read under it are invalid (GenerationLost). (4) It is invalid for tables that are rewritten, truncated or
+and rows read under it are invalid (GenerationLostError). (4) It is invalid for tables that are rewritten, truncated or
 created again meanwhile: PostgreSQL then silently shows them *empty*. So a joining session locks the tables that it will
 read, as reading does anyway, and checks that each is still in the file that the snapshot knows. (5) The keeper itself
 locks nothing for longer than one query: a DDL statement that waited for it would block all later readers, ours
@@ -24,7 +24,7 @@ from seatunnel_connectors.jdbc.postgres.connection.session import Statements, co
 from seatunnel_connectors.jdbc.source.source import hints_of, rows_planned
 from seatunnel_connectors.jdbc.source.splits import Probe
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import GenerationLost, SourceTable
+from seatunnel_py.api import GenerationLostError, SourceTable
 
 _STARTED = "extract(epoch FROM pg_postmaster_start_time())::text"
 _NO_END = (
@@ -67,17 +67,17 @@ def unchanged(select: str) -> str:
 
 
 def check_snapshot(error: Exception, generation: str, table: SourceTable) -> None:
-    """Raise GenerationLost if the error shows that the snapshot is lost, or invalid for the table."""
+    """Raise GenerationLostError if the error shows that the snapshot is lost, or invalid for the table."""
     name = generation.partition("@")[0]
     if name and getattr(error, "sqlstate", "") == _CHANGED:
-        raise GenerationLost(
+        raise GenerationLostError(
             f"table {table.schema.path} was truncated, created again, or rewritten by ALTER TABLE while it was read: "
             f"the snapshot {name} does not show its rows any more",
             "run the job again; the table is then read from its beginning",
             generation,
         ) from error
     if name and name in str(error) and getattr(error, "sqlstate", "") in _GONE:
-        raise GenerationLost(
+        raise GenerationLostError(
             f"table {table.schema.path}: the snapshot {name} that it is read under is gone: "
             "the connection that held it has ended",
             "run the job again; the table is then read from its beginning",
@@ -169,7 +169,7 @@ class PostgresSnapshot(Snapshot):
         self.generation = self.keeper.generation
 
     def probe(self, table: SourceTable, column: str) -> Probe:
-        return _KeyProbe(self.keeper, table, column)
+        return _PostgresKeyProbe(self.keeper, table, column)
 
     def count(self, table: SourceTable) -> int:
         with explained(f"counting the rows of table {table.schema.path}"):
@@ -179,7 +179,7 @@ class PostgresSnapshot(Snapshot):
         self.keepers.leave(self.keeper)
 
 
-class _KeyProbe(Probe):
+class _PostgresKeyProbe(Probe):
     """Queries about a key column for planning splits, answered under the snapshot."""
 
     def __init__(self, keeper: _Keeper, table: SourceTable, column: str) -> None:

@@ -8,7 +8,7 @@ enough. (3) The ledger knows the runs until ``Committer.begin`` makes it forget 
 from __future__ import annotations
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, quote
-from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import Books
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PostgresLedger
 from seatunnel_connectors.jdbc.postgres.write import prepared, staged
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.target import conservation
@@ -18,7 +18,7 @@ from seatunnel_py.api import CommitContext, counted
 LOCK_SECONDS = 10  # for the lock of a table that a writer is just filling: its transaction ends soon
 
 
-def sweep(db: Statements, load: Load, books: Books, context: CommitContext) -> list[str]:
+def sweep(db: Statements, load: Load, books: PostgresLedger, context: CommitContext) -> list[str]:
     """Return sentences for the receipt: what was removed, and what stays visible."""
     known: dict[str, int] = dict(db.execute(books.end_others(context).encode()).fetchall())
     job = of_job(context.job_id, context.step, books.table)
@@ -37,7 +37,7 @@ def sweep(db: Statements, load: Load, books: Books, context: CommitContext) -> l
     return said
 
 
-def _drop(db: Statements, load: Load, books: Books, tokens: list[str]) -> list[str]:
+def _drop(db: Statements, load: Load, books: PostgresLedger, tokens: list[str]) -> list[str]:
     db.execute(f"BEGIN; SET LOCAL lock_timeout = '{LOCK_SECONDS}s'".encode(), prepare=False)
     try:
         tables = [name for (name,) in db.execute(books.staged_by(tokens).encode())]

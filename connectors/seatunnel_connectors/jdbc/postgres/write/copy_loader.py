@@ -23,14 +23,14 @@ from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging,
 from seatunnel_connectors.jdbc.postgres.write.plan import takes_directly
 from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, TABLE
-from seatunnel_py.api import BadRows, FatalError, RowKind, TableSchema
+from seatunnel_py.api import BadRowsError, FatalError, RowKind, TableSchema
 
 BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a conflict repeats a whole block
 
 _NUL = "22021"
 
 
-class Blocks:
+class CopyLoader:
     """Gathers rows and writes them, one block later. ``begun``: a transaction is open; ``answered``: the server has
     just refused rows, and its session is usable; ``merged`` counts rows that were merged into another one with the same
     key."""
@@ -122,8 +122,8 @@ class Blocks:
                 arrays.append(
                     array if array.type == field.type else arrow_conversion.cast(array, field.type, column.source)
                 )
-        except arrow_conversion.ValueRefused as error:
-            raise BadRows(f"writing table {self.shown}: {error}", "convert the column in a transform") from None
+        except arrow_conversion.ValueRefusedError as error:
+            raise BadRowsError(f"writing table {self.shown}: {error}", "convert the column in a transform") from None
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _write(self) -> None:
@@ -268,7 +268,7 @@ class Blocks:
             column, row = found
             what += f", column {column!r}, row {before + row + 1} of unit {self.unit}"
         explained = failure(error, what)
-        if isinstance(explained, BadRows):
+        if isinstance(explained, BadRowsError):
             self.answered = True
             number = found[1] if found else explained.row
             explained.row = None if number is None or self.staged else before + number

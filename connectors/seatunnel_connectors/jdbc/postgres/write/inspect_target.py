@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from seatunnel_connectors.jdbc.postgres.connection import catalog
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, quote
-from seatunnel_connectors.jdbc.postgres.connection.types import Native, digits_of, length_of, read_as
+from seatunnel_connectors.jdbc.postgres.connection.types import NativeType, digits_of, length_of, read_as
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import LEDGER, PIECES
 from seatunnel_connectors.jdbc.postgres.read import row_security
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
@@ -56,7 +56,7 @@ _OR_PARTITION = " OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s))"
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckConstraint:
     """A CHECK constraint; ``columns`` are the columns in it."""
 
     name: str
@@ -83,12 +83,12 @@ class Target:
     counted: int = 0
     estimate: int = 0
     columns: dict[str, TargetColumn] = field(default_factory=dict)
-    natives: dict[str, Native] = field(default_factory=dict)
+    natives: dict[str, NativeType] = field(default_factory=dict)
     shown: dict[str, str] = field(default_factory=dict)
     keys: tuple[tuple[str, ...], ...] = ()
     dependents: tuple[str, ...] = ()
     prepared_max: int = 0
-    checks: tuple[Check, ...] = ()
+    checks: tuple[CheckConstraint, ...] = ()
     changes_rows: bool = False
     triggered: bool = False
 
@@ -142,6 +142,6 @@ def _more(db: Statements, seen: Target) -> Target:
         counted, estimate, columns, {column.name: column.native for column in found.columns},
         {column.name: column.shown for column in found.columns},
         tuple(key for _, key, _ in found.keys), tuple(dependents), seen.prepared_max,
-        tuple(Check(name, expression, tuple(names)) for name, expression, names in checks or ()),
+        tuple(CheckConstraint(name, expression, tuple(names)) for name, expression, names in checks or ()),
         triggered or ruled or seen.kind != PLAIN, triggered,
     )  # fmt: skip

@@ -73,7 +73,7 @@ class Load:
         return tuple(one.source for one in self.columns if self.upsert and one.name in self.key)
 
     @property
-    def begin_anew(self) -> str:
+    def restart_remedy(self) -> str:
         """The way on from a loss."""
         visible = self.how != SHADOW and not (self.how == STAGED and self.at_end)
         return conservation.begin_anew(self.shown, f"TRUNCATE TABLE {quote(self.schema, self.table)}", visible=visible)

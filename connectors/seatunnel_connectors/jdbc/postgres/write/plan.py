@@ -30,7 +30,7 @@ from seatunnel_connectors.jdbc.target.load_decision import (
 )
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
-    Plan,
+    TargetPlan,
     column_problems,
     estimated_rows,
     guards,
@@ -100,7 +100,7 @@ def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...
 
 
 def _problems(
-    request: SinkRequest, target: Target, chosen: Plan, key: tuple[str, ...], names: dict[str, str]
+    request: SinkRequest, target: Target, chosen: TargetPlan, key: tuple[str, ...], names: dict[str, str]
 ) -> list[str]:
     problems = column_problems(ddl.NAMES, names.values(), request.options.field_ide)
     if chosen.create:
@@ -127,12 +127,18 @@ def _problems(
     return problems
 
 
-def _made_with_rows(request: SinkRequest, chosen: Plan, load: Load) -> bool:
+def _made_with_rows(request: SinkRequest, chosen: TargetPlan, load: Load) -> bool:
     """A small table costs the server a third less where the session that fills it has made it (docs/architecture.md).
     What a person wants done, and what is to be dropped or emptied, comes before all rows."""
     rows = estimated_rows(request.table)
     small = rows is not None and rows <= SMALL_ROWS
-    return load.how == TABLE and load.books and chosen == Plan(create=True) and request.mode is JobMode.BATCH and small
+    return (
+        load.how == TABLE
+        and load.books
+        and chosen == TargetPlan(create=True)
+        and request.mode is JobMode.BATCH
+        and small
+    )
 
 
 def _check_prepared(request: SinkRequest, target: Target, key: tuple[str, ...], shown: str) -> None:
@@ -149,7 +155,7 @@ def _check_prepared(request: SinkRequest, target: Target, key: tuple[str, ...], 
         )
 
 
-def _why_no_shadow(request: SinkRequest, chosen: Plan, key: tuple[str, ...], books: bool) -> str:
+def _why_no_shadow(request: SinkRequest, chosen: TargetPlan, key: tuple[str, ...], books: bool) -> str:
     """Why the table cannot be filled beside its place; empty: it can."""
     if request.mode is not JobMode.BATCH:
         return "only a job that ends has a moment at which one table can take another's place"
@@ -169,7 +175,7 @@ def _checks(target: Target, names: dict[str, str]) -> tuple[tuple[str, str], ...
 
 
 def _columns(
-    table: TableSchema, names: dict[str, str], target: Target, chosen: Plan, key: tuple[str, ...]
+    table: TableSchema, names: dict[str, str], target: Target, chosen: TargetPlan, key: tuple[str, ...]
 ) -> tuple[LoadColumn, ...]:
     made = []
     for column in table.columns:
@@ -195,7 +201,7 @@ def takes_directly(load: Load, table: TableSchema) -> list[Any]:
 
 
 def _effects(
-    request: SinkRequest, target: Target, chosen: Plan, load: Load, names: dict[str, str], key: tuple[str, ...],
+    request: SinkRequest, target: Target, chosen: TargetPlan, load: Load, names: dict[str, str], key: tuple[str, ...],
     carried: tuple[Detail, ...],
 ) -> tuple[list[Effect], Load]:  # fmt: skip
     """What is shown to people, and the load with its statements: of the set-up, of units, and of the end."""

@@ -16,10 +16,10 @@ from hashlib import blake2b
 import psycopg
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, literal
-from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import Books
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PostgresLedger
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.target.unit_record import lives
-from seatunnel_py.api import CommitLostError, NoWayOn, Piece, WriteContext
+from seatunnel_py.api import CannotResumeError, CommitLostError, Piece, WriteContext
 
 SHOWN_MAX = 5
 
@@ -35,7 +35,7 @@ def older(load: Load, context: WriteContext) -> str:
     return _named(_of_unit(load, context.vertex, context.data_id) + ":")
 
 
-def commit_all(db: Statements, load: Load, books: Books, pieces: Sequence[Piece]) -> None:
+def commit_all(db: Statements, load: Load, books: PostgresLedger, pieces: Sequence[Piece]) -> None:
     """Commit every transaction that is not committed yet, and roll back leftovers of older executions."""
     for piece in pieces:
         name, data_id = str(piece.data["staged"]), str(piece.data["data_id"])
@@ -50,7 +50,7 @@ def commit_all(db: Statements, load: Load, books: Books, pieces: Sequence[Piece]
         roll_back(db, (name for name in found if _life_of(name) < life))
 
 
-def _lost(db: Statements, load: Load, name: str) -> NoWayOn:
+def _lost(db: Statements, load: Load, name: str) -> CannotResumeError:
     """Error for a lost transaction. The run's other transactions still exist, and hold locks and the horizon of VACUUM
     until they end."""
     others = _found(db, _named(_of_run(load) + ":"))
@@ -61,7 +61,7 @@ def _lost(db: Statements, load: Load, name: str) -> NoWayOn:
     return CommitLostError(
         f"LOST: table {load.shown}: the prepared transaction {name} is gone, and its rows are not in the target: they "
         "are lost",
-        left + load.begin_anew,
+        left + load.restart_remedy,
     )
 
 
@@ -85,7 +85,7 @@ def roll_back(db: Statements, names: Iterable[str]) -> None:
             continue  # another session was faster
 
 
-def _is_committed(db: Statements, books: Books, data_id: str) -> bool:
+def _is_committed(db: Statements, books: PostgresLedger, data_id: str) -> bool:
     return db.execute(books.select_piece(data_id).encode()).fetchone() is not None
 
 

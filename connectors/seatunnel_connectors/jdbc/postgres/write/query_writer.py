@@ -18,10 +18,10 @@ from seatunnel_connectors.jdbc.postgres.ledger import ledger_tables
 from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UnitRecord
 from seatunnel_connectors.jdbc.postgres.write.inspect_target import Target
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
-from seatunnel_connectors.jdbc.target.held_connection import Held
+from seatunnel_connectors.jdbc.target.held_connection import HeldConnection
 from seatunnel_connectors.jdbc.target.load_decision import TABLE
 from seatunnel_connectors.jdbc.target.query_parameters import bind
-from seatunnel_connectors.jdbc.target.unit_record import Recorded
+from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
@@ -37,7 +37,7 @@ from seatunnel_py.api import (
 )
 
 
-class QueryWriter(Writer):
+class PostgresQueryWriter(Writer):
     """Runs the statement for every row, of any kind, as SeaTunnel does. A failed unit leaves nothing behind."""
 
     def __init__(self, address: Address, request: SinkRequest) -> None:
@@ -46,7 +46,7 @@ class QueryWriter(Writer):
         self.what = f"running the sink's query for table {request.table.path}"
         self.rows = self.bytes = 0
         with explained(self.what):
-            self.held = Held(statements(address))
+            self.held = HeldConnection(statements(address))
         self.db: Statements = self.held.connection
         self.begun = False
 
@@ -87,7 +87,7 @@ class QueryWriter(Writer):
         self.held.discard()
 
 
-class RecordedQueryWriter(QueryWriter):
+class RecordedPostgresQueryWriter(PostgresQueryWriter):
     """Adds the unit's record to the transaction; an attempt at rows that are already committed applies nothing."""
 
     def __init__(self, address: Address, request: SinkRequest, context: WriteContext) -> None:
@@ -116,7 +116,7 @@ class RecordedQueryWriter(QueryWriter):
         if self.record.before is not None:
             return self.record.already(self.record.before, self.rows)
         end = None if self.position is None else self.position.to_plain()
-        return self.record.commit(Recorded(self.rows, self.bytes, 0, end, self.read), begun=self.begun)
+        return self.record.commit(RecordedUnit(self.rows, self.bytes, 0, end, self.read), begun=self.begun)
 
     def _run(self, sql: str) -> None:
         self.db.execute(sql.encode(), prepare=False)

@@ -24,8 +24,8 @@ _EXACT_MAX = 1 << 24
 
 
 def finish(db: Statements, load: Load, rows: int) -> None:
-    """Finish the shadow; ``rows`` is the staged count. Raise LOST (NoWayOn) if the shadow is missing or holds another
-    number."""
+    """Finish the shadow; ``rows`` is the staged count. Raise LOST (CannotResumeError) if the shadow is missing or holds
+    another number."""
     relation = quote(load.schema, load.into)
     if db.execute("SELECT to_regclass(%s) IS NOT NULL", [relation]).fetchone() != (True,):
         raise staged.lost(load, load.into, rows, 0)

@@ -11,13 +11,17 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.postgres.connection import catalog, locks
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, explained, quote, statements
 from seatunnel_connectors.jdbc.postgres.ledger.committer import PostgresCommitter
-from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PIECES, Books
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PIECES, PostgresLedger
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeWriter, takes_native
 from seatunnel_connectors.jdbc.postgres.write.ddl import NAMES
 from seatunnel_connectors.jdbc.postgres.write.inspect_target import look
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.postgres.write.plan import place_of, plan
-from seatunnel_connectors.jdbc.postgres.write.query_writer import QueryWriter, RecordedQueryWriter, plan_query
+from seatunnel_connectors.jdbc.postgres.write.query_writer import (
+    PostgresQueryWriter,
+    RecordedPostgresQueryWriter,
+    plan_query,
+)
 from seatunnel_connectors.jdbc.postgres.write.writer import PostgresWriter
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE
 from seatunnel_connectors.jdbc.target.target_plan import check_names, target_path
@@ -103,7 +107,7 @@ class PostgresSink(TableSink, NativeSink):
         script = ";\n".join(self._script(setup, load))
         if not script:
             return
-        books = Books(load.schema, load.token, "")
+        books = PostgresLedger(load.schema, load.token, "")
         custom = load.books and any(effect.action == "custom sql" for effect in setup.effects)
         with explained(f"preparing the sink table {load.schema}.{load.table}"), statements(self.address) as db:
             if custom and self._is_done(db, books):
@@ -119,7 +123,7 @@ class PostgresSink(TableSink, NativeSink):
         if not load.books or not (custom or load.how in (SHADOW, STAGED, PREPARED)):
             return list(load.before)
         job = of_job(self.request.job_id, self.request.step, str(self.request.table.path))
-        return [*load.before, Books(load.schema, load.token, "").sign_in(job)]
+        return [*load.before, PostgresLedger(load.schema, load.token, "").claim_table(job)]
 
     def _prepares(self, setup: Setup) -> Load:
         load = load_of(setup.data)
@@ -146,24 +150,24 @@ class PostgresSink(TableSink, NativeSink):
         with explained(what), statements(self.address) as db:
             db.execute(script.encode(), prepare=False)
 
-    def _is_done(self, db: Statements, books: Books) -> bool:
+    def _is_done(self, db: Statements, books: PostgresLedger) -> bool:
         """True if an earlier try has done all of this, including the user's statements, which must not run twice."""
         there = db.execute("SELECT to_regclass(%s)", [quote(books.schema, PIECES)]).fetchone() != (None,)
         return there and db.execute(books.select_piece("").encode()).fetchone() is not None
 
     def _tidy(self, db: Statements, load: Load) -> None:
         """Remove leftovers of runs that never came back."""
-        books = Books(load.schema, load.token, "")
+        books = PostgresLedger(load.schema, load.token, "")
         pattern = f"^{re.escape(load.into[: -len(load.token)])}[0-9a-f]{{8}}$"
         for name, token in db.execute(books.abandoned(pattern).encode()).fetchall():
             db.execute(f"DROP TABLE IF EXISTS {quote(load.schema, name)}".encode())
-            db.execute(Books(load.schema, token, "").forget_pieces().encode())
+            db.execute(PostgresLedger(load.schema, token, "").forget_pieces().encode())
 
     def open(self, context: WriteContext) -> Writer:
         if self.request.keeps_no_record:
-            return QueryWriter(self.address, self.request)
+            return PostgresQueryWriter(self.address, self.request)
         if self.request.options.query:
-            return RecordedQueryWriter(self.address, self.request, context)
+            return RecordedPostgresQueryWriter(self.address, self.request, context)
         return PostgresWriter(self.address, self.request.table, context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:

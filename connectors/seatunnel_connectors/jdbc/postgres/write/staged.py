@@ -14,16 +14,16 @@ from dataclasses import dataclass
 import psycopg
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, quote
-from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import Books
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PostgresLedger
 from seatunnel_connectors.jdbc.postgres.write.ddl import listed
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, on_conflict
 from seatunnel_connectors.jdbc.target import conservation
-from seatunnel_py.api import NoWayOn, RowKind
+from seatunnel_py.api import CannotResumeError, RowKind
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class StagedUnit:
     """The table of one unit: whether it has row kinds, and how many rows were staged."""
 
     table: str
@@ -31,19 +31,19 @@ class Unit:
     rows: int
 
 
-def add_named(db: Statements, load: Load, books: Books) -> None:
+def add_named(db: Statements, load: Load, books: PostgresLedger) -> None:
     """Add every unit that is in a checkpoint, and delete its record."""
     found = db.execute(books.named().encode()).fetchall()
     for table, there, kinds, rows in found:
         if not there:
             raise lost(load, table, rows, 0)
-        _add(db, load, Unit(table, kinds, rows))
+        _add(db, load, StagedUnit(table, kinds, rows))
     drop(db, load.schema, (table for table, *_ in found))
     db.execute(books.forget_named().encode())
 
 
-def lost(load: Load, table: str, staged: int, found: int) -> NoWayOn:
-    return conservation.lost_rows(load.shown, f"{load.schema}.{table}", staged, found, load.begin_anew)
+def lost(load: Load, table: str, staged: int, found: int) -> CannotResumeError:
+    return conservation.lost_rows(load.shown, f"{load.schema}.{table}", staged, found, load.restart_remedy)
 
 
 def count(db: Statements, load: Load, table: str) -> int:
@@ -62,7 +62,7 @@ def drop(db: Statements, schema: str, tables: Iterable[str]) -> None:
         db.execute(f"DROP TABLE IF EXISTS {names}".encode())
 
 
-def _add(db: Statements, load: Load, unit: Unit) -> None:
+def _add(db: Statements, load: Load, unit: StagedUnit) -> None:
     """Add one unit. If the server reports the number of moved rows, it is compared with the staged number; if rows with
     one key are merged, or older ones are skipped, the staged rows are counted before."""
     if unit.kinds and load.key:
@@ -77,7 +77,7 @@ def _add(db: Statements, load: Load, unit: Unit) -> None:
         _expect_moved(db, load, unit, db.execute(_insert(load, unit.table).encode()).rowcount)
 
 
-def _upsert(db: Statements, load: Load, unit: Unit) -> None:
+def _upsert(db: Statements, load: Load, unit: StagedUnit) -> None:
     """Upsert all rows at once, if no two of them have the same key: finding the last row of each key costs a sort."""
     if load.versioned_by:
         _expect_all(db, load, unit)
@@ -94,13 +94,13 @@ def _upsert(db: Statements, load: Load, unit: Unit) -> None:
     db.execute(b"RELEASE SAVEPOINT unit")
 
 
-def _expect_all(db: Statements, load: Load, unit: Unit) -> None:
+def _expect_all(db: Statements, load: Load, unit: StagedUnit) -> None:
     found = count(db, load, unit.table)
     if found != unit.rows:
         raise lost(load, unit.table, unit.rows, found)
 
 
-def _expect_moved(db: Statements, load: Load, unit: Unit, moved: int) -> None:
+def _expect_moved(db: Statements, load: Load, unit: StagedUnit, moved: int) -> None:
     if moved != unit.rows:
         _expect_all(db, load, unit)
         raise conservation.not_taken(load.shown, unit.rows, moved)

@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Rows, explained, rows
 from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UnitRecord
-from seatunnel_connectors.jdbc.postgres.write.copy_loader import Blocks
+from seatunnel_connectors.jdbc.postgres.write.copy_loader import CopyLoader
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.target.column_fit import fit_of, judged
-from seatunnel_connectors.jdbc.target.held_connection import Held
-from seatunnel_connectors.jdbc.target.unit_record import Recorded
+from seatunnel_connectors.jdbc.target.held_connection import HeldConnection
+from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
@@ -39,10 +39,10 @@ class PostgresWriter(Writer):
         self.rows = self.bytes = self.read = 0
         self.end: Position | None = None
         with explained(f"connecting to write table {self.shown}"):
-            self.held = Held(rows(address))
+            self.held = HeldConnection(rows(address))
         self.connection: Rows = self.held.connection
         self.fit = fit_of(table, self.load.checked, self.shown, self.load.whole)
-        self.blocks = Blocks(self.connection, self.load, self.fit.table, context.data_id)
+        self.blocks = CopyLoader(self.connection, self.load, self.fit.table, context.data_id)
         self.record = UnitRecord(self.load, str(table.path), context, self.connection.run, self._ask)
         try:
             with explained(f"looking back at a unit of table {self.shown}"):
@@ -92,7 +92,7 @@ class PostgresWriter(Writer):
                 piece = self.record.already(before, self.rows)
             else:
                 end = None if self.end is None else self.end.to_plain()
-                mine = Recorded(self.rows, self.bytes, self.blocks.merged, end, self.read)
+                mine = RecordedUnit(self.rows, self.bytes, self.blocks.merged, end, self.read)
                 piece = self.record.commit(mine, begun=self.blocks.begun)
         except BaseException:
             self.abort()

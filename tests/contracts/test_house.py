@@ -1,0 +1,144 @@
+"""The house rules that a newcomer relies on: sizes, names, and no import circle. `make check` runs them.
+
+A bound here may only fall. Each exception stands in a list with its reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PARTS = {"seatunnel_py": ROOT, "seatunnel_connectors": ROOT / "connectors", "seatunnel_plugins": ROOT / "plugins"}
+PACKAGE_MODULES_MAX = 16
+MODULE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 50
+CIRCLES: Mapping[str, int] = {"seatunnel_py.runtime.pipeline.background_tasks": 10}
+"""Import circles that are left, by their first module: how many modules each may have at most."""
+PAIRS = frozenset({"Verdict"})
+"""Class names that two modules share: that of a conversion (API) and that of a property (kit) are both public."""
+
+
+@cache
+def modules() -> Mapping[str, Path]:
+    """The product's modules by their dotted names; templates are text for users."""
+    return {
+        ".".join(path.relative_to(top).with_suffix("").parts).removesuffix(".__init__"): path
+        for part, top in PARTS.items()
+        for path in sorted((top / part).rglob("*.py"))
+        if "templates" not in path.parts
+    }
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def classes() -> Iterator[tuple[str, ast.ClassDef]]:
+    """Every class of the product, with its module."""
+    for name, path in modules().items():
+        yield from ((name, node) for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef))
+
+
+def test_a_package_lists_what_a_reader_can_hold() -> None:
+    found: dict[Path, int] = defaultdict(int)
+    for path in modules().values():
+        found[path.parent] += 1
+    assert {str(folder): count for folder, count in found.items() if count > PACKAGE_MODULES_MAX} == {}
+
+
+def test_modules_and_functions_fit() -> None:
+    long = [str(path) for path in modules().values() if len(path.read_text().splitlines()) > MODULE_LINES_MAX]
+    for name, path in modules().items():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                long += [f"{name}.{node.name}: {lines} lines"] if lines > FUNCTION_LINES_MAX else []
+    assert long == []
+
+
+def test_class_names_are_unique() -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for module, node in classes():
+        found[node.name].append(module)
+    assert {name: places for name, places in found.items() if len(places) > 1 and name not in PAIRS} == {}
+
+
+def test_exceptions_end_in_error() -> None:
+    bases = {node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases} for _, node in classes()}
+    exceptions = {name for name in dir(builtins) if isinstance(getattr(builtins, name), type)}
+    exceptions = {name for name in exceptions if issubclass(getattr(builtins, name), BaseException)}
+    while new := {name for name, above in bases.items() if above & exceptions} - exceptions:
+        exceptions |= new
+    assert {name for name in exceptions & bases.keys() if not name.endswith("Error")} == set()
+
+
+def test_no_import_circle() -> None:
+    """Imports for type checking count: a reader follows them as well."""
+    circles = {min(one): len(one) for one in components(imports()) if len(one) > 1}
+    assert {first: size for first, size in circles.items() if size > CIRCLES.get(first, 1)} == {}
+
+
+def imports() -> Mapping[str, set[str]]:
+    """What each module imports of ours at its top, for types too."""
+    known = modules()
+    found: dict[str, set[str]] = {name: set() for name in known}
+    for name, path in known.items():
+        for node in top_level(tree(path).body):
+            if isinstance(node, ast.ImportFrom) and node.module in known:
+                named = {f"{node.module}.{one.name}" for one in node.names}
+                found[name] |= (named & known.keys()) or {node.module}
+            elif isinstance(node, ast.Import):
+                found[name] |= {one.name for one in node.names if one.name in known}
+    return found
+
+
+def top_level(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements outside of functions and classes."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If):
+            yield from top_level(node.body)
+
+
+def components(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Strongly connected components (Tarjan, without recursion)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    found: list[list[str]] = []
+    for root in graph:
+        if root in index:
+            continue
+        work = [(root, iter(sorted(graph[root])))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, successors = work[-1]
+            for after in successors:
+                if after not in index:
+                    index[after] = low[after] = len(index)
+                    stack.append(after)
+                    on_stack.add(after)
+                    work.append((after, iter(sorted(graph[after]))))
+                    break
+                if after in on_stack:
+                    low[node] = min(low[node], index[after])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    one = []
+                    while not one or one[-1] != node:
+                        one.append(stack.pop())
+                        on_stack.discard(one[-1])
+                    found.append(one)
+    return found
