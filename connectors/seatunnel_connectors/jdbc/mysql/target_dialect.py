@@ -167,7 +167,7 @@ class MysqlTargetDialect(TargetDialect):
         sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_name REGEXP %s"
         return [name for (name,) in session.ask(sql, (database, f"__st_{token}(_old)?$"))]
 
-    def identified_by(self, session: StatementSession, database: str, table: str) -> str:
+    def told_by(self, session: StatementSession, database: str, table: str) -> str:
         return table_identity.told_by(session, database, table)
 
     def table_id(self, session: StatementSession, load: StatementLoad) -> str | None:

@@ -121,7 +121,7 @@ class SqliteTargetDialect(TargetDialect):
         names = session.ask("SELECT name FROM sqlite_master WHERE type = 'table'")
         return [name for (name,) in names if name.endswith(f"__st_{token}")]
 
-    def identified_by(self, session: StatementSession, database: str, table: str) -> str:
+    def told_by(self, session: StatementSession, database: str, table: str) -> str:
         """Identify a table by an empty index on it, which is dropped with the table, keeps belonging to it after a
         rename, and survives VACUUM. The number of the first page does not: a new table often gets the number of the old
         one."""

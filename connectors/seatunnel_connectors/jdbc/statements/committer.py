@@ -74,7 +74,7 @@ class StatementCommitter(Committer):
         self._apply(session, load, books, pieces, context)
         if place and pieces and not context.final:
             books.remember(session, place, held)
-        if load.identified_by and context.final:
+        if load.told_by and context.final:
             self._unmark(session, load)
         books.record(session, context)
 
@@ -99,7 +99,7 @@ class StatementCommitter(Committer):
         self, session: StatementSession, load: StatementLoad, pieces: Sequence[Piece], held: Mapping[str, UnitRow]
     ) -> str | None:
         """The table with the target's name. Raise FatalError if rows of this run are in another one."""
-        if not load.identified_by:
+        if not load.told_by:
             return None
         names = [*(data_ids(pieces) if load.how != STAGED else ()), ""]
         now = self.dialect.table_id(session, load)
@@ -175,7 +175,7 @@ class StatementCommitter(Committer):
         ):
             if load.how == STAGED:
                 session.run(Staged(self.dialect, load).drop())
-            if load.identified_by:
+            if load.told_by:
                 self._unmark(session, load)
             self._books(load).forget_all(session)
 

@@ -23,8 +23,8 @@ class StatementLoad:
     ``versioned_by``: see ``versions``. ``replaces`` says what a shadow makes of a table that is there (EMPTIED,
     RECREATED; empty: there is none), ``comment`` is what people will read about the table. ``sources`` are the columns
     of the rows that go into ``names``; empty in what an older version has set up. ``required`` are those names where
-    the target takes no null. ``identified_by``: how the database tells the target from another table that is made under
-    its name (``TargetDialect.identified_by``); empty where no other commit follows one that shows rows, or it cannot
+    the target takes no null. ``told_by``: how the database tells the target from another table that is made under
+    its name (``TargetDialect.told_by``); empty where no other commit follows one that shows rows, or it cannot
     tell. ``fresh``: the target is empty when the first unit comes. ``types`` are the types of ``names``, and
     ``rewritten`` the columns that ``fit.ColumnFit`` tests or converts. ``inexact`` are columns of ``key`` whose texts
     the target may take for equal though they differ. ``other_keys``: the target has unique keys beside ``key``, and the
@@ -48,7 +48,7 @@ class StatementLoad:
     comment: str = ""
     sources: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
-    identified_by: str = ""
+    told_by: str = ""
     fresh: bool = False
     types: tuple[str, ...] = ()
     rewritten: tuple[tuple[Plain, ...], ...] = ()

@@ -113,7 +113,7 @@ class StatementSink(TableSink):
             self.dialect.sessions(self.request.address) as session,
         ):
             target = self._look(session, database, table)
-            told_by = self.dialect.identified_by(session, target.database, target.table)
+            told_by = self.dialect.told_by(session, target.database, target.table)
         return self._plan(target, told_by)
 
     def _look(self, session: StatementSession, database: str, table: str) -> TargetTable:
@@ -150,12 +150,12 @@ class StatementSink(TableSink):
             whole=tuple(key) if options.enable_upsert else (),
             other_keys=self._has_other_keys(target, chosen, [names[name] for name in key], names),
         )  # fmt: skip
-        load = replace(load, identified_by=told_by if load.books and load.shows_early else "", fresh=decision.fresh)
+        load = replace(load, told_by=told_by if load.books and load.shows_early else "", fresh=decision.fresh)
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)
         if load.how == STAGED:
             prepare += Staged(self.dialect, load).create()
-        if load.identified_by:
+        if load.told_by:
             prepare += self.dialect.mark(relation, self.dialect.quote(load.names[0]), token)
         visible = visible_by(load.how, at_end=load.at_end)
         load = replace(load, renew=tuple(renew), prepare=tuple(prepare))

@@ -208,7 +208,7 @@ class TargetDialect(ABC):
         """Tables of a run beside its target: its token is part of their names."""
         return []
 
-    def identified_by(self, session: StatementSession, database: str, table: str) -> str:
+    def told_by(self, session: StatementSession, database: str, table: str) -> str:
         """How this database tells a table from another one created under its name later; empty: it cannot. The table
         may not exist yet."""
         return ""
@@ -222,7 +222,7 @@ class TargetDialect(ABC):
         return []
 
     def table_id(self, session: StatementSession, load: StatementLoad) -> str | None:
-        """Id of the table with the target's name, by the method of ``identified_by``; None: there is no table."""
+        """Id of the table with the target's name, by the method of ``told_by``; None: there is no table."""
         return None
 
     def name_of(self, session: StatementSession, load: StatementLoad, table_id: str) -> str | None:

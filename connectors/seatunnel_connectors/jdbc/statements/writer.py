@@ -304,7 +304,7 @@ class StatementWriter(Writer):
                     return self._already(other)
                 if other is not None:
                     self.books.forget_piece(self.session, self.context.data_id)
-            place = self.unit or (self.dialect.table_id(self.session, self.load) if self.load.identified_by else None)
+            place = self.unit or (self.dialect.table_id(self.session, self.load) if self.load.told_by else None)
             self.books.insert_piece(self.session, self.context, mine, place or "")
         failpoints.STATEMENTS_WRITTEN.hit()
         self.session.commit()

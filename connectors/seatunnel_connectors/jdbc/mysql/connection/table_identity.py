@@ -39,7 +39,7 @@ def told_by(session: StatementSession, database: str, table: str) -> str:
 
 def table_id(session: StatementSession, load: StatementLoad) -> str | None:
     """The table's id; None: there is no such table."""
-    shown, _, name = load.identified_by.partition(" ")
+    shown, _, name = load.told_by.partition(" ")
     if name:
         parts = name + "#p#"  # each part of a partitioned table has its own number
         rows = session.ask(
@@ -56,7 +56,7 @@ def table_id(session: StatementSession, load: StatementLoad) -> str | None:
 
 def name_of(session: StatementSession, load: StatementLoad, table_id: str) -> str | None:
     """The table's name; None: it no longer exists, or the server does not reveal it."""
-    shown, _, known = load.identified_by.partition(" ")
+    shown, _, known = load.told_by.partition(" ")
     kind, _, number = table_id.partition(" ")
     if not known or kind != "id":
         return None
