@@ -191,7 +191,7 @@ def test_what_is_missing_between_two_runs_is_named_with_the_way_on(
     assert run.code in (1, 3), run.out + run.err
     [cause] = [table["cause"] for table in run.receipt["tables"] if table["table"].endswith(".big")]
     assert all(word in cause["message"] for word in words), cause
-    assert "give" in cause["remedy"], "what is missing can be given back, and the job goes on"
+    assert "restore" in cause["remedy"], "what is missing can be given back, and the job goes on"
     assert job.databases.count("big") == 0
 
 

@@ -184,8 +184,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a failure behind the final record restarts",
         "coordinator/failing.py",
-        "        if shared.kept:\n            return\n        self.checkpoints.abort_all",
-        "        self.checkpoints.abort_all",
+        "if shared.kept or failure in self.known:",
+        "if failure in self.known:",
         "FA2, F54",
         COORDINATOR,
     ),
@@ -327,8 +327,8 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- recovery.py
     Mutant(
         "void positions restart with checkpoints pending",
-        "coordinator/coordinator.py",
-        "        self.checkpoints.abort_all(Reason.POSITIONS_VOID, event.at)\n",
+        "coordinator/failing.py",
+        "        self.checkpoints.abort_all(Reason.POSITIONS_VOID, at)\n",
         "",
         "RE1, I24",
         COORDINATOR,
@@ -390,8 +390,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a table without an attempt left takes the pipeline along",
         "failover/recovery.py",
-        "restarts=before, isolable=others)",
-        "restarts=before, isolable=False)",
+        "isolable=isolable(topology, vertex),",
+        "isolable=False,",
         "RE8, I21",
         "tests/protocol/test_isolating.py",
     ),

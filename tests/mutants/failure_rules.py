@@ -46,8 +46,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a unit whose tries are used up restarts nobody",
         "failover/decisions.py",
-        "if first in (Level.ATTEMPT, Level.VERTEX):",
-        "if first is Level.VERTEX:",
+        "RESTARTING = frozenset({Level.ATTEMPT, Level.VERTEX})",
+        "RESTARTING = frozenset({Level.VERTEX})",
         "FO5",
         FAILOVER,
     ),

@@ -120,14 +120,14 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a failed commit waits for no timer",
         "commit/commit_retries.py",
-        '            shared.say(SetTimer(f"{COMMIT}{event.scope}", self.backoff.pause(failures - 1)))\n',
-        "            pass\n",
+        'shared.say(SetTimer(f"{COMMIT}{scope}", pause), CommitWaits(',
+        "shared.say(CommitWaits(",
         "CN1, I29",
     ),
     Mutant(
         "a lost commit does not end the pipeline",
         "commit/commit_retries.py",
-        "        return event.reason if follows is FailedCommit.END else None\n",
+        "        return reason if follows is FailedCommit.END else None\n",
         "        return None\n",
         "CN2, I31",
         COORDINATOR,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from collections.abc import Iterable, Mapping
 from types import new_class
 from typing import Any, ClassVar, TypeVar, get_origin
@@ -58,7 +59,9 @@ def _model(
         delattr(plugin, name)
     space = {**members, "__annotations__": dict(found), "__module__": plugin.__module__}
     space["__doc__"] = f"Options of {plugin.__name__}."
-    return new_class(f"{plugin.__name__}Options", (known,), exec_body=lambda made: made.update(space))
+    with warnings.catch_warnings():  # pydantic warns of fields that have the name of one of its own old methods
+        warnings.filterwarnings("ignore", r'Field name "\w+" in "\w+" shadows an attribute', UserWarning)
+        return new_class(f"{plugin.__name__}Options", (known,), exec_body=lambda made: made.update(space))
 
 
 def _is_of_class(kind: Any) -> bool:

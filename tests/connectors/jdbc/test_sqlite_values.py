@@ -251,7 +251,7 @@ def test_rows_of_other_values_are_set_aside_where_the_job_allows_it(files: Files
     assert [row for one in good for row in one.data["id"].to_pylist()] == [1, 4]  # type: ignore[union-attr]
     assert isinstance(rejected, Rejected) and rejected.end and rejected.end.value == {"after": 5}
     assert [reason.partition("column ")[2][:40] for reason in rejected.reasons] == [
-        "'n' is declared as int, but holds 1.5", "'d' is declared as date, but holds 7; sa",
+        "'n' is declared as int, but holds 1.5", "'d' is declared as date, but holds 7; de",
         "'n' is declared as int, but holds 'x'",
     ]  # fmt: skip
     assert rejected.data["raw"].to_pylist()[2] == b'{"id": 5, "n": "x", "d": "00"}'

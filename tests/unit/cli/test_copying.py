@@ -155,7 +155,7 @@ def test_a_path_that_is_not_there_is_no_unknown_format(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     with pytest.raises(SeaTunnelError, match="there is no file and no directory"):
         job_file(CopyRequest(f"{tmp_path}/thre", "sqlite:x.db"))
-    with pytest.raises(SeaTunnelError, match="say it with --format"):
+    with pytest.raises(SeaTunnelError, match="give it with --format"):
         job_file(CopyRequest(f"{tmp_path}/there", "sqlite:x.db"))
 
 

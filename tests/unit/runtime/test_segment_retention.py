@@ -19,11 +19,12 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.stream_elements import TakenInput
 from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.pipeline.segment_retention import sweep
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
-from seatunnel_py.runtime.storage.journal import Journal, Taken, taken_line
+from seatunnel_py.runtime.storage.journal import Journal, taken_line
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitResult
@@ -131,7 +132,9 @@ def test_what_killed_drivers_left_is_removed_but_what_somebody_names(tmp_path: P
     store.write(2, {"x": replace(record(str(exchange / names[0])), incarnation=2)})
     journal = Journal()
     journal.apply(
-        taken_line("x", Subtask("a"), Taken(1, None, 0, {"slices": [{"segment": f"file://{exchange}/{names[1]}"}]}))
+        taken_line(
+            "x", Subtask("a"), TakenInput(1, None, 0, {"slices": [{"segment": f"file://{exchange}/{names[1]}"}]})
+        )
     )
 
     sweep(exchange.as_uri(), 2, store.storage, journal)
