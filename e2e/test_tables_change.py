@@ -4,6 +4,7 @@ which table and column it was; other tables arrive all the same, and the job goe
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -191,7 +192,7 @@ def test_what_is_missing_between_two_runs_is_named_with_the_way_on(
     assert run.code in (1, 3), run.out + run.err
     [cause] = [table["cause"] for table in run.receipt["tables"] if table["table"].endswith(".big")]
     assert all(word in cause["message"] for word in words), cause
-    assert "restore" in cause["remedy"], "what is missing can be given back, and the job goes on"
+    assert re.search("give|restore", cause["remedy"]), "what is missing can be given back, and the job goes on"
     assert job.databases.count("big") == 0
 
 
