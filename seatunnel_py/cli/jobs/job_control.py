@@ -12,6 +12,7 @@ from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, request_id
 from seatunnel_py.runtime.storage.job_directory import how_it_ended
 
+TAKEOVER_SECONDS = 2.0  # several looks of a driver, which are 0.5 s apart
 LOOK_SECONDS = 0.1
 GRACE_SECONDS = 5.0  # the driver reports its own time-out; this much later no answer will come
 EXPLAIN_SECONDS = 8.0  # a driver polls every half second, a remote one every two; meanwhile it asks the targets
@@ -79,11 +80,20 @@ def _run_of(job: KnownJob) -> str:
     about, receipt = job.about, job.receipt
     ended = receipt is not None
     far = job.location is not None and not ended
-    if about is None or not (job.here or far):
+    if about is None or not (far or _is_here(job, ended=ended)):
         raise SeaTunnelError(
             f"no driver of the job {job.job_id!r} is running: it {how_it_ended(about, receipt)}", _way_on(job, receipt)
         )
     return str(about["driver"])
+
+
+def _is_here(job: KnownJob, *, ended: bool) -> bool:
+    """Whether a driver on this machine holds the job. One that took it over does so only after the driver before it has
+    ended, at its next look."""
+    until = time.monotonic() + TAKEOVER_SECONDS
+    while not (here := bool(job.here)) and not ended and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+    return here
 
 
 def _way_on(job: KnownJob, receipt: dict[str, Any] | None) -> str:
