@@ -51,7 +51,7 @@ check: $(STAMP) ## lint, format, types, layers, unused code, documentation
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m pytest tests/contracts/test_unused.py tests/contracts/test_house.py
+	@$(BIN)/python -m pytest tests/contracts/test_unused.py tests/contracts/test_house.py tests/contracts/test_tidy.py
 	@$(MAKE) --no-print-directory docs
 
 docs: $(STAMP) ## build the documentation site into .site, strictly; check every link and anchor

@@ -223,9 +223,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a completion is told before it is durable",
         "coordinator/checkpoints.py",
-        'CancelTimer(f"{EXPIRE}{chosen.checkpoint}"), Persist(self._record(chosen)))',
-        'CancelTimer(f"{EXPIRE}{chosen.checkpoint}"), Persist(self._record(chosen)), *('
-        "SendCompleted(one, self.shared.incarnation, chosen.checkpoint) for one in self.shared.topology.subtasks()))",
+        "cmd.Persist(self._record(chosen)))",
+        "cmd.Persist(self._record(chosen)), *("
+        "cmd.SendCompleted(one, self.shared.incarnation, chosen.checkpoint) for one in self.shared.topology.subtasks()))",
         "CK3, I10",
     ),
     Mutant(

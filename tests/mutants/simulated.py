@@ -51,8 +51,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "ids of aborted checkpoints are used again",
         "coordinator/checkpoints.py",
-        "        shared.moved = True\n        shared.say(CancelTimer",
-        "        shared.moved = True\n        shared.next_checkpoint = pending.checkpoint\n        shared.say(CancelTimer",
+        "        shared.moved = True\n        shared.say(cmd.CancelTimer",
+        "        shared.moved = True\n        shared.next_checkpoint = pending.checkpoint\n        shared.say(cmd.CancelTimer",
         "PS1, I11",
     ),
     Mutant(
@@ -102,7 +102,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an abort is not told",
         "coordinator/checkpoints.py",
-        "            shared.say(SendAborted(subtask, shared.incarnation, pending.checkpoint))\n",
+        "            shared.say(cmd.SendAborted(subtask, shared.incarnation, pending.checkpoint))\n",
         "            pass\n",
         "CK1, I13",
     ),

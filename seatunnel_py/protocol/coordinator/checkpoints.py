@@ -18,16 +18,7 @@ from dataclasses import replace
 from seatunnel_py.protocol import stuck
 from seatunnel_py.protocol.commit.claims import Claim, may_use
 from seatunnel_py.protocol.commit.retention import Retained, retained, subsumed, to_delete
-from seatunnel_py.protocol.coordinator.commands import (
-    CancelTimer,
-    CheckpointEnded,
-    DeleteRecord,
-    Persist,
-    SendAborted,
-    SendCompleted,
-    SendTrigger,
-    SetTimer,
-)
+from seatunnel_py.protocol.coordinator import commands as cmd
 from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
 from seatunnel_py.protocol.coordinator.events import Acknowledged, Declined
 from seatunnel_py.protocol.coordinator.failure_policy import FailedInARow, FailureVerdict
@@ -35,6 +26,7 @@ from seatunnel_py.protocol.coordinator.isolating import Isolating
 from seatunnel_py.protocol.coordinator.pending import AnswerOutcome, PendingCheckpoint
 from seatunnel_py.protocol.coordinator.rejoining import Rejoining
 from seatunnel_py.protocol.coordinator.trigger import (
+    OURS,
     Run,
     TriggerKind,
     TriggerRequest,
@@ -53,7 +45,6 @@ EXPIRE = "expire "
 AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.STOP, TriggerKind.OPERATION})
 """Asked for again after an abort (CK6); a stop after a restart, for its sources may be silent already (LC5). The final
 one is not: the coordinator asks for it as long as it is due."""
-OURS = frozenset({TriggerKind.PERIODIC, TriggerKind.FINAL})
 FOR_OTHERS = frozenset({Reason.RESTARTING, Reason.SUBSUMED})
 ACTIVE = frozenset({PipelineState.RUNNING, PipelineState.FINISHING, PipelineState.STOPPING})
 
@@ -101,7 +92,7 @@ class Checkpoints:
         elif isinstance(decision, Wait):
             self.queue = enqueue(self.queue, request)
             if decision.until is not None:
-                self.shared.say(SetTimer(TRIGGER, max(decision.until - request.at, 0.0)))
+                self.shared.say(cmd.SetTimer(TRIGGER, max(decision.until - request.at, 0.0)))
         else:
             self.shared.refuse(request.name or request.kind, decision.reason)
 
@@ -142,10 +133,10 @@ class Checkpoints:
             unaligned=run.unaligned, name=run.name,
         )  # fmt: skip
         shared.moved = False
-        shared.say(SetTimer(f"{EXPIRE}{number}", shared.settings.timeout))
+        shared.say(cmd.SetTimer(f"{EXPIRE}{number}", shared.settings.timeout))
         for source in shared.topology.reading:
             epoch = shared.epochs[source.vertex]
-            shared.say(SendTrigger(source, shared.incarnation, epoch, number, operation, run.unaligned))
+            shared.say(cmd.SendTrigger(source, shared.incarnation, epoch, number, operation, run.unaligned))
 
     # ---------------------------------------------------------------- answers
 
@@ -174,7 +165,7 @@ class Checkpoints:
             return
         if pending.kind is RecordKind.FINAL and self.shared.moved:
             self.shared.moved = False
-            self.shared.say(SetTimer(f"{EXPIRE}{number}", self.shared.settings.timeout))
+            self.shared.say(cmd.SetTimer(f"{EXPIRE}{number}", self.shared.settings.timeout))
         else:
             self.abort(pending, Reason.EXPIRED, at)
 
@@ -188,7 +179,7 @@ class Checkpoints:
             if not self.rejoining.fits(chosen):
                 self.abort(chosen, Reason.NOT_POSSIBLE, at)
                 return
-            self.shared.say(CancelTimer(f"{EXPIRE}{chosen.checkpoint}"), Persist(self._record(chosen)))
+            self.shared.say(cmd.CancelTimer(f"{EXPIRE}{chosen.checkpoint}"), cmd.Persist(self._record(chosen)))
 
     def _record(self, pending: PendingCheckpoint) -> CheckpointRecord:
         shared, newest = self.shared, self.shared.newest
@@ -216,11 +207,11 @@ class Checkpoints:
         self._forget(pending, at)
         shared.storing, shared.newest = None, record
         self.failed = self.failed.completed()
-        shared.say(CheckpointEnded(checkpoint, None))
+        shared.say(cmd.CheckpointEnded(checkpoint, None))
         self.leaving.completed(record, pending.operation)
         self.rejoining.completed(record, pending.operation)
         for subtask in everybody:
-            shared.say(SendCompleted(subtask, shared.incarnation, checkpoint))
+            shared.say(cmd.SendCompleted(subtask, shared.incarnation, checkpoint))
         for older in subsumed(self.pending.values(), checkpoint):
             self.abort(older, Reason.SUBSUMED, at)
         shared.commits = shared.commits.completed(record)
@@ -265,10 +256,10 @@ class Checkpoints:
         self._forget(pending, at)
         self.failed = self.failed.aborted(pending.kind, reason)
         shared.moved = True
-        shared.say(CancelTimer(f"{EXPIRE}{pending.checkpoint}"))
-        shared.say(CheckpointEnded(pending.checkpoint, reason, pending.missing))
+        shared.say(cmd.CancelTimer(f"{EXPIRE}{pending.checkpoint}"))
+        shared.say(cmd.CheckpointEnded(pending.checkpoint, reason, pending.missing))
         for subtask in shared.topology.subtasks():
-            shared.say(SendAborted(subtask, shared.incarnation, pending.checkpoint))
+            shared.say(cmd.SendAborted(subtask, shared.incarnation, pending.checkpoint))
         self.rejoining.given_up(pending.operation)
         if request.kind in AGAIN and reason in FOR_OTHERS:
             self.queue = enqueue(self.queue, replace(request, at=at))
@@ -299,7 +290,7 @@ class Checkpoints:
         gone = to_delete(self.completed.values(), unconfirmed, self.shared.settings.max_retained)
         for checkpoint in (one for one in gone if one not in self.leaving.stood_at):
             del self.completed[checkpoint]
-            self.shared.say(DeleteRecord(checkpoint))
+            self.shared.say(cmd.DeleteRecord(checkpoint))
 
 
 def _answered(request: TriggerRequest, reason: Reason) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from seatunnel_py.protocol.commit.commit_retries import COMMIT, CommitRetries
 from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.coordinator import trigger as tr
 from seatunnel_py.protocol.coordinator.checkpoints import EXPIRE, TRIGGER, Checkpoints
 from seatunnel_py.protocol.coordinator.commands import CoordinatorCommand, SetTimer
 from seatunnel_py.protocol.coordinator.coordinator_state import CoordinatorState
@@ -23,13 +24,6 @@ from seatunnel_py.protocol.coordinator.isolation import isolable
 from seatunnel_py.protocol.coordinator.rejoining import Rejoining
 from seatunnel_py.protocol.coordinator.shutdown import Shutdown
 from seatunnel_py.protocol.coordinator.startup import Startup
-from seatunnel_py.protocol.coordinator.trigger import (
-    CheckpointSettings,
-    TriggerKind,
-    TriggerRequest,
-    first_trigger,
-    next_trigger,
-)
 from seatunnel_py.protocol.coordinator.view import CoordinatorView, view_of
 from seatunnel_py.protocol.failover.decisions import FailoverPolicy
 from seatunnel_py.protocol.failover.recovery import RESTART, Recovery
@@ -42,16 +36,15 @@ from seatunnel_py.protocol.model.topology import Topology
 
 
 class Coordinator:
-    """One pipeline's. ``record``: the newest of its store, None for a fresh one; ``first_checkpoint``: above every id
-    that was ever used for it; ``epochs``: those that this driver has counted already, where it begins anew (BE7);
-    ``set_up``: the set-up units, by name; ``done``: those with a done record; without ``replay`` the journals are of
-    another graph than the record, and void; ``policy``: whether a table that fails for good is left out, or fails the
-    pipeline."""
+    """Coordinates one pipeline. ``record``: its newest one, None for a fresh one. ``first_checkpoint``: above every id
+    ever used. ``epochs``: those that this driver has counted already (BE7). ``set_up``: names of the set-up units;
+    ``done``: those with a done record. Without ``replay`` the journals belong to another graph than the record, and are
+    void. ``policy``: whether a table that fails for good is isolated, or fails the pipeline."""
 
     def __init__(
         self,
         topology: Topology,
-        settings: CheckpointSettings,
+        settings: tr.CheckpointSettings,
         backoff: Backoff | None = None,
         *,
         record: CheckpointRecord | None = None,
@@ -66,10 +59,7 @@ class Coordinator:
     ) -> None:
         if record is not None:
             topology = replace(topology, version=record.topology.version, detached=record.topology.detached)
-        if topology.back_edges:
-            # The head of a loop gives up the older of two: where barriers take longer to come round than the interval
-            # is, none would ever complete (O4.8).
-            settings = replace(settings, max_concurrent=1)
+        settings = tr.settings_for(topology, settings)
         self.shared = CoordinatorState(topology, settings, newest=record, next_checkpoint=first_checkpoint)
         self.shared.epochs = dict(epochs or {})
         self.shared.plan = plan if record is None else record.plan
@@ -111,7 +101,7 @@ class Coordinator:
     # ---------------------------------------------------------------- beginning
 
     def _activated(self, event: ev.Activated) -> None:
-        self.trigger_due = first_trigger(event.at, self.shared.settings)
+        self.trigger_due = tr.first_trigger(event.at, self.shared.settings)
         self.beginning.activate(event.incarnation)
         self._go_on(event.at)
 
@@ -130,7 +120,7 @@ class Coordinator:
         """Ask for the timer of the next periodic one (O4.1, O4.2)."""
         due = self.trigger_due
         if due is not None:
-            self.trigger_due = due = due if due > at else next_trigger(due, at, self.shared.settings)
+            self.trigger_due = due = due if due > at else tr.next_trigger(due, at, self.shared.settings)
         if due is not None:
             self.shared.say(SetTimer(TRIGGER, due - at))
 
@@ -151,7 +141,7 @@ class Coordinator:
             return
         self.checkpoints.ask_queued(at, stops=not self.leaving.comes_first)
         if self.trigger_due is not None and at >= self.trigger_due:
-            self.checkpoints.request(TriggerRequest(TriggerKind.PERIODIC, at))
+            self.checkpoints.request(tr.TriggerRequest(tr.TriggerKind.PERIODIC, at))
         if self.shared.state is PipelineState.RUNNING:
             self._arm(at)
 
@@ -227,8 +217,8 @@ class Coordinator:
     # ---------------------------------------------------------------- requests
 
     def _savepoint(self, event: ev.SavepointRequested) -> None:
-        kind = TriggerKind.STOP if event.stop else TriggerKind.SAVEPOINT
-        self.checkpoints.request(TriggerRequest(kind, event.at, event.name))
+        kind = tr.TriggerKind.STOP if event.stop else tr.TriggerKind.SAVEPOINT
+        self.checkpoints.request(tr.TriggerRequest(kind, event.at, event.name))
         self._go_on(event.at)
 
     def _operation(self, event: ev.OperationRequested) -> None:
@@ -236,7 +226,7 @@ class Coordinator:
         if operation.kind is OperationKind.ISOLATE and not isolable(self.shared.topology, str(operation.argument)):
             self.shared.refuse(operation.kind, Reason.NOT_POSSIBLE)
             return
-        self.checkpoints.request(TriggerRequest(TriggerKind.OPERATION, event.at, "", event.operation))
+        self.checkpoints.request(tr.TriggerRequest(tr.TriggerKind.OPERATION, event.at, "", event.operation))
 
     def _rejoin(self, event: ev.RejoinRequested) -> None:
         if request := self.rejoining.ask(event):

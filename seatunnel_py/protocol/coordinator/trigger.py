@@ -19,13 +19,14 @@ May not know: clocks, what a checkpoint consists of, who acknowledges it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import RecordKind
 from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind
+from seatunnel_py.protocol.model.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +202,12 @@ PRECEDENCE: dict[TriggerKind, int] = {
     TriggerKind.FINAL: 1,
     TriggerKind.PERIODIC: 2,
 }
+
+
+def settings_for(topology: Topology, settings: CheckpointSettings) -> CheckpointSettings:
+    """One checkpoint at a time where there is a loop. Its head gives up the older of two, so that none would complete
+    if barriers took longer to come round than the interval is (O4.8)."""
+    return replace(settings, max_concurrent=1) if topology.back_edges else settings
 
 
 def decide(request: TriggerRequest, view: TriggerView, settings: CheckpointSettings) -> Decision:
