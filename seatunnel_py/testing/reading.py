@@ -73,6 +73,9 @@ class SourceReading:
         self.splits = tuple(self.enumerator.discover())
         self.largest_position = 0
 
+    def close(self) -> None:
+        self.enumerator.close()
+
     def read(self, split: Split, start: Position | None = None, wanted: int = 0) -> list[Batch]:
         """Batches of a split. A stream is read until ``wanted`` rows have come, or until it is quiet."""
         return [element for element in self.elements(split, start) if isinstance(element, Batch)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.testing.findings import Finding, Report, Verdict, tried
@@ -25,7 +26,11 @@ def check_source(target: SourceTarget) -> Report:
     made = tried(MADE, lambda: begun.append(_begun(target)))
     if made.verdict is Verdict.BROKEN:
         return Report(target.factory.name, "nothing yet", (made,))
-    (read,) = begun
+    with closing(begun[0]) as read:
+        return _report(target, read)
+
+
+def _report(target: SourceTarget, read: SourceReading) -> Report:
     stream = read if isinstance(read, Streaming) else None
     capabilities = read.capabilities
     again = capabilities.replayable

@@ -102,11 +102,6 @@ class _Keeper:
         assert row is not None
         self.generation = str(row[0])
 
-    def __del__(self) -> None:
-        """Ends the session of a job that was dropped before its enumerators were closed."""
-        if hasattr(self, "db"):
-            self.db.close()
-
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a query in a subtransaction, which releases its locks and undoes its errors."""
         with self.lock:
