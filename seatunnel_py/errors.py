@@ -204,7 +204,3 @@ class ForeignLedgerError(FatalError):
 
 class EngineError(SeaTunnelError):
     """The data plane failed: no Java, a Spark that does not start, workers that keep dying."""
-
-
-BadRows, GenerationLost, NoWayOn = BadRowsError, GenerationLostError, CannotResumeError
-"""Earlier names, for plugins that were written for the release before this one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -115,6 +114,8 @@ class _SimpleWriter(Writer):
         self._plugin.check(batch)
         self._rows += batch.rows
         if not self._context.trial:
+            import pickle  # in a worker, and not at the start of every command
+
             pickle.dump(batch, self._spool, protocol=5)
 
     def stage(self) -> Piece:
@@ -126,6 +127,8 @@ class _SimpleWriter(Writer):
         self._spool.close()
 
     def _batches(self) -> Iterator[Batch]:
+        import pickle
+
         end = self._spool.tell()
         self._spool.seek(0)
         while self._spool.tell() < end:

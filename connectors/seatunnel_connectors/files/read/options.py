@@ -23,7 +23,6 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.formats.schema_option import SchemaOptions
 from seatunnel_py.formats.surplus_fields import SurplusFields
-from seatunnel_py.formats.value_text import compile_pattern
 
 
 class FileFormat(StrEnum):
@@ -92,6 +91,8 @@ class DiscoveryMode(StrEnum):
 
 
 def _pattern(text: str) -> str:
+    from seatunnel_py.formats.value_text import compile_pattern  # only job files with a pattern pay for it
+
     return compile_pattern(text).text
 
 
