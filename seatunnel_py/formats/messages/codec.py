@@ -43,17 +43,11 @@ class MessageCodec:
     def decode(self, values: Sequence[bytes], *, end: Position | None = None) -> Iterator[Batch | Rejected]:
         """Yield the rows of these values, in order, and before them the values that cannot be decoded. The last
         element has the position ``end``. A JSON array is one row for each of its objects."""
-        from seatunnel_py.formats.messages.decoder import BadMessageError, decode_some, joined
+        from seatunnel_py.formats.messages.decoder import decode_good
 
         if not values:
             return
-        decoder = self._decoder()
-        bad: Mapping[int, str] = {}
-        try:
-            decoded = decoder.decode(values)
-        except BadMessageError:
-            good, bad = decode_some(decoder, values)
-            decoded = joined(good, decoder)
+        decoded, bad = decode_good(self._decoder(), values)
         rows = decoded.data.num_rows
         if bad:
             yield self._rejected(values, bad, None if rows else end)

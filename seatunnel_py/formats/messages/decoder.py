@@ -6,7 +6,7 @@ A message without a value (a tombstone, or an empty one) is no row, as in SeaTun
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -62,6 +62,15 @@ class Decoder(ABC):
 def row_type(columns: Sequence[Column]) -> DataType:
     """Row type that holds all columns, for nesting."""
     return DataType(Kind.ROW, fields=tuple((column.name, column.dtype) for column in columns))
+
+
+def decode_good(decoder: Decoder, values: Sequence[Any]) -> tuple[Decoded, Mapping[int, str]]:
+    """Decode the good messages in one go, and return the cause for each bad one by its place."""
+    try:
+        return decoder.decode(values), {}
+    except BadMessageError:
+        good, bad = decode_some(decoder, values)
+        return joined(good, decoder), bad
 
 
 def decode_some(decoder: Decoder, values: Sequence[Any]) -> tuple[list[Decoded], dict[int, str]]:

@@ -33,7 +33,7 @@ from seatunnel_py.api import (
     Split,
     TableSchema,
 )
-from seatunnel_py.formats.messages.decoder import BadMessageError, decode_some, joined
+from seatunnel_py.formats.messages.decoder import decode_good
 
 IDLE_SECONDS = 0.05  # how long one poll waits for a first message
 STALL_SECONDS = 30.0  # a bounded split without any event for so long, not even the end of the log, is retried
@@ -129,12 +129,7 @@ class KafkaReader(Reader):
         if not values:
             yield Heartbeat(end)
             return
-        bad: Mapping[int, str] = {}
-        try:
-            decoded = self.decoder.decode(values)
-        except BadMessageError:
-            good, bad = decode_some(self.decoder, values)
-            decoded = joined(good, self.decoder)
+        decoded, bad = decode_good(self.decoder, values)
         if bad:
             skips = self.options.format_error_handle_way is OnBadMessage.SKIP
             yield Skipped(self.table.path, len(bad)) if skips else self._rejected(part, records, bad)

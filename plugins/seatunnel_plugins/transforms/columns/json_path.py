@@ -31,7 +31,6 @@ from seatunnel_py.api import (
     to_arrow,
 )
 from seatunnel_py.formats.json.values import from_json
-from seatunnel_py.formats.row_text import text_of
 from seatunnel_py.formats.schema_option import read_type
 
 if TYPE_CHECKING:
@@ -127,30 +126,11 @@ class JsonPathTransform(Transform):
 def _document(value: Any, dtype: DataType) -> tuple[Any, ValueError | None]:
     """The value as JSON data, or the reason why it is not JSON."""
     if dtype.kind not in (Kind.STRING, Kind.BYTES):
-        return _plain(value, dtype), None
+        return json_data(value, dtype, NamedRow), None
     try:
         return parse_json(value), None
     except ValueError as error:
         return None, ValueError(f"the text is not JSON: {error}")
-
-
-def _plain(value: Any, dtype: DataType) -> Any:
-    """Convert Arrow's Python data to JSON data, with rows that have both names and positions."""
-    if value is None:
-        return None
-    match dtype.kind:
-        case Kind.ARRAY:
-            assert dtype.element is not None
-            inner = dtype.element
-            return [_plain(item, inner) for item in value]
-        case Kind.MAP:
-            assert dtype.key is not None and dtype.element is not None
-            key, inner = dtype.key, dtype.element
-            return {text_of(name, key): _plain(item, inner) for name, item in value}
-        case Kind.ROW:
-            return NamedRow({name: _plain(value[name], inner) for name, inner in dtype.fields})
-        case _:
-            return json_data(value, dtype)
 
 
 def _failure(batch: Batch, one: Extraction, value: Any, error: Exception) -> BadRowsError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api import Column, DataType, Kind, shown_values
@@ -40,23 +41,24 @@ def as_text(values: pa.Array, column: Column) -> pa.StringArray:
     return pa.array(texts, pa.string())
 
 
-def json_data(value: Any, dtype: DataType) -> Any:
-    """A value of the type as JSON data: objects for rows and maps, base64 for bytes, text for dates and times."""
+def json_data(value: Any, dtype: DataType, row: Callable[[dict[str, Any]], Any] = dict) -> Any:
+    """A value of the type as JSON data: objects for rows and maps, base64 for bytes, text for dates and times. ``row``
+    makes the object of a row."""
     if value is None:
         return None
     match dtype.kind:
         case Kind.ARRAY:
             assert dtype.element is not None
             inner = dtype.element
-            return [json_data(item, inner) for item in value]
+            return [json_data(item, inner, row) for item in value]
         case Kind.MAP:
             assert dtype.key is not None and dtype.element is not None
             key, inner = dtype.key, dtype.element
-            return {text_of(name, key): json_data(item, inner) for name, item in value}
+            return {text_of(name, key): json_data(item, inner, row) for name, item in value}
         case Kind.SPARSE_FLOAT_VECTOR:
             return {str(index): item for index, item in value}
         case Kind.ROW:
-            return {name: json_data(value[name], inner) for name, inner in dtype.fields}
+            return row({name: json_data(value[name], inner, row) for name, inner in dtype.fields})
         case Kind.BYTES | Kind.BINARY_VECTOR | Kind.BFLOAT16_VECTOR:
             return base64.b64encode(value).decode()
         case Kind.DATE | Kind.TIME | Kind.TIMESTAMP | Kind.TIMESTAMP_TZ:
