@@ -13,11 +13,11 @@ import argparse
 import gc
 import time
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bench import pairs
-from seatunnel_py.protocol.commit.record_batcher import AddressedCommand, CoordinatorGroup, HubCommand, PersistTogether
+from seatunnel_py.protocol.commit.record_batcher import RecordBatch
 from seatunnel_py.protocol.coordinator import commands as cc
 from seatunnel_py.protocol.coordinator import events as ev
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
@@ -43,7 +43,8 @@ def topology() -> Topology:
 class World:
     """Answers everything at once, and counts what it says."""
 
-    hub: CoordinatorGroup
+    coordinators: Mapping[str, Coordinator]
+    records: RecordBatch = field(default_factory=RecordBatch)
     events: int = 0
     at: float = 0.0
     pieces: int = 0
@@ -51,19 +52,20 @@ class World:
 
     def say(self, pipeline: str, event: ev.CoordinatorEvent) -> None:
         self.events += 1
-        self.answer(self.hub.handle(pipeline, event))
+        for command in self.coordinators[pipeline].handle(event):
+            self._answer(pipeline, command)
 
-    def answer(self, commands: Sequence[HubCommand]) -> None:
-        for command in commands:
-            if isinstance(command, PersistTogether):
-                self.events += len(command.records)
-                self.answer(self.hub.stored(self.at, command.number, ok=True))
-            else:
-                self._answer(command)
+    def _store(self) -> None:
+        """What waits is durable at once."""
+        while (write := self.records.write()) is not None:
+            for pipeline, record in self.records.stored(write.number).items():
+                self.say(pipeline, ev.Persisted(self.at, record.checkpoint))
 
-    def _answer(self, addressed: AddressedCommand) -> None:
-        command, name = addressed.command, addressed.pipeline
+    def _answer(self, name: str, command: cc.CoordinatorCommand) -> None:
         match command:
+            case cc.Persist(record):
+                self.records.add(name, record)
+                self._store()
             case cc.Restart():
                 self.say(name, ev.SubtaskReady(self.at, command.incarnation, command.epoch, command.subtask))
             case cc.SendTrigger():
@@ -74,7 +76,7 @@ class World:
                 pass
 
     def _acknowledge(self, name: str, trigger: cc.SendTrigger) -> None:
-        coordinator = self.hub.coordinators[name]
+        coordinator = self.coordinators[name]
         self.pieces += 1
         for subtask in coordinator.shared.topology.subtasks():
             last = subtask.vertex == f"v{VERTICES - 1}"
@@ -85,15 +87,15 @@ class World:
     def checkpoint(self) -> None:
         """One of every pipeline."""
         self.at += 1.0
-        for name in self.hub.coordinators:
+        for name in self.coordinators:
             self.say(name, ev.Progressed(self.at))
             self.say(name, ev.Timer(self.at, "trigger"))
 
 
 def world(pipelines: int) -> World:
     """So many running pipelines."""
-    made = World(CoordinatorGroup({f"p{at}": Coordinator(topology(), SETTINGS) for at in range(pipelines)}))
-    for name in made.hub.coordinators:
+    made = World({f"p{at}": Coordinator(topology(), SETTINGS) for at in range(pipelines)})
+    for name in made.coordinators:
         made.say(name, ev.Activated(made.at, 1))
     return made
 
@@ -105,7 +107,7 @@ def events_per_second(seconds: float) -> float:
     began = time.process_time()
     while (used := time.process_time() - began) < seconds:
         one.checkpoint()
-    stale = one.hub.coordinators["p0"].shared.stale
+    stale = one.coordinators["p0"].shared.stale
     return (one.events - stale) / used
 
 

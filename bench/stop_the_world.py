@@ -3,28 +3,28 @@
     python -m bench.stop_the_world run JOB --json
 
 It shows what a checkpoint would cost that is not asynchronous: from the trigger until the last commit is confirmed no
-unit of the pipeline begins. Nobody would want that, so it is no setting; here it is the other end of a comparison.
+unit of the pipeline begins. It is no setting; here it is the other end of a comparison.
 """
 
 from __future__ import annotations
 
 from seatunnel_py.cli.main import app
-from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
+from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 
 LOOK_SECONDS = 0.002  # until one that stands still looks again
 
-_begin_if_room = SubtaskRunner.begin_if_room
+_begin_if_room = SubtaskExecution.begin_if_room
 
 
-def _begin_if_nothing_is_under_way(self: SubtaskRunner) -> None:
-    view = self.line.view
+def _begin_if_nothing_is_under_way(self: SubtaskExecution) -> None:
+    view = self._state.view
     stands = view is not None and (view.pending or view.commits.waiting)
     if self.held and stands:
-        self.line.after(("the world stands", self.subtask), LOOK_SECONDS, self.begin_if_room)
+        self._state.after(("idle", self.subtask), LOOK_SECONDS)
         return
     _begin_if_room(self)
 
 
 if __name__ == "__main__":
-    SubtaskRunner.begin_if_room = _begin_if_nothing_is_under_way  # type: ignore[method-assign]  # that is the change
+    SubtaskExecution.begin_if_room = _begin_if_nothing_is_under_way  # type: ignore[method-assign]  # that is the change
     app()

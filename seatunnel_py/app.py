@@ -163,7 +163,7 @@ def run(
 
     Raises SeaTunnelError for errors found before any table starts; later, tables fail and the call returns.
     """
-    from seatunnel_py.runtime.resume.driver_liveness import driver_taken_over, silent_driver
+    from seatunnel_py.runtime.control.driver_liveness import driver_taken_over, silent_driver
     from seatunnel_py.runtime.storage.open_storage import require_place
 
     job = check(path, options.variables)
@@ -273,8 +273,8 @@ class JobSession:
         job = Job(job.file, job.steps, job.notes, place.job_id)
         from seatunnel_py.job_run import PlannedJob, drive
         from seatunnel_py.plan.tables import selection
-        from seatunnel_py.runtime.observe.job_log import JobLog
-        from seatunnel_py.runtime.observe.listeners import Listeners, hook_listeners
+        from seatunnel_py.runtime.diagnosis.job_log import JobLog
+        from seatunnel_py.runtime.diagnosis.listeners import Listeners, hook_listeners
 
         ran_before, begun = place.has_plan or place.has_checkpoints, False
 

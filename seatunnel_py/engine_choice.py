@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from seatunnel_py.api.factory import SourceFactory
     from seatunnel_py.plan.sql.analysis import SqlAnalyst
-    from seatunnel_py.runtime.driver.ports import Engine
+    from seatunnel_py.runtime.messages.engine_port import Engine
     from seatunnel_py.spark.app.session import SparkApplication
 
 

@@ -23,12 +23,10 @@ from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.control.requests import RequestStore
 from seatunnel_py.runtime.counts.table_totals import read_in
 from seatunnel_py.runtime.driver.driver import Driver
-from seatunnel_py.runtime.driver.ports import Engine
-from seatunnel_py.runtime.driver.settings import Settings, settings_of
+from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.observe.repeated_attempts import RepeatedAttempts
-from seatunnel_py.runtime.pipeline.segment_retention import sweep
 from seatunnel_py.runtime.resume.job_claim import SEEN, JobClaim, KnownStore, claim_job, require_no_records
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
@@ -38,7 +36,9 @@ from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.open_storage import open_storage
 from seatunnel_py.runtime.storage.retrying_storage import RetryingStorage
 from seatunnel_py.runtime.storage.savepoint_locations import SavepointKeeper, SavepointLocations
+from seatunnel_py.runtime.storage.segment_sweep import sweep
 from seatunnel_py.runtime.storage.shared_job_files import JOB, PLAN, RECEIPT, SharedJobFiles
+from seatunnel_py.runtime.values.settings import Settings, settings_of
 from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.segments import remove_all
 from seatunnel_py.work.unit import FailureKind, UnitFailure

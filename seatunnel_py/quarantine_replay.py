@@ -58,8 +58,8 @@ def replay(
     on_driver: Callable[[Any], None],
 ) -> Receipt:
     """Deliver the quarantined rows of a job. Raises NothingToDoError if there are none."""
+    from seatunnel_py.runtime.control.driver_liveness import silent_driver
     from seatunnel_py.runtime.resume import quarantine_pipelines
-    from seatunnel_py.runtime.resume.driver_liveness import silent_driver
     from seatunnel_py.runtime.storage import quarantine_store
 
     path = options.path or home.job(job_id).job_file

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from seatunnel_py.api.process.resources import close_all
-from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Unit, UnitId

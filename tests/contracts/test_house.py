@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PARTS = {"seatunnel_py": ROOT, "seatunnel_connectors": ROOT / "connectors", "seatunnel_plugins": ROOT / "plugins"}
 PACKAGE_MODULES_MAX = 16
-CIRCLES: Mapping[str, int] = {"seatunnel_py.runtime.pipeline.background_tasks": 10}
+CIRCLES: Mapping[str, int] = {}
 """Import circles that are left, by their first module: how many modules each may have at most."""
 PAIRS = frozenset({"Verdict"})
 """Class names that two modules share: that of a conversion (API) and that of a property (kit) are both public."""

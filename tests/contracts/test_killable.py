@@ -25,7 +25,7 @@ def imported() -> None:
     """Every module of ours that may declare one."""
     for module in pkgutil.walk_packages(seatunnel_connectors.__path__, "seatunnel_connectors."):
         importlib.import_module(module.name)
-    for name in ("seatunnel_py.runtime.targets.failpoints", "seatunnel_py.work.failpoints"):
+    for name in ("seatunnel_py.runtime.values.failpoints", "seatunnel_py.work.failpoints"):
         importlib.import_module(name)
 
 

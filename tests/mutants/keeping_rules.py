@@ -26,7 +26,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "PS2, I10",
         COORDINATOR,
     ),
-    # ---- hub.py
+    # ---- record_batcher.py
     Mutant(
         "writes run beside each other",
         "commit/record_batcher.py",
@@ -36,19 +36,27 @@ MUTANTS: tuple[Mutant, ...] = (
         HUB,
     ),
     Mutant(
-        "commands change their order on the way",
+        "an older record of a pipeline stays in the way of a newer one",
         "commit/record_batcher.py",
-        "                said.append(AddressedCommand(pipeline, command))\n",
-        "                said.insert(0, AddressedCommand(pipeline, command))\n",
+        "        self._waiting[pipeline] = record\n",
+        "        self._waiting.setdefault(pipeline, record)\n",
         "HU2",
         HUB,
     ),
     Mutant(
-        "a write that fails takes the records of others along",
+        "a write that ends takes the records of others along",
         "commit/record_batcher.py",
-        "        self._under_way = None\n        said:",
-        "        self._under_way = None\n        self._waiting = self._waiting if ok else {}\n        said:",
+        "        self._under_way = None\n        return write.records",
+        "        self._under_way = None\n        self._waiting = {}\n        return write.records",
         "HU3, O5.1",
+        HUB,
+    ),
+    Mutant(
+        "a pipeline that has ended leaves a record behind that is written later",
+        "commit/record_batcher.py",
+        "        self._waiting.pop(pipeline, None)\n",
+        "        pass\n",
+        "HU4",
         HUB,
     ),
     # ---- retention.py

@@ -1,89 +1,82 @@
-"""Many coordinators under one roof: one write for many records, and each pipeline's outcome its own."""
+"""Records of many pipelines: one write for many of them, and each pipeline's outcome its own."""
 
 from __future__ import annotations
 
-from seatunnel_py.protocol.commit.record_batcher import AddressedCommand, CoordinatorGroup, HubCommand, PersistTogether
-from seatunnel_py.protocol.coordinator import commands as cc
-from seatunnel_py.protocol.coordinator import events as ev
-from seatunnel_py.protocol.coordinator.coordinator import Coordinator
-from tests.protocol.talk import PAIR, SETTINGS
+from seatunnel_py.protocol.commit.record_batcher import RecordBatch
+from seatunnel_py.protocol.coordinator.commands import Persist
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from tests.protocol.talk import Talk
 
 
-def hub_of(*names: str) -> CoordinatorGroup:
-    return CoordinatorGroup({name: Coordinator(PAIR, SETTINGS) for name in names})
+def records(*names: str) -> dict[str, CheckpointRecord]:
+    """A record of each pipeline."""
+    return {name: Talk().activate().last(Persist).record for name in names}
 
 
-def writes(said: tuple[HubCommand, ...]) -> list[PersistTogether]:
-    return [command for command in said if isinstance(command, PersistTogether)]
+def batch_of(*names: str) -> RecordBatch:
+    """Records of these wait."""
+    batch = RecordBatch()
+    for name, record in records(*names).items():
+        batch.add(name, record)
+    return batch
 
 
-def test_records_that_wait_for_a_write_travel_together_with_the_next() -> None:
-    hub = hub_of("a", "b", "c")
+def test_records_that_come_while_a_write_is_under_way_travel_together_with_the_next() -> None:
+    """HU1."""
+    batch = batch_of("a")
+    first = batch.write()
+    assert first is not None and first.records.keys() == {"a"} and batch.writing and not batch.waiting
+    for name, record in records("b", "c").items():
+        batch.add(name, record)
+    assert batch.write() is None, "one write at a time"
+    batch.stored(first.number)
+    second = batch.write()
 
-    [first] = writes(hub.handle("a", ev.Activated(0.0, 1)))
-    assert set(first.records) == {"a"}
-    assert not hub.handle("b", ev.Activated(0.0, 1)) and not hub.handle("c", ev.Activated(0.0, 1))
-    [second] = writes(hub.stored(0.0, first.number, ok=True))
-
-    assert set(second.records) == {"b", "c"} and second.number > first.number
-
-
-def test_everything_else_passes_with_its_address() -> None:
-    hub = hub_of("a")
-    [write] = writes(hub.handle("a", ev.Activated(0.0, 1)))
-
-    said = hub.stored(0.0, write.number, ok=True)
-
-    assert {command.pipeline for command in said if isinstance(command, AddressedCommand)} == {"a"}
-    assert [type(command.command) for command in said if isinstance(command, AddressedCommand)] == [cc.Restart] * 2
+    assert second is not None and second.records.keys() == {"b", "c"} and second.number > first.number
 
 
-def test_everything_else_passes_in_its_order() -> None:
-    """HU2: a coordinator says the same with a roof over it and without."""
-    alone, hub = Coordinator(PAIR, SETTINGS), hub_of("a")
-    [write] = writes(hub.handle("a", ev.Activated(0.0, 1)))
-    alone.handle(ev.Activated(0.0, 1))
+def test_a_write_without_records_is_none() -> None:
+    assert RecordBatch().write() is None
 
-    said = alone.handle(ev.Persisted(0.0, write.records["a"].checkpoint))
 
-    assert hub.stored(0.0, write.number, ok=True) == tuple(AddressedCommand("a", command) for command in said)
-    assert said[0] != said[-1]
+def test_of_two_records_of_one_pipeline_the_newer_one_is_stored() -> None:
+    """HU2."""
+    batch = batch_of("a")
+    newer = records("a")["a"]
+    batch.add("a", newer)
+    write = batch.write()
+
+    assert write is not None and write.records["a"] is newer
 
 
 def test_the_answer_to_an_old_write_changes_nothing() -> None:
-    hub = hub_of("a")
-    [write] = writes(hub.handle("a", ev.Activated(0.0, 1)))
+    batch = batch_of("a")
+    write = batch.write()
+    assert write is not None
 
-    assert hub.stored(0.0, write.number + 1, ok=True) == ()
-    assert hub.stored(0.0, write.number, ok=True)
-    assert hub.stored(0.0, write.number, ok=True) == ()
-
-
-def test_a_write_that_fails_concerns_those_in_it() -> None:
-    """O5.1: the others go on."""
-    hub = hub_of("a", "b")
-    [first] = writes(hub.handle("a", ev.Activated(0.0, 1)))
-    hub.handle("b", ev.Activated(0.0, 1))
-
-    said = hub.stored(0.0, first.number, ok=False, fenced=True)
-
-    assert [command.command for command in said if isinstance(command, AddressedCommand)][-1] == cc.PipelineEnded(
-        ev.Reason.FENCED
-    )
-    assert [set(write.records) for write in writes(said)] == [{"b"}]
+    assert batch.stored(write.number + 1) == {} and batch.writing
+    assert batch.stored(write.number).keys() == {"a"} and not batch.writing
+    assert batch.stored(write.number) == {}
 
 
-def test_who_holds_records_says_when_they_are_written() -> None:
-    """HU1 all the same: one write at a time, with everything that waits."""
-    hub = CoordinatorGroup({name: Coordinator(PAIR, SETTINGS) for name in "abc"}, holds=True)
-    assert not hub.handle("a", ev.Activated(0.0, 1)) and not hub.handle("b", ev.Activated(0.0, 1))
-    assert hub.waiting.keys() == {"a", "b"} and not hub.writing
+def test_the_end_of_a_write_concerns_the_records_in_it() -> None:
+    """HU3, O5.1: those that came meanwhile still wait."""
+    batch = batch_of("a")
+    write = batch.write()
+    assert write is not None
+    batch.add("b", records("b")["b"])
 
-    [first] = hub.write()
-    assert hub.writing and not hub.waiting and first.records.keys() == {"a", "b"}
-    hub.handle("c", ev.Activated(0.0, 1))
-    assert hub.write() == ()
-    assert not writes(hub.stored(0.0, first.number, ok=True)) and not hub.writing
-    [second] = hub.write()
+    assert batch.stored(write.number) == write.records
+    assert batch.waiting.keys() == {"b"}
 
-    assert second.records.keys() == {"c"} and second.number > first.number
+
+def test_a_pipeline_that_ends_takes_back_a_record_that_waits() -> None:
+    """HU4; one that is being written is out of reach."""
+    batch = batch_of("a", "b")
+    batch.forget("a")
+    batch.forget("never seen")
+    write = batch.write()
+    assert write is not None
+    batch.forget("b")
+
+    assert write.records.keys() == {"b"} and batch.stored(write.number).keys() == {"b"}

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from toys import Numbers, Workers, chain, unit, written
 
-from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.app.session import SparkApplication
 from seatunnel_py.spark.packs.engine import SparkEngine
 from seatunnel_py.work.unit import FailureKind, Unit, UnitId, UnitResult

@@ -17,7 +17,7 @@ from toys import Lines, Numbers, Streams, chain, table_of, unit, written
 
 from seatunnel_py.api import Position, TablePath
 from seatunnel_py.api.source import Split
-from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.app.session import SparkApplication
 from seatunnel_py.spark.packs import resident_workers
 from seatunnel_py.spark.packs.engine import SparkEngine

@@ -26,7 +26,7 @@ SPLITS_SHOWN_MAX = 10
 
 def show(job_id: str, where: JobLocation, *, as_json: bool) -> int:
     """Show all valid records; on a terminal the positions of each table's newest one."""
-    from seatunnel_py.runtime.observe.checkpoint_view import describe
+    from seatunnel_py.runtime.resume.checkpoint_view import describe
 
     contents = _store(known(job_id, where, stored=True)).read()
     found = {key: describe(contents.claims.get(key, ()), records) for key, records in contents.records.items()}
@@ -76,7 +76,7 @@ def _tell_newest(record: dict[str, Any]) -> None:
 
 def diff(first: str, second: str, where: JobLocation, *, as_json: bool) -> int:
     """Compare two checkpoints or savepoints."""
-    from seatunnel_py.runtime.observe.checkpoint_view import difference
+    from seatunnel_py.runtime.resume.checkpoint_view import difference
 
     one, other = _records(first, where), _records(second, where)
     both = {key: difference(record, other[key]) for key, record in one.items() if key in other}
@@ -119,7 +119,7 @@ def _tell_difference(found: Mapping[str, Any]) -> None:
 
 def _records(name: str, where: JobLocation) -> Mapping[str, CheckpointRecord]:
     """Resolve ``JOB``, ``JOB@17``, ``JOB@-1``, or a savepoint by its name or place."""
-    from seatunnel_py.runtime.observe.checkpoint_view import select
+    from seatunnel_py.runtime.resume.checkpoint_view import select
     from seatunnel_py.runtime.storage.savepoint_store import SavepointError
 
     job_id, which = _reference(name)

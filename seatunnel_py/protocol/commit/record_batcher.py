@@ -1,72 +1,46 @@
-"""Many coordinators under one roof: their records go to the store together.
+"""Records of many pipelines on their way to the store together.
 
 A job of hundreds of tables has as many pipelines; a durable write for each record would cost more than their rows. So
 records that become ready while a write is under way travel together with the next one.
 
-Rules. (HU1) At most one write is under way; it is one durable act for all records in it (I10). (HU2) Everything else
-passes as it came, in its order. (HU3) A pipeline's outcome is its own: what one of them says concerns no other
-(O5.1).
+Rules. (HU1) At most one write is under way; it is one durable act for all records in it (I10). (HU2) A pipeline has at
+most one record here: the newest. (HU3) The outcome of a write is that of every record in it, and concerns no other
+pipeline (O5.1). (HU4) A pipeline that ends takes back a record that waits: it was never durable.
 
-May not know: what a checkpoint is for.
+May not know: what a checkpoint is for, nor when a write is worth it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from seatunnel_py.protocol.coordinator.commands import CoordinatorCommand, Persist
-from seatunnel_py.protocol.coordinator.coordinator import Coordinator
-from seatunnel_py.protocol.coordinator.events import CoordinatorEvent, Persisted, PersistFailed
 from seatunnel_py.protocol.model.records import CheckpointRecord
 
 
 @dataclass(frozen=True, slots=True)
 class PersistTogether:
-    """Store all these records (by pipeline) in one durable write. Answer: ``CoordinatorGroup.stored`` with its
-    number."""
+    """Store all these records (by pipeline) in one durable write. Answer: ``RecordBatch.stored`` with its number."""
 
     number: int
     records: Mapping[str, CheckpointRecord]
 
 
-@dataclass(frozen=True, slots=True)
-class AddressedCommand:
-    """A command of the pipeline's coordinator."""
+class RecordBatch:
+    """Gathers records, and says which of them go into the next write."""
 
-    pipeline: str
-    command: CoordinatorCommand
-
-
-HubCommand: TypeAlias = AddressedCommand | PersistTogether
-
-
-class CoordinatorGroup:
-    """Hands events to coordinators and gathers what they say. Who ``holds`` records says when they are written."""
-
-    def __init__(self, coordinators: Mapping[str, Coordinator], *, holds: bool = False) -> None:
-        self.coordinators = dict(coordinators)
-        self._holds = holds
+    def __init__(self) -> None:
         self._waiting: dict[str, CheckpointRecord] = {}
         self._under_way: PersistTogether | None = None
         self._writes = 0
 
-    def handle(self, pipeline: str, event: CoordinatorEvent) -> tuple[HubCommand, ...]:
-        """What this event leads to."""
-        return (*self._heard(pipeline, event), *self._write())
+    def add(self, pipeline: str, record: CheckpointRecord) -> None:
+        """This record is to be stored."""
+        self._waiting[pipeline] = record
 
-    def stored(self, at: float, number: int, *, ok: bool, fenced: bool = False) -> tuple[HubCommand, ...]:
-        """The write with that number has ended, for all its records alike."""
-        write = self._under_way
-        if write is None or write.number != number:
-            return ()
-        self._under_way = None
-        said: list[HubCommand] = []
-        for pipeline, record in write.records.items():
-            event = Persisted(at, record.checkpoint) if ok else PersistFailed(at, record.checkpoint, fenced)
-            said.extend(self._heard(pipeline, event))
-        return (*said, *self._write())
+    def forget(self, pipeline: str) -> None:
+        """The pipeline has ended (HU4)."""
+        self._waiting.pop(pipeline, None)
 
     @property
     def writing(self) -> bool:
@@ -78,23 +52,19 @@ class CoordinatorGroup:
         """Records that the next write will hold."""
         return self._waiting
 
-    def write(self) -> tuple[PersistTogether, ...]:
-        """Write what waits, unless a write is under way: what comes meanwhile goes with the next one."""
+    def write(self) -> PersistTogether | None:
+        """The next write; None: one is under way, or there is nothing to store."""
         if self._under_way is not None or not self._waiting:
-            return ()
+            return None
         self._writes += 1
         self._under_way = PersistTogether(self._writes, self._waiting)
         self._waiting = {}
-        return (self._under_way,)
+        return self._under_way
 
-    def _heard(self, pipeline: str, event: CoordinatorEvent) -> list[HubCommand]:
-        said: list[HubCommand] = []
-        for command in self.coordinators[pipeline].handle(event):
-            if isinstance(command, Persist):
-                self._waiting[pipeline] = command.record
-            else:
-                said.append(AddressedCommand(pipeline, command))
-        return said
-
-    def _write(self) -> tuple[PersistTogether, ...]:
-        return () if self._holds else self.write()
+    def stored(self, number: int) -> Mapping[str, CheckpointRecord]:
+        """The write of this number has ended: its records, for all of which it has ended alike."""
+        write = self._under_way
+        if write is None or write.number != number:
+            return {}
+        self._under_way = None
+        return write.records

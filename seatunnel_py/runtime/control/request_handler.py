@@ -18,20 +18,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.protocol.coordinator.commands import CheckpointEnded, CoordinatorCommand, Refused
-from seatunnel_py.protocol.coordinator.events import SavepointRequested
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
+from seatunnel_py.runtime.diagnosis.live_counters import LiveCounters
+from seatunnel_py.runtime.diagnosis.stall_detector import StallDetector
+from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
+from seatunnel_py.runtime.messages.events import SavepointRequested, StopWithdrawn
 from seatunnel_py.runtime.observe.events import JobEvent, RequestAnswered
-from seatunnel_py.runtime.observe.live_counters import LiveCounters
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.observe.stall_detector import StallDetector
-from seatunnel_py.runtime.observe.standing import PipelineDiagnosis
 from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary, committed_only, name_taken_error
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.driver.job_port import JobPort
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.diagnosis.job_port import JobPort
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 POLL_SECONDS = 0.5
 FAR_EVERY = 4  # looks at the job's place to one at what it shares
@@ -89,7 +88,7 @@ class RequestHandler:
         self._unheard = ""
         self._files = ThreadPoolExecutor(1, thread_name_prefix="control")
 
-    def begin(self, driver: JobPort, lives: Mapping[str, PipelineRunner]) -> None:
+    def begin(self, driver: JobPort, lives: Mapping[str, PipelineMachine]) -> None:
         """The driver runs from now on."""
         self._driver = driver
         self._lives = lives
@@ -184,16 +183,18 @@ class RequestHandler:
                 self._driver.stop_waiting(ExitCode.TERMINATED)
             self.look()
 
-    def heard(self, pipeline: str, command: CoordinatorCommand) -> None:
-        """What a coordinator says may be the answer to a request."""
+    def refused(self, pipeline: str, name: str, reason: str) -> None:
+        """A pipeline refuses for now the savepoint of this name."""
         for one in self._open.values():
-            if isinstance(command, Refused) and command.what == one.request.name:
+            if name == one.request.name:
                 one.asked.discard(pipeline)
-                one.said[pipeline] = str(command.reason)
-            elif isinstance(command, CheckpointEnded) and command.reason is None:
-                newest = self._lives[pipeline].newest
-                if newest is not None and newest.kind is RecordKind.SAVEPOINT and newest.name == one.request.name:
-                    one.found[pipeline] = newest
+                one.said[pipeline] = reason
+
+    def completed(self, pipeline: str, record: CheckpointRecord) -> None:
+        """A record of a pipeline is durable: it may be the answer to a request."""
+        for one in self._open.values():
+            if record.kind is RecordKind.SAVEPOINT and record.name == one.request.name:
+                one.found[pipeline] = record
 
     def restarted(self, pipeline: str) -> None:
         """Another life of a pipeline takes the place of one that answers nothing any more: it is asked instead."""
@@ -217,9 +218,9 @@ class RequestHandler:
     def _cancelled(self, one: _OpenRequest) -> dict[str, str]:
         """Who has not ended yet, and why; answered where nobody is left."""
         lives = [life for life in self._lives.values() if _concerned(life, one.request.tables)]
-        waiting = {life.pipeline.name: "it is ending" for life in lives if life.id not in self._driver.closed}
+        waiting = {life.pipeline.name: "it is ending" for life in lives if life.key not in self._driver.closed}
         if not waiting:
-            ends = {life.pipeline.name: life.state.value for life in lives}
+            ends = {life.pipeline.name: life.shown_state.value for life in lives}
             stopped = sum(state == TableState.STOPPED for state in ends.values())
             self._answer(ControlAnswer(one.request.id, True, _cancelled_text(stopped, len(ends)), about=ends))
         return waiting
@@ -245,17 +246,15 @@ class RequestHandler:
             self._aside(keep, partial(self._kept, one), partial(self._not_kept, one))
         return waiting
 
-    def _ask(self, one: _OpenRequest, key: str, life: PipelineRunner) -> None:
-        if life.id in self._driver.closed or life.shown.started_at is None:
+    def _ask(self, one: _OpenRequest, key: str, life: PipelineMachine) -> None:
+        if key in self._driver.closed or life.state.shown.started_at is None:
             record = self._driver.newest(key)
             one.found[key] = None if record is None or record.kind is RecordKind.ZERO else record
-        elif life.coordinator is not None and key not in one.asked:
+        elif life.view is not None and key not in one.asked:
             one.asked.add(key)
-            if one.request.wish is RequestKind.STOP:
-                life.ending = TableState.STOPPED
-            life.hear(SavepointRequested(self._driver.now(), one.request.name, one.request.wish is RequestKind.STOP))
+            self._driver.turn(life, SavepointRequested(one.request.name, one.request.wish is RequestKind.STOP))
 
-    def _lacks(self, one: _OpenRequest, key: str, life: PipelineRunner) -> str:
+    def _lacks(self, one: _OpenRequest, key: str, life: PipelineMachine) -> str:
         """Why the savepoint cannot hold this pipeline yet, or nothing."""
         if key not in one.found:
             return one.said.get(key, "its checkpoint is under way")
@@ -263,7 +262,7 @@ class RequestHandler:
         unconfirmed = self._driver.unconfirmed(key)
         if record is not None and any(checkpoint <= record.checkpoint for checkpoint in unconfirmed):
             return "its rows are not committed yet"
-        return "it is ending" if one.request.wish is RequestKind.STOP and life.id not in self._driver.closed else ""
+        return "it is ending" if one.request.wish is RequestKind.STOP and key not in self._driver.closed else ""
 
     def _kept(self, one: _OpenRequest, kept: SavepointSummary) -> None:
         name, begun = one.request.name, len(kept.checkpoints)
@@ -278,8 +277,8 @@ class RequestHandler:
 
     def _give_up(self, one: _OpenRequest, text: str, remedy: str, about: Mapping[str, str]) -> None:
         for life in self._lives.values():
-            if one.request.wish is RequestKind.STOP and not life.state.ended:
-                life.ending = None
+            if one.request.wish is RequestKind.STOP:
+                self._driver.turn(life, StopWithdrawn())
         self._answer(ControlAnswer(one.request.id, False, text, remedy, dict(about)))
 
     # ---------------------------------------------------------------- answers
@@ -339,11 +338,11 @@ def _cancelled_text(stopped: int, asked: int) -> str:
     return f"cancelled: {_tables(stopped)} stopped{done}"
 
 
-def _concerned(life: PipelineRunner, tables: tuple[str, ...]) -> bool:
+def _concerned(life: PipelineMachine, tables: tuple[str, ...]) -> bool:
     return not tables or any(str(path) in tables for path in life.pipeline.tables)
 
 
-def _not_to_be_had(lives: list[PipelineRunner], request: ControlRequest) -> ControlAnswer | None:
+def _not_to_be_had(lives: list[PipelineMachine], request: ControlRequest) -> ControlAnswer | None:
     """Why a request cannot be meant as it is."""
     known = {str(path) for life in lives for path in life.pipeline.tables}
     if unknown := [table for table in request.tables if table not in known]:
@@ -355,7 +354,7 @@ def _not_to_be_had(lives: list[PipelineRunner], request: ControlRequest) -> Cont
     return None
 
 
-def _refused_commit(life: PipelineRunner) -> str:
+def _refused_commit(life: PipelineMachine) -> str:
     """Which of its commits a target has refused for good, or nothing."""
     if life.view is None:
         return ""

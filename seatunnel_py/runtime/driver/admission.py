@@ -1,90 +1,84 @@
-"""Which pipelines of a job are at work, and which wait for their turn.
+"""Which pipelines of a job are at work, and which wait for their turn. Pure.
 
 Rules. (1) So many that end are open at a time, in the job file's order: a job may have a thousand tables, and each that
 is open has staged tables, connections and splits. (2) Fewer, where each has much to read: what counts is how many
 subtasks have work, for tables that take turns are open for longer, and each has checkpoints for as long as it is open.
-Tables of one unit need many that are open, for theirs are preparing and committing. Whatever its size, one begins.
-(3) A stream takes no place: it would never give it back. (4) Who has not begun when the job stops does not begin.
-(5) What finishes a sink that a pipeline left out begins behind it.
+Tables of one unit need many that are open, for others are preparing and committing. Whatever its size, one begins.
+(3) A stream takes no place: it would never give it back. (4) A pipeline that has not begun when the job stops does not
+begin. (5) A pipeline that finishes a sink which another one left out begins behind it.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+from dataclasses import dataclass
 
 OPEN_MAX = 128  # that end
 WORK_MAX = 128  # subtasks with work, of those: one behind another they keep two cores busy
 WORK_MAX_PER_SLOT = 4  # where there are many
 
 
-def work_of(life: PipelineRunner) -> int:
-    """How many of its subtasks have work: all of them, until it is known what there is to read."""
-    if not life.subtasks:
-        return sum(vertex.parallelism for vertex in life.pipeline.vertices)
-    return sum(run.vertex.source is None or bool(run.splits) for run in life.subtasks.values())
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pipeline that wants to begin. ``work``: how many of its subtasks may have work; ``behind``: the key of the one
+    that has to be closed first, empty: none has."""
+
+    key: str
+    bounded: bool
+    work: int
+    behind: str = ""
 
 
 class Admission:
     """Of one driver. ``slots``: how many units its engine runs at the same time, once there is one."""
 
-    def __init__(self, lives: Iterable[PipelineRunner]) -> None:
-        self._waiting = deque(lives)
-        self._open: dict[str, PipelineRunner] = {}
+    def __init__(self, candidates: Iterable[Candidate]) -> None:
+        self._waiting = {one.key: one for one in candidates}
+        self._open: set[str] = set()
         self._work: dict[str, int] = {}  # of those that end
-        self._unknown: list[PipelineRunner] = []  # which of those count in full, so far
         self.slots = 0
 
     def __bool__(self) -> bool:
-        """Whether anything is at work, or will be."""
+        """Whether any is at work, or will be."""
         return bool(self._open or self._waiting)
 
-    def admit(self) -> None:
-        """Let those begin whose turn it is."""
-        self._weigh()
-        while (life := self._next()) is not None and (not life.bounded or self._has_room()):
-            self._waiting.remove(life)
-            self._open[life.id] = life
-            if life.bounded:
-                self._work[life.id] = work_of(life)
-                self._unknown.append(life)
-            life.begin()
+    def admit(self) -> tuple[str, ...]:
+        """Those whose turn it is: they begin."""
+        admitted = []
+        while (one := self._next()) is not None and (not one.bounded or self._has_room()):
+            del self._waiting[one.key]
+            self._open.add(one.key)
+            if one.bounded:
+                self._work[one.key] = one.work
+            admitted.append(one.key)
+        return tuple(admitted)
+
+    def counted(self, key: str, work: int) -> None:
+        """Its splits have been dealt: so many of its subtasks have work."""
+        if key in self._work:
+            self._work[key] = work
 
     def _has_room(self) -> bool:
         return len(self._work) < OPEN_MAX and sum(self._work.values()) < max(WORK_MAX, WORK_MAX_PER_SLOT * self.slots)
 
-    def _weigh(self) -> None:
-        """Count again those whose splits have been dealt."""
-        known = [life for life in self._unknown if life.subtasks]
-        for life in known:
-            self._unknown.remove(life)
-            self._work[life.id] = work_of(life)
-
-    def _next(self) -> PipelineRunner | None:
+    def _next(self) -> Candidate | None:
         """The first whose turn it may be (rule 5)."""
-        return next((one for one in self._waiting if one.behind is None or not self._at_work(one.behind)), None)
+        return next((one for one in self._waiting.values() if not self._at_work(one.behind)), None)
 
-    def _at_work(self, life: PipelineRunner) -> bool:
-        return life.id in self._open or life in self._waiting
+    def _at_work(self, key: str) -> bool:
+        return key in self._open or key in self._waiting
 
-    def ended(self, pipeline: str) -> None:
+    def ended(self, key: str) -> None:
         """Nothing of it is at work any more."""
-        life = self._open.pop(pipeline, None)
-        self._work.pop(pipeline, None)
-        if life in self._unknown:
-            self._unknown.remove(life)
+        self._open.discard(key)
+        self._work.pop(key, None)
 
-    def skip(self, life: PipelineRunner) -> None:
+    def skip(self, key: str) -> None:
         """It will not begin, if it has not yet."""
-        if life in self._waiting:
-            self._waiting.remove(life)
+        self._waiting.pop(key, None)
 
-    def skip_all(self) -> tuple[PipelineRunner, ...]:
-        """Nobody will begin any more; those that would have."""
+    def skip_all(self) -> tuple[str, ...]:
+        """None will begin any more; those that would have."""
         waiting = tuple(self._waiting)
         self._waiting.clear()
         return waiting

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
+from seatunnel_py.runtime.values.settings import Settings
 
 
 def identity_of(job_id: str, authority: JobClaim, settings: Settings) -> JobIdentity:

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
 Key = tuple[Any, ...]
-
-_ON_IT = 1e-4  # of an interval: who is so little behind a beat is on it
-
-
-def on_beat(at: float, interval: float) -> float:
-    """The first beat at or after. All pipelines of a job take their periodic checkpoints on one beat: what comes at
-    once shares writes to the store and exchanges with the target, and takes the driver a quarter less (200 tables)."""
-    return max(at, math.ceil(at / interval - _ON_IT) * interval)
 
 
 class Timers:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.sink import Visible
@@ -27,23 +26,21 @@ from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
 from seatunnel_py.runtime.observe.events import SinkIsolated
 from seatunnel_py.runtime.observe.receipt import ResumePoint, TableState
 from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, not_finished, wait_for_other_sinks
+from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.troubles import commit_of, unit_of
+from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution, begin_all
 from seatunnel_py.runtime.targets.sink_operations import piece_of
+from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.subtask_state import state_of
-from seatunnel_py.runtime.values.troubles import commit_of, unit_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
-
-if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
-    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
-    from seatunnel_py.runtime.values.past import EarlierRun
 
 
 class IsolatedSinks:
-    """Of one pipeline. ``subtasks`` whose lives are over for that reason; ``known_bad``: as in ``EarlierRun``."""
+    """Of one pipeline; the subtasks stand in ``PipelineState.isolated``. ``known_bad``: as in ``EarlierRun``."""
 
-    def __init__(self, life: PipelineRunner) -> None:
-        self._life = life
-        self.subtasks: set[Subtask] = set()
+    def __init__(self, state: PipelineState, executions: Mapping[Subtask, SubtaskExecution]) -> None:
+        self._state = state
+        self._executions = executions
         self.known_bad: frozenset[str] = frozenset()
         self._apart: frozenset[str] = frozenset()
         self._stays: dict[str, str] = {}
@@ -51,27 +48,24 @@ class IsolatedSinks:
         self._failed: dict[str, UnitFailure] = {}
         self._records: dict[int, CheckpointRecord] = {}  # at which somebody may stand
 
-    def __contains__(self, subtask: Subtask) -> bool:
-        return subtask in self.subtasks
-
     def begin(self, record: CheckpointRecord | None, past: EarlierRun) -> None:
         """Who was left out by an earlier driver stays so."""
         self.known_bad = past.known_bad
         if record is None:
             return
-        life = self._life
-        self.subtasks |= set(life.graph.topology.subtasks(sorted(record.topology.detached)))
+        context = self._state.context
+        self._state.isolated |= set(context.graph.topology.subtasks(sorted(record.topology.detached)))
         self._records |= past.stood_at
-        for vertex in life.pipeline.vertices:
+        for vertex in context.pipeline.vertices:
             if vertex.id in record.topology.detached - self._apart:
                 before, stand = self.cause(vertex.id), self._stand_in(record, vertex.id)
-                why = self._stays.get(vertex.id, "" if life.bounded else NEVER_ENDS)
+                why = self._stays.get(vertex.id, "" if context.bounded else NEVER_ENDS)
                 self._told[vertex.id] = not_finished(before, stand, why) if why else wait_for_other_sinks(before)
                 self._tell(vertex)
 
     def spoken_for(self, scope: str, why: str | None) -> None:
         """None: another pipeline of this driver brings what these lack, and speaks for them; else ``why`` none does."""
-        own = finishing(self._life.graph.topology, scope)
+        own = finishing(self._state.context.graph.topology, scope)
         if why is None:
             self._apart |= own
         else:
@@ -80,42 +74,42 @@ class IsolatedSinks:
     # ---------------------------------------------------------------- leaving
 
     def failed(self, vertex: str, failure: UnitFailure) -> None:
-        """Why its life has ended; whether it leaves the coordinator says."""
+        """Why its execution has ended; whether it leaves the coordinator decides."""
         self._failed[vertex] = failure
 
     def commit_failed(self, scope: str, failure: UnitFailure) -> bool:
         """The same of all that finish together; whether they are out already."""
-        own = finishing(self._life.graph.topology, scope)
+        own = finishing(self._state.context.graph.topology, scope)
         self._failed |= dict.fromkeys(own, failure)
-        return bool(own) and self._life.topology.detached.issuperset(own)
+        return bool(own) and self._state.topology.detached.issuperset(own)
 
     def leave(self, subtask: Subtask) -> None:
         """The coordinator has cut it."""
-        life, vertex = self._life, subtask.vertex
-        run = life.subtasks[subtask]
+        state, vertex = self._state, subtask.vertex
+        run = self._executions[subtask]
         run.stop()
-        self.subtasks.add(subtask)
+        state.isolated.add(subtask)
         self._remember()
-        if vertex not in life.prepared.left_out:
+        if vertex not in state.prepared.left_out:
             cause = self._cause(vertex)
-            life.prepared = replace(life.prepared, left_out={**life.prepared.left_out, vertex: cause})
-            life.hear(PlanGrew(life.now(), life.plan))
+            state.prepared = replace(state.prepared, left_out={**state.prepared.left_out, vertex: cause})
+            state.to_coordinator(PlanGrew(state.at, state.plan))
             self._tell(run.vertex)
-        life.troubles.ends(unit_of(vertex))  # the others have none
-        life.troubles.ends(commit_of(life.graph.topology.vertex(vertex).commit_scope))
-        if life.state is TableState.RETRYING:
-            life.recovered()
-        life.go_on()  # whoever waited for room in front of it
+        state.troubles.ends(unit_of(vertex))  # the others have none
+        state.troubles.ends(commit_of(state.context.graph.topology.vertex(vertex).commit_scope))
+        if state.shown.state is TableState.RETRYING:
+            state.recovered()
+        begin_all(self._executions.values())  # its senders may have waited for room
 
     def _tell(self, vertex: PlannedVertex) -> None:
-        life, targets = self._life, tuple(dict.fromkeys(node.shown for node in vertex.sinks))
+        state, targets = self._state, tuple(dict.fromkeys(node.shown for node in vertex.sinks))
         if targets:
-            name, cause = life.pipeline.name, self.cause(vertex.id)
-            life.tell(SinkIsolated(life.id, name, vertex.id, targets, cause, life.good, life.now()))
+            line, cause = state.context.pipeline, self.cause(vertex.id)
+            state.tell(SinkIsolated(line.id, line.name, vertex.id, targets, cause, state.good, state.at))
 
     def _remember(self) -> None:
         """The record that it stands at is the newest, or the one that is on its way to the store."""
-        view = self._life.view
+        view = self._state.view
         assert view is not None, "only a coordinator leaves a sink out"
         for record in (view.newest, view.storing):
             if record is not None:
@@ -125,15 +119,15 @@ class IsolatedSinks:
         """Its own, or that of the one with whom it leaves."""
         if vertex in self._failed:
             return self._failed[vertex]
-        whole = self._life.graph.topology
+        whole = self._state.context.graph.topology
         for other, failure in self._failed.items():
             if vertex in leaving(whole, other):
                 return replace(failure, message=f"left out together with {other}: {failure.message}")
         return UnitFailure(FailureKind.FATAL, "it was left out together with others")
 
     def back(self, subtask: Subtask) -> None:
-        """It begins another life."""
-        self.subtasks.discard(subtask)
+        """It begins another execution."""
+        self._state.isolated.discard(subtask)
 
     def durable(self, command: Isolated) -> None:
         """A record shows that these are out: other records than theirs are not needed here any longer."""
@@ -144,26 +138,26 @@ class IsolatedSinks:
     @property
     def vertices(self) -> frozenset[str]:
         """Who is out as the newest record shows it (rule 5), and is nobody else's affair."""
-        newest = self._life.newest
+        newest = self._state.newest
         refused = self._refused_commits.keys()
         return (frozenset() if newest is None else newest.topology.detached | refused) - self._apart
 
     @property
     def _refused_commits(self) -> dict[str, tuple[CommitRecord, ...]]:
         """By vertex, what its target refuses to commit, and a record holds: a later driver asks again (CN4)."""
-        view = self._life.view
+        view = self._state.view
         if view is None:
             return {}
         commits = view.commits
         return {
             vertex: tuple(one for one in commits.waiting if one.scope == scope)
             for scope in commits.refused
-            for vertex in finishing(self._life.graph.topology, scope)
+            for vertex in finishing(self._state.context.graph.topology, scope)
         }
 
     @property
     def _stood(self) -> set[int]:
-        newest = self._life.newest
+        newest = self._state.newest
         return {stands_at(newest, vertex) for vertex in self.vertices} if newest is not None else set()
 
     @property
@@ -171,7 +165,7 @@ class IsolatedSinks:
         """The sinks of these vertices, by node id: one of the vertices."""
         return {
             node.id: vertex.id
-            for vertex in self._life.pipeline.vertices
+            for vertex in self._state.context.pipeline.vertices
             if vertex.id in self.vertices
             for node in vertex.sinks
         }
@@ -186,20 +180,23 @@ class IsolatedSinks:
     def delegated_sinks(self) -> frozenset[str]:
         """The sinks that another pipeline speaks for."""
         return frozenset(
-            node.id for vertex in self._life.pipeline.vertices if vertex.id in self._apart for node in vertex.sinks
+            node.id
+            for vertex in self._state.context.pipeline.vertices
+            if vertex.id in self._apart
+            for node in vertex.sinks
         )
 
     def cause(self, vertex: str) -> UnitFailure:
-        known = self._told.get(vertex) or self._life.prepared.left_out.get(vertex)
+        known = self._told.get(vertex) or self._state.prepared.left_out.get(vertex)
         return known or UnitFailure(FailureKind.FATAL, "it was left out")
 
     def stand(self, vertex: str) -> ResumePoint:
         """Where a side reader would have to begin for it."""
-        newest, view = self._life.newest, self._life.view
+        newest, view = self._state.newest, self._state.view
         if newest is None or view is None:
             return ResumePoint()
         if vertex in self._refused_commits:
-            scope = self._life.graph.topology.vertex(vertex).commit_scope
+            scope = self._state.context.graph.topology.vertex(vertex).commit_scope
             return ResumePoint(view.commits.ledgers.get(scope, 0))
         return self._stand_in(newest, vertex)
 
@@ -208,17 +205,17 @@ class IsolatedSinks:
         record = self._records.get(checkpoint)
         if record is None:
             return ResumePoint(checkpoint)
-        above = self._life.graph.topology.ancestors(vertex)
+        above = self._state.context.graph.topology.ancestors(vertex)
         positions: dict[str, Position] = {}
-        for subtask, run in self._life.subtasks.items():
+        for subtask, run in self._executions.items():
             if subtask.vertex in above and run.vertex.source is not None and subtask in record.snapshots:
                 positions |= run.positions(record.snapshots[subtask])
         return ResumePoint(checkpoint, {split: dict(at.value) for split, at in sorted(positions.items())})
 
-    def tally(self, run: SubtaskRunner, *, done: bool) -> RowTally:
+    def tally(self, run: SubtaskExecution, *, done: bool) -> RowTally:
         """The sums of one subtask; of one that is out as the newest record holds them. Unless its pipeline is ``done``
         what nobody sees yet was not written."""
-        newest, out = self._life.newest, run.subtask.vertex in self.vertices
+        newest, out = self._state.newest, run.subtask.vertex in self.vertices
         if done and not out:
             return run.tally(newest)
         snapshot = None if newest is None else newest.snapshots.get(run.subtask)
@@ -234,7 +231,7 @@ class IsolatedSinks:
     def tallies(self, *, done: bool) -> dict[str, RowTally]:
         """The sums of each vertex, without the rows that targets refuse to show."""
         found: dict[str, RowTally] = {}
-        for subtask, run in self._life.subtasks.items():
+        for subtask, run in self._executions.items():
             found[subtask.vertex] = found.get(subtask.vertex, RowTally()).plus(self.tally(run, done=done))
         for node, (vertex, sums) in self.not_committed().items():
             found[vertex] = found[vertex].plus(RowTally(written={node: sums}))
@@ -245,7 +242,7 @@ class IsolatedSinks:
         its vertices."""
         found: dict[str, tuple[int, int]] = {}
         waiting = {(one.scope, one.checkpoint): one for own in self._refused_commits.values() for one in own}.values()
-        nodes = {(node.step.id, node.table.path): node.id for node in self._life.pipeline.sinks}
+        nodes = {(node.step.id, node.table.path): node.id for node in self._state.context.pipeline.sinks}
         for one in (piece_of(piece) for commit in waiting for piece in commit.pieces):
             node = nodes.get((one.step, one.table))
             if node is not None and self._shows(node) is Visible.COMMITTED:
@@ -254,7 +251,7 @@ class IsolatedSinks:
         return {node: (self.nodes[node], sums) for node, sums in found.items()}
 
     def _shows(self, node: str) -> Visible:
-        return self._life.prepared.setups[node].visible
+        return self._state.prepared.setups[node].visible
 
     def receipts(self) -> dict[str, tuple[UnitFailure, ResumePoint]]:
         """What receipts say of the sinks that are out, by node."""

@@ -23,7 +23,7 @@ from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.storage import journal
 from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointStore, StoreContents
 from seatunnel_py.runtime.storage.savepoint_store import INCARNATIONS_APART
-from seatunnel_py.runtime.targets import failpoints
+from seatunnel_py.runtime.values import failpoints
 
 SEEN = "store"  # the key in a plan that is kept
 TRIES_MAX = 20  # each lost race means that another driver has just started

@@ -19,7 +19,7 @@ from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.errors import BEGIN_ANEW
 from seatunnel_py.protocol.commit.claims import RestoreRefusal, claim_from, next_incarnation
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime.observe.checkpoint_view import select
+from seatunnel_py.runtime.resume.checkpoint_view import select
 from seatunnel_py.runtime.resume.job_claim import NotRestoredError, kept_journal
 from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointStore, StoreContents
 from seatunnel_py.runtime.storage.journal import JournalFile, graph_line

@@ -13,7 +13,7 @@ from typing import Any
 
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.storage.journal import JournalFile
-from seatunnel_py.runtime.targets import failpoints
+from seatunnel_py.runtime.values import failpoints
 
 Line = Mapping[str, Any]
 Records = Mapping[str, CheckpointRecord]

@@ -15,7 +15,7 @@ from pathlib import Path
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import FatalError
-from seatunnel_py.runtime.targets import failpoints
+from seatunnel_py.runtime.values import failpoints
 
 TORN_SECONDS = 3600.0  # so old is nothing that a living driver is about to give its name
 

@@ -11,8 +11,9 @@ from seatunnel_py.plan.graph_nodes import SinkNode
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
 from seatunnel_py.runtime.storage import quarantine_store
-from seatunnel_py.runtime.targets import failpoints, sink_operations
+from seatunnel_py.runtime.targets import sink_operations
 from seatunnel_py.runtime.targets.sink_operations import context_of, piece_of
+from seatunnel_py.runtime.values import failpoints
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.work.unit import QUARANTINE
 

@@ -29,8 +29,8 @@ from seatunnel_py.plan.tables import existing_rows
 from seatunnel_py.plan.tables.conversions import conversions_of
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
-from seatunnel_py.runtime.targets import failpoints
 from seatunnel_py.runtime.targets.commit_verdict import error_type
+from seatunnel_py.runtime.values import failpoints
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.split_progress import SplitRound, path_plain, rounds_of, rounds_plain
 from seatunnel_py.work.failing_code import SHOWS_TRACE

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import first_line
-from seatunnel_py.runtime.driver.ports import EngineEvent, EngineLost, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.messages.engine_port import EngineEvent, EngineLost, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.packs.pack_queue import PackQueue
 from seatunnel_py.spark.packs.pack_runners import JobPerPack, PackRunner, WorkerGoneError
 from seatunnel_py.spark.packs.pack_task import Pack

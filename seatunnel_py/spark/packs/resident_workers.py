@@ -20,7 +20,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
-from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.packs.deadline import overdue
 from seatunnel_py.spark.packs.pack_task import pickled, unpicklable
 from seatunnel_py.spark.packs.resident_worker_task import run_resident

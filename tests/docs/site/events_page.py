@@ -10,8 +10,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
+from seatunnel_py.runtime.diagnosis.job_log import JobLog
 from seatunnel_py.runtime.observe.events import FailurePlace, JobEnded, JobEvent
-from seatunnel_py.runtime.observe.job_log import JobLog
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableState
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 from tests.docs.site.markdown import code, plain, table

@@ -41,13 +41,13 @@ from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.plugins.registry import PluginKind
 from seatunnel_py.plan.steps import Step
 from seatunnel_py.runtime.driver.driver import Driver
-from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
-from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.resume.job_claim import claim_job
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Slice, StepCount, Unit, UnitFailure, UnitId, UnitResult

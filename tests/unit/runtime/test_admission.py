@@ -2,57 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from runtime_toys import straight
 
-from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.runtime.driver.admission import OPEN_MAX, WORK_MAX, WORK_MAX_PER_SLOT, Admission
-from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+from seatunnel_py.runtime.driver.admission import OPEN_MAX, WORK_MAX, WORK_MAX_PER_SLOT, Admission, Candidate
 
 
 @dataclass(eq=False)
-class Life:
-    """What admission asks a pipeline: ``splits`` are dealt when ``prepare`` is called."""
+class Table:
+    """A pipeline: how many of its subtasks have work is known once it is prepared."""
 
-    id: str
+    key: str
     parallelism: int = 2
     splits: int = 2
     bounded: bool = True
-    behind: Any = None
+    behind: str = ""
     begun: bool = False
-    subtasks: dict[int, Any] = field(default_factory=dict)
-
-    @property
-    def pipeline(self) -> Pipeline:
-        return straight(self.id, parallelism=self.parallelism)
-
-    def begin(self) -> None:
-        assert not self.begun
-        self.begun = True
-
-    def prepare(self) -> None:
-        (vertex,) = self.pipeline.vertices
-        hands = [("split",) * (number < self.splits) for number in range(self.parallelism)]
-        self.subtasks = {number: SimpleNamespace(vertex=vertex, splits=hand) for number, hand in enumerate(hands)}
+    prepared: bool = False
 
     @property
     def work(self) -> int:
-        return min(self.splits, self.parallelism) if self.subtasks else self.parallelism
+        return min(self.splits, self.parallelism) if self.prepared else self.parallelism
 
 
-def admission(lives: list[Life]) -> Admission:
-    return Admission(cast(list[PipelineRunner], lives))
+class Turns:
+    """The admission of these tables."""
 
+    def __init__(self, tables: list[Table]) -> None:
+        self.tables = {table.key: table for table in tables}
+        self.admission = Admission(Candidate(one.key, one.bounded, one.parallelism, one.behind) for one in tables)
 
-def open_now(admission: Admission, lives: list[Life]) -> int:
-    admission.admit()
-    return sum(life.begun for life in lives)
+    def admit(self) -> None:
+        for key in self.admission.admit():
+            assert not self.tables[key].begun
+            self.tables[key].begun = True
+
+    def prepare(self, table: Table) -> None:
+        table.prepared = True
+        self.admission.counted(table.key, table.work)
+
+    def open_now(self) -> int:
+        self.admit()
+        return sum(table.begun for table in self.tables.values())
 
 
 @pytest.mark.parametrize(
@@ -60,46 +55,46 @@ def open_now(admission: Admission, lives: list[Life]) -> int:
 )
 def test_what_counts_is_how_many_subtasks_have_work(parallelism: int, splits: int, before: int, behind: int) -> None:
     """All of a table's, until its splits are known; tables of one split are as many as may be open."""
-    lives = [Life(f"t{number}", parallelism, splits) for number in range(200)]
-    turns = admission(lives)
-    assert open_now(turns, lives) == before
-    while any(life.begun and not life.subtasks for life in lives):
-        for life in lives:
-            if life.begun and not life.subtasks:
-                life.prepare()
+    tables = [Table(f"t{number}", parallelism, splits) for number in range(200)]
+    turns = Turns(tables)
+    assert turns.open_now() == before
+    while any(table.begun and not table.prepared for table in tables):
+        for table in tables:
+            if table.begun and not table.prepared:
+                turns.prepare(table)
         turns.admit()
-    assert open_now(turns, lives) == behind
+    assert turns.open_now() == behind
 
 
 def test_a_table_of_any_size_begins() -> None:
-    lives = [Life("large", WORK_MAX + 1, WORK_MAX + 1), Life("next")]
-    turns = admission(lives)
-    assert open_now(turns, lives) == 1
-    turns.ended("large")
-    assert open_now(turns, lives) == 2
+    tables = [Table("large", WORK_MAX + 1, WORK_MAX + 1), Table("next")]
+    turns = Turns(tables)
+    assert turns.open_now() == 1
+    turns.admission.ended("large")
+    assert turns.open_now() == 2
 
 
 def test_many_slots_need_more() -> None:
     """A cluster of 200 slots is not left idle by tables of four subtasks."""
-    lives = [Life(f"t{number}", 4, 9) for number in range(400)]
-    turns = admission(lives)
-    assert open_now(turns, lives) == WORK_MAX // 4
-    turns.slots = 100
-    assert open_now(turns, lives) == WORK_MAX_PER_SLOT * 100 // 4
-    turns.slots = 200
-    assert open_now(turns, lives) == OPEN_MAX, "each has connections"
+    tables = [Table(f"t{number}", 4, 9) for number in range(400)]
+    turns = Turns(tables)
+    assert turns.open_now() == WORK_MAX // 4
+    turns.admission.slots = 100
+    assert turns.open_now() == WORK_MAX_PER_SLOT * 100 // 4
+    turns.admission.slots = 200
+    assert turns.open_now() == OPEN_MAX, "each has connections"
 
 
 def test_streams_take_no_place_and_tables_wait_for_their_turn_in_order() -> None:
-    lives = [Life(f"s{number}", bounded=False) for number in range(300)]
-    lives += [Life("behind", behind=lives[0]), *(Life(f"t{number}") for number in range(100))]
-    turns = admission(lives)
-    assert open_now(turns, lives) == 300 + 64
-    assert not lives[300].begun, "it finishes what another has left out, and that is at work"
-    turns.ended("s0")
-    turns.ended("t0")
+    tables = [Table(f"s{number}", bounded=False) for number in range(300)]
+    tables += [Table("behind", behind="s0"), *(Table(f"t{number}") for number in range(100))]
+    turns = Turns(tables)
+    assert turns.open_now() == 300 + 64
+    assert not tables[300].begun, "it finishes what another has left out, and that is at work"
+    turns.admission.ended("s0")
+    turns.admission.ended("t0")
     turns.admit()
-    assert lives[300].begun and not lives[301 + 64].begun
+    assert tables[300].begun and not tables[301 + 64].begun
 
 
 @settings(max_examples=150)
@@ -111,22 +106,22 @@ def test_whatever_happens_in_whatever_order_all_begin_within_the_limits(
     sizes: list[tuple[int, int]], luck: Any
 ) -> None:
     """Some end before their splits are known; at no turn could another have begun, or is one too many open."""
-    lives = [Life(f"t{number}", *size) for number, size in enumerate(sizes)]
-    turns, ended = admission(lives), set[str]()
-    while turns:
-        begun = sum(life.begun for life in lives)
+    tables = [Table(f"t{number}", *size) for number, size in enumerate(sizes)]
+    turns, ended = Turns(tables), set[str]()
+    while turns.admission:
+        begun = sum(table.begun for table in tables)
         turns.admit()
-        at_work = [life for life in lives if life.begun and life.id not in ended]
-        work, newest = sum(life.work for life in at_work), at_work[-1]
+        at_work = [table for table in tables if table.begun and table.key not in ended]
+        work, newest = sum(table.work for table in at_work), at_work[-1]
         assert len(at_work) <= OPEN_MAX
-        if lives.index(newest) >= begun:
+        if tables.index(newest) >= begun:
             assert work - newest.work < WORK_MAX, "the last one to begin had room"
-        if not lives[-1].begun:
+        if not tables[-1].begun:
             assert work >= WORK_MAX or len(at_work) == OPEN_MAX, "nobody waits while there is room"
         one = luck.choice(at_work)
-        if one.subtasks or luck.random() < 0.3:
-            ended.add(one.id)
-            turns.ended(one.id)
+        if one.prepared or luck.random() < 0.3:
+            ended.add(one.key)
+            turns.admission.ended(one.key)
         else:
-            one.prepare()
-    assert ended == {life.id for life in lives}
+            turns.prepare(one)
+    assert ended == {table.key for table in tables}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 LOST, RETRIABLE, FATAL = FailureKind.LOST, FailureKind.RETRIABLE, FailureKind.FATAL

@@ -9,9 +9,9 @@ import pytest
 from seatunnel_py.errors import CommitLostError, FatalError, FencedError, ForeignLedgerError, RetriableError
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.state.troubles import STORE, Troubles, commit_of, unit_of
 from seatunnel_py.runtime.targets.commit_verdict import reason_of
 from seatunnel_py.runtime.targets.sink_operations import as_failure
-from seatunnel_py.runtime.values.troubles import STORE, Troubles, commit_of, unit_of
 from tests.unit.runtime.test_left_out import FanOut, states
 
 

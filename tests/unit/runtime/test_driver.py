@@ -14,10 +14,10 @@ from seatunnel_py.local.engine import LocalEngine
 from seatunnel_py.plan import pipelines, table_graph
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
-from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget
 
 

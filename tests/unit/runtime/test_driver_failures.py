@@ -27,11 +27,11 @@ from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver.admission import OPEN_MAX
-from seatunnel_py.runtime.driver.ports import UnitLost
-from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.messages.engine_port import UnitLost
 from seatunnel_py.runtime.observe.events import JobEvent, RowsMoved, TableChanged, UnitRetried
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Unit, UnitResult
 
 DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED

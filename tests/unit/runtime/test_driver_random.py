@@ -26,11 +26,11 @@ from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
-from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost
-from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Slice, Unit, UnitFailure, UnitId, UnitResult
 

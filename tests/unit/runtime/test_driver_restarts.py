@@ -28,10 +28,10 @@ from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 RETRIES, ROWS = 2, 50
@@ -130,7 +130,7 @@ def test_lives_end_too(tmp_path: Path) -> None:
 
 def test_an_unbounded_table_never_gives_up_what_may_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lives are used up, and the last one goes on trying."""
-    monkeypatch.setattr("seatunnel_py.runtime.units.unit_attempts.FOR_EVER_SECONDS", 0.001)
+    monkeypatch.setattr("seatunnel_py.runtime.pipeline.unit_attempts.FOR_EVER_SECONDS", 0.001)
     target = Target()
     job = Run(tmp_path, unbounded(straight("x", ToySource((ROWS,)), ToySink("out", target))))
     job.failing("x", 40)

@@ -28,12 +28,12 @@ from seatunnel_py.api import FatalError, RetriableError, TablePath
 from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
-from seatunnel_py.runtime.driver.ports import UnitLost
-from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.messages.engine_port import UnitLost
 from seatunnel_py.runtime.observe.events import RowsMoved, TableChanged, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.rate_limit import Grant, RateLimit
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 X = TablePath.parse("x")

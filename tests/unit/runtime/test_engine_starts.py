@@ -12,10 +12,10 @@ from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driv
 from seatunnel_py.api import FatalError
 from seatunnel_py.errors import EngineError
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget
 
 SECONDS_MAX = 20

@@ -27,13 +27,13 @@ from seatunnel_py.api import (
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
 
 X = TablePath.parse("x")

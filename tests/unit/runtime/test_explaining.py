@@ -14,7 +14,7 @@ from test_driver_late import Gate, wait_until
 from test_driver_restarts import unbounded
 
 from seatunnel_py.runtime.control.requests import RequestKind
-from seatunnel_py.runtime.observe import diagnostics, stall_detector
+from seatunnel_py.runtime.diagnosis import diagnostics, stall_detector
 from seatunnel_py.runtime.observe.events import JobStalled
 
 

@@ -17,7 +17,7 @@ import pytest
 from seatunnel_py.cli.jobs.job_list import listing
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.observe.job_log import JobLog
+from seatunnel_py.runtime.diagnosis.job_log import JobLog
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds
 from seatunnel_py.runtime.storage.home import Home, JobIdError
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json

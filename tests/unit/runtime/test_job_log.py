@@ -17,6 +17,8 @@ from seatunnel_py.config.job_file import loads
 from seatunnel_py.plan.plugins.installed import HookSpecs, installed
 from seatunnel_py.plan.plugins.registry import PROJECT
 from seatunnel_py.plan.steps import understand
+from seatunnel_py.runtime.diagnosis.job_log import JobLog
+from seatunnel_py.runtime.diagnosis.listeners import Listeners, hook_listeners
 from seatunnel_py.runtime.observe.events import (
     JobEnded,
     JobEvent,
@@ -26,8 +28,6 @@ from seatunnel_py.runtime.observe.events import (
     TableChanged,
     UnitRetried,
 )
-from seatunnel_py.runtime.observe.job_log import JobLog
-from seatunnel_py.runtime.observe.listeners import Listeners, hook_listeners
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind, UnitFailure

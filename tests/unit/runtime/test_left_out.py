@@ -28,10 +28,10 @@ from seatunnel_py.errors import ExitCode, FatalError
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted, SinkIsolated
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 ROWS = 100

@@ -11,8 +11,8 @@ from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driv
 
 from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.runtime.driver.settings import Settings
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, Unit
 
 SETTINGS = replace(

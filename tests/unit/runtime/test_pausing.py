@@ -13,17 +13,17 @@ from test_enumerating import unbounded
 
 from seatunnel_py.config.env import Retain
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.coordinator.events import SavepointRequested
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.runtime.driver.settings import Settings
-from seatunnel_py.runtime.observe.diagnostics import status_of
+from seatunnel_py.runtime.diagnosis.diagnostics import status_of
+from seatunnel_py.runtime.messages.events import SavepointRequested
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.pipeline.flow_control import PauseReason
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.subtasks.flow_control import PauseReason
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitId
 
 
@@ -43,7 +43,7 @@ class Job:
             checkpoint=CheckpointSettings(interval=interval, max_uncommitted=limit, alignment_timeout=None),
         )  # fmt: skip
         self.driver = driver_of([pipeline], self.engine, settings, Clock(), lambda event: None, place)
-        self.life = next(iter(self.driver._lives.values()))
+        self.life = next(iter(self.driver.pipelines.values()))
         self.thread = threading.Thread(target=self.driver.run, daemon=True)
 
     def __enter__(self) -> Job:
@@ -72,7 +72,7 @@ class Job:
         return status
 
     def savepoint(self, name: str = "sp") -> None:
-        self.driver.post(lambda: self.life.hear(SavepointRequested(self.life.now(), name, stop=False)))
+        self.driver.post(lambda: self.driver.turn(self.life, SavepointRequested(name, stop=False)))
 
     def pauses(self) -> bool:
         """Every source waits because of commits, and has nothing under way."""

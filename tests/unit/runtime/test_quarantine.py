@@ -18,12 +18,12 @@ from seatunnel_py.local.engine import LocalEngine
 from seatunnel_py.plan import pipelines, table_graph
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
-from seatunnel_py.runtime.driver.ports import UnitLost
-from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.messages.engine_port import UnitLost
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.storage import quarantine_store
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.bad_rows import quarantine_file as files
 from seatunnel_py.work.bad_rows.limits import ErrorLimits
 from seatunnel_py.work.chain import Chain

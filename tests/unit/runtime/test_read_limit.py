@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.runtime.observe import diagnostics
+from seatunnel_py.runtime.diagnosis import diagnostics
 from seatunnel_py.runtime.values.rate_limit import PROBE_ROWS, RateLimit
 
 

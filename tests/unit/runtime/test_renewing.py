@@ -33,13 +33,13 @@ from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control import request_handler
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind, RequestStore
-from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import ANEW, JobEvent, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
 
 RETRIES, ROWS = 2, 50
@@ -321,12 +321,12 @@ def test_a_savepoint_that_is_asked_of_a_life_that_ends_is_asked_of_the_next(
     job.driver.attach_control(desk)
     begin = job.driver._begin_anew
 
-    def asked_between(before: PipelineRunner, fenced: BaseException | None) -> None:
+    def asked_between(before: PipelineMachine) -> None:
         request = ControlRequest("r", RequestKind.SAVEPOINT, run="this run", name="sp", seconds=20.0)
         control.ask(request)
         desk._begin(request)  # its name is looked up, and the ended life is asked
         desk._looked_up(desk._open["r"], None)
-        begin(before, fenced)
+        begin(before)
 
     job.driver._begin_anew = asked_between  # type: ignore[method-assign]
     job.end()

@@ -24,11 +24,11 @@ from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
 from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
-from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.resume.rescaling import rescaled
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.runtime.values.split_progress import SplitProgress, SplitRound, assign_splits, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.unit import Budget, Unit, UnitResult

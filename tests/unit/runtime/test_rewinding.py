@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from seatunnel_py.cli.main import app
 from seatunnel_py.protocol.commit.claims import on_chain
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.runtime.observe.checkpoint_view import difference, select
+from seatunnel_py.runtime.resume.checkpoint_view import difference, select
 from seatunnel_py.runtime.resume.rollback import preview, rewind
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, StoreContents
 from seatunnel_py.runtime.storage.local_storage import LocalStorage

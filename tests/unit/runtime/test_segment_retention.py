@@ -20,13 +20,13 @@ from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.stream_elements import TakenInput
-from seatunnel_py.runtime.driver.settings import Settings
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
-from seatunnel_py.runtime.pipeline.segment_retention import sweep
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import Journal, taken_line
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.storage.segment_sweep import sweep
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitResult
 
 SEGMENT_BYTES = 1_000

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.config.env import EnvOptions, Retain
-from seatunnel_py.runtime.driver.settings import PROGRESS_SECONDS, Settings, settings_of
+from seatunnel_py.runtime.values.settings import PROGRESS_SECONDS, Settings, settings_of
 from seatunnel_py.work.unit import Budget
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from seatunnel_py import app
 from seatunnel_py.local import engine as local
-from seatunnel_py.runtime.observe import lost_units
-from seatunnel_py.runtime.observe.lost_units import Suspect, verdict
+from seatunnel_py.runtime.diagnosis import lost_units
+from seatunnel_py.runtime.diagnosis.lost_units import Suspect, verdict
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import UnitId
 

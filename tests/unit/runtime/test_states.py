@@ -10,7 +10,7 @@ from test_rescaling import Run
 from typer.testing import CliRunner
 
 from seatunnel_py.cli.main import app
-from seatunnel_py.runtime.observe.checkpoint_view import describe
+from seatunnel_py.runtime.resume.checkpoint_view import describe
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.runtime.driver.timers import _ON_IT, Timers, on_beat
+from seatunnel_py.runtime.driver.timers import Timers
+from seatunnel_py.runtime.state.beat import _ON_IT, on_beat
 
 
 class Told(Timers):

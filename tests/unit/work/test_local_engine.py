@@ -8,7 +8,7 @@ from pathlib import Path
 from toys import Numbers, chain, unit, written
 
 from seatunnel_py.local.engine import LocalEngine
-from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.work.unit import UnitId
 
 

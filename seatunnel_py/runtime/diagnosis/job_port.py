@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.runtime.driver.ports import Engine
+from seatunnel_py.runtime.messages.engine_port import Engine
+from seatunnel_py.runtime.messages.events import PipelineEvent
 from seatunnel_py.runtime.observe.events import JobEvent
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 
 class JobPort(Protocol):
@@ -21,6 +22,9 @@ class JobPort(Protocol):
     closed: set[str]
 
     def now(self) -> float: ...
+
+    def turn(self, machine: PipelineMachine, event: PipelineEvent) -> None:
+        """Have a pipeline handle an event; on the loop only."""
 
     def post(self, call: Callable[[], None]) -> None:
         """Have something called on the loop."""
@@ -37,7 +41,7 @@ class JobPort(Protocol):
     def unconfirmed(self, pipeline: str) -> tuple[int, ...]:
         """The checkpoints of a pipeline whose rows are not known to be committed."""
 
-    def cancel_all(self, lives: Iterable[PipelineRunner], why: str, *, whole: bool) -> None:
+    def cancel_all(self, lives: Iterable[PipelineMachine], why: str, *, whole: bool) -> None:
         """End these at once; ``whole``: they are all there are, and the job ends."""
 
     def stop_waiting(self, exit_code: int, why: str = ...) -> None:

@@ -13,24 +13,25 @@ from seatunnel_py.runtime.counts.table_totals import read_in
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 
-def receipts_of(life: PipelineRunner, at: float, *, ended: bool = True) -> tuple[TableReceipt, ...]:
+def receipts_of(life: PipelineMachine, at: float, *, ended: bool = True) -> tuple[TableReceipt, ...]:
     """What became of each of its source tables, or what it has come to where it has not ``ended``."""
-    state = life.rest or (life.state if life.state.ended or not ended else TableState.STOPPED)
-    tallies = life.left_out.tallies(done=state is TableState.DONE)
-    began = at if life.shown.started_at is None else life.shown.started_at  # one may end before the engine is there
-    kept = life.begins_with is not None and life.begins_with.kind is RecordKind.FINAL and not life.left_out.nodes
+    shown = life.state.shown
+    state = life.closing.arrived_as or (shown.state if shown.state.ended or not ended else TableState.STOPPED)
+    tallies = life.isolated.tallies(done=state is TableState.DONE)
+    began = at if shown.started_at is None else shown.started_at  # one may end before the engine is there
+    kept = life.begins_with is not None and life.begins_with.kind is RecordKind.FINAL and not life.isolated.nodes
     return life.counts.receipts(
         tallies,
-        life.failures,
+        life.state.failures,
         state,
-        0.0 if kept else max(0.0, (life.shown.ended_at or at) - began),
+        0.0 if kept else max(0.0, (shown.ended_at or at) - began),
         life.failure,
-        life.left_out.receipts(),
-        life.left_out.delegated_sinks,
-        life.prepared.setups,
+        life.isolated.receipts(),
+        life.isolated.delegated_sinks,
+        life.state.prepared.setups,
         read_in(life.begins_with),
         kept=kept,
     )

@@ -17,76 +17,77 @@ from seatunnel_py.errors import first_line
 from seatunnel_py.nouns import counted
 from seatunnel_py.protocol import stuck
 from seatunnel_py.protocol.stuck import SubtaskActivity, SubtaskWait
+from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
 from seatunnel_py.runtime.observe.receipt import position_text
-from seatunnel_py.runtime.observe.standing import PipelineDiagnosis
-from seatunnel_py.runtime.values.troubles import commit_of
+from seatunnel_py.runtime.state.troubles import commit_of
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
-    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+    from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 
 HANGS_SECONDS = 10.0  # beyond its budget, until a stream's unit is said to hang
 BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a target about
-_ASIDES = {"prepare": "a look at its sources and targets", "drop": "dropping what a past life has staged"}
+_CALLS = {"prepare": "a look at its sources and targets", "drop": "dropping rows of an execution that is over"}
 
 
-def status_of(life: PipelineRunner, at: float, moved_at: float | None) -> PipelineDiagnosis:
+def status_of(life: PipelineMachine, at: float, moved_at: float | None) -> PipelineDiagnosis:
     """Where this pipeline is now."""
-    runs = [run for run in life.subtasks.values() if run.subtask not in life.left_out]
+    state = life.state
+    runs = [run for run in life.executions.values() if run.subtask not in state.isolated]
     waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
-    busy = bool(waits) and (not life.state.ended or bool(life.aside))
-    if life.graph.topology.edges and busy:
+    busy = bool(waits) and (not life.shown_state.ended or bool(len(state.calls)))
+    if life.context.graph.topology.edges and busy:
         waits += stuck.explain([_view(run) for run in runs], at)
-    if life.shown.started_at is None:
+    if state.shown.started_at is None:
         waits.append("it waits for its turn")
-    elif not busy and not life.state.ended:
+    elif not busy and not life.shown_state.ended:
         waits.append(_idle(life, runs, at, moved_at))
     waits += (
         f"{', '.join(sorted({node.shown for node in run.vertex.sinks}))} was left out, the other sinks go on: "
-        f"{first_line(life.left_out.cause(subtask.vertex).message)}"
-        for subtask, run in life.subtasks.items()
-        if subtask in life.left_out and run.vertex.sinks and not subtask.index
+        f"{first_line(life.isolated.cause(subtask.vertex).message)}"
+        for subtask, run in life.executions.items()
+        if subtask in state.isolated and run.vertex.sinks and not subtask.index
     )
     return PipelineDiagnosis(
         life.pipeline.name,
-        life.state.value,
-        life.good,
-        life.commit_lag,
+        life.shown_state.value,
+        state.good,
+        state.commit_lag,
         None if moved_at is None else at - moved_at,
         busy,
         tuple(dict.fromkeys(waits)),
     )
 
 
-def blocked_targets(life: PipelineRunner, at: float) -> Mapping[str, Sink | Source]:
+def blocked_targets(life: PipelineMachine, at: float) -> Mapping[str, Sink | Source]:
     """The sinks and sources that may be what it waits for, by name: one of each place that has been asked for long."""
-    since = [begun for _, begun in life.aside.under_way.values()] + list(life.units.since.values())
+    since = [call.since for call in life.state.calls] + list(life.units.since.values())
     if not since or at - min(since) < BRIEF_SECONDS:
         return {}
     sources = {vertex.source.step.id: vertex.source.source for vertex in life.pipeline.vertices if vertex.source}
     return {**{node.shown: node.sink for node in life.pipeline.sinks}, **sources}
 
 
-def _outside(life: PipelineRunner, at: float) -> Iterator[str]:
+def _outside(life: PipelineMachine, at: float) -> Iterator[str]:
     """What other threads do for it."""
-    for what, since in sorted(life.aside.under_way.values(), key=lambda one: one[1]):
-        yield f"{_ASIDES.get(what, what)} has been under way for {at - since:.0f} s"
+    for call in sorted(life.state.calls, key=lambda one: one.since):
+        yield f"{_CALLS.get(call.name, call.name)} has been under way for {at - call.since:.0f} s"
     if life.view is not None:
         for scope in sorted(life.view.commits.held):
-            failure = life.troubles.get(commit_of(scope))
+            failure = life.state.troubles.get(commit_of(scope))
             why = f": {first_line(failure.message)}" if failure is not None else ""
             times = counted(life.view.commit_failures[scope], "time")
             yield f"the commit of {scope} has failed {times} and waits for its next try{why}"
 
 
-def _pauses(runs: list[SubtaskRunner]) -> Iterator[str]:
+def _pauses(runs: list[SubtaskExecution]) -> Iterator[str]:
     for run in runs:
         if run.held and (pause := run.pause):
             yield f"its sources pause: {pause}"
 
 
-def _units(life: PipelineRunner, at: float) -> Iterator[str]:
-    for run in life.subtasks.values():
+def _units(life: PipelineMachine, at: float) -> Iterator[str]:
+    for run in life.executions.values():
         unit = run.unit
         if unit is None:
             continue
@@ -105,11 +106,11 @@ def _units(life: PipelineRunner, at: float) -> Iterator[str]:
             yield f"unit {unit.id}{attempt} has been at work{where} for {at - since:.0f} s{hangs}"
 
 
-def _hangs(life: PipelineRunner, run: SubtaskRunner, seconds: float) -> str:
+def _hangs(life: PipelineMachine, run: SubtaskExecution, seconds: float) -> str:
     """A unit of a stream stops where its reader gives something, if only a Heartbeat: without that every checkpoint
     waits for it."""
     source, unit = run.vertex.source, run.unit
-    if life.bounded or source is None or unit is None or seconds < unit.budget.seconds + HANGS_SECONDS:
+    if life.context.bounded or source is None or unit is None or seconds < unit.budget.seconds + HANGS_SECONDS:
         return ""
     what = "its rows" if unit.until is not None else f"{unit.budget.seconds:g} s"
     return (
@@ -118,7 +119,7 @@ def _hangs(life: PipelineRunner, run: SubtaskRunner, seconds: float) -> str:
     )
 
 
-def _checkpoints(life: PipelineRunner, at: float) -> Iterator[str]:
+def _checkpoints(life: PipelineMachine, at: float) -> Iterator[str]:
     for pending in life.view.pending if life.view is not None else ():
         missing = pending.missing
         what = f"waits for the barrier to pass {stuck.names(missing)}"
@@ -126,7 +127,7 @@ def _checkpoints(life: PipelineRunner, at: float) -> Iterator[str]:
         yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {told}"
 
 
-def _view(run: SubtaskRunner) -> SubtaskWait:
+def _view(run: SubtaskExecution) -> SubtaskWait:
     """As its participant sees it, with what only the runtime knows: full channels, pauses, and nothing to read."""
     view = run.participant.waiting_on
     if view.doing is not SubtaskActivity.RUNNING or not run.held:
@@ -139,7 +140,7 @@ def _view(run: SubtaskRunner) -> SubtaskWait:
     return replace(view, doing=SubtaskActivity.INPUT_EMPTY, channels=(), unit=0)
 
 
-def _idle(life: PipelineRunner, runs: list[SubtaskRunner], at: float, moved_at: float | None) -> str:
+def _idle(life: PipelineMachine, runs: list[SubtaskExecution], at: float, moved_at: float | None) -> str:
     """Nothing is under way, and nobody waits."""
     if moved_at is None:
         return "its sources have given nothing yet" if runs else "it is about to begin"

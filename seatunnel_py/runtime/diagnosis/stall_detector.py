@@ -18,15 +18,16 @@ from seatunnel_py.api.process.resources import sever_lent
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
-from seatunnel_py.runtime.observe import lost_units
-from seatunnel_py.runtime.observe.diagnostics import blocked_targets, status_of
+from seatunnel_py.runtime.diagnosis import lost_units
+from seatunnel_py.runtime.diagnosis.diagnostics import blocked_targets, status_of
+from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
+from seatunnel_py.runtime.messages.events import UnitPresumedLost
 from seatunnel_py.runtime.observe.events import CheckpointDone, JobEvent, JobStalled, RowsMoved, TableChanged
-from seatunnel_py.runtime.observe.standing import PipelineDiagnosis
 from seatunnel_py.work.unit import UnitId
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.driver.job_port import JobPort
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.diagnosis.job_port import JobPort
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in order
 STOPPING_SECONDS = 5.0
@@ -41,7 +42,7 @@ Places = Mapping[str, Sink | Source]
 class StallDetector:
     """Of one driver."""
 
-    def __init__(self, driver: JobPort, lives: Mapping[str, PipelineRunner]) -> None:
+    def __init__(self, driver: JobPort, lives: Mapping[str, PipelineMachine]) -> None:
         self._driver = driver
         self._lives = lives
         self._moved: dict[str, float] = {}  # by pipeline: when rows did
@@ -76,7 +77,7 @@ class StallDetector:
 
     def _check_units(self, at: float) -> None:
         for life in self._lives.values():
-            if life.state.ended or life.shown.started_at is None:
+            if life.shown_state.ended or life.state.shown.started_at is None:
                 continue
             for suspect in lost_units.suspects(life, at, self._moved.get(life.id)):
                 if at >= self._examined.get(suspect.unit, 0.0):
@@ -86,22 +87,22 @@ class StallDetector:
     def _check_calls(self, at: float) -> None:
         """What the driver itself waits for, over connections of its own."""
         for life in self._lives.values():
-            limit = life.settings.stall_seconds
-            since = min((begun for _, begun in life.aside.under_way.values()), default=at)
+            limit = life.context.settings.stall_seconds
+            since = min((call.since for call in life.state.calls), default=at)
             if at - since > limit and at >= self._looked.get(life.id, 0.0):
                 self._looked[life.id] = at + EXAMINE_SECONDS
                 self._examining.submit(_cut_lost_calls, blocked_targets(life, at), limit)
 
-    def _examine(self, life: PipelineRunner, suspect: lost_units.Suspect) -> None:
+    def _examine(self, life: PipelineMachine, suspect: lost_units.Suspect) -> None:
         """On another thread: its servers are asked."""
         reason = lost_units.verdict(suspect)
         if reason:
-            self._driver.post(partial(life.units.give_up, suspect.unit, reason))
+            self._driver.post(partial(self._driver.turn, life, UnitPresumedLost(suspect.unit, reason)))
 
     def explain(self, then: Callable[[Standings], None]) -> None:
         """Where all pipelines are that have not ended, or wait for what is under way outside; those that wait first."""
         at = self._driver.now()
-        lives = [life for life in self._lives.values() if not life.state.ended or life.aside]
+        lives = [life for life in self._lives.values() if not life.shown_state.ended or len(life.state.calls)]
         found = [status_of(life, at, self._moved.get(life.id)) for life in lives]
         places = {life.pipeline.name: blocked_targets(life, at) for life in lives}
         asking = {name: own for name, own in places.items() if own}

@@ -18,19 +18,19 @@ from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.targets.sink_operations import context_of
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 
-def notify_targets(lives: Iterable[PipelineRunner], keep_days: int) -> tuple[str, ...]:
+def notify_targets(lives: Iterable[PipelineMachine], keep_days: int) -> tuple[str, ...]:
     """What people should know of it."""
     lives = tuple(lives)
-    if any(life.state is not TableState.DONE for life in lives):
+    if any(life.shown_state is not TableState.DONE for life in lives):
         return ()
     told: set[Hashable] = {None}
     notes = []
     for life in lives:
-        for node, *_ in life.groups.values():
-            context = context_of(node, life.prepared.setups[node.id].data, life.job, 0, final=True)
+        for node, *_ in life.context.groups.values():
+            context = context_of(node, life.state.prepared.setups[node.id].data, life.context.job, 0, final=True)
             try:
                 with plugin_calls.attributed(node.step, "lineage_ended"):
                     _tell(node.sink.committer(), context, keep_days, told)

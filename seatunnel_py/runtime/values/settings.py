@@ -8,7 +8,7 @@ from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import Consistency, EnvOptions, FailurePolicy, Retain
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.runtime.units.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.work.bad_rows.limits import ErrorLimits
 from seatunnel_py.work.unit import Budget
 

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import pluggy
 
+from seatunnel_py.runtime.diagnosis.job_log import JobLog
 from seatunnel_py.runtime.observe.events import JobEvent
-from seatunnel_py.runtime.observe.job_log import JobLog
 
 Listener: TypeAlias = Callable[[JobEvent], object]
 

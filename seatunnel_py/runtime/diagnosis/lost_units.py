@@ -23,8 +23,8 @@ from seatunnel_py.runtime.values.chain_endpoints import endpoints
 from seatunnel_py.work.unit import UnitId
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
-    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRunner
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+    from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 
 EXPIRED_MAX = 2
 LOOKS = 3
@@ -43,11 +43,11 @@ class Suspect:
     overdue: bool
 
 
-def suspects(life: PipelineRunner, at: float, moved_at: float | None) -> Iterator[Suspect]:
+def suspects(life: PipelineMachine, at: float, moved_at: float | None) -> Iterator[Suspect]:
     """The units of a pipeline that may be lost."""
-    limit = life.settings.stall_seconds
-    still = at - max(moved_at or 0.0, life.shown.started_at or at)
-    for run in life.subtasks.values():
+    limit = life.context.settings.stall_seconds
+    still = at - max(moved_at or 0.0, life.state.shown.started_at or at)
+    for run in life.executions.values():
         unit = run.unit
         started = life.units.started.get(unit.id) if unit is not None else None
         if unit is None or started is None:
@@ -58,7 +58,7 @@ def suspects(life: PipelineRunner, at: float, moved_at: float | None) -> Iterato
             yield Suspect(life.id, unit.id, seconds, endpoints(run.vertex), overdue)
 
 
-def _stops_soon(run: SubtaskRunner) -> bool:
+def _stops_soon(run: SubtaskExecution) -> bool:
     """Whether a unit of this chain, left to itself, moves rows within seconds."""
     source = run.vertex.source
     if run.vertex.query is not None or (source is not None and source.capabilities.resident):

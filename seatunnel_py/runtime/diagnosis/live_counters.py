@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.plain_data import plain_data
+from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.observe.events import JobEvent
-from seatunnel_py.runtime.observe.table_receipts import receipts_of
 
 if TYPE_CHECKING:
-    from seatunnel_py.runtime.pipeline.runner import PipelineRunner
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 EVERY_SECONDS = 1.0
 LOOK_SECONDS = 0.01  # a fiftieth of the time between two looks
@@ -26,7 +26,7 @@ LOOK_SECONDS = 0.01  # a fiftieth of the time between two looks
 class LiveCounters:
     """``lives`` may get more."""
 
-    def __init__(self, run: str, lives: Mapping[str, PipelineRunner]) -> None:
+    def __init__(self, run: str, lives: Mapping[str, PipelineMachine]) -> None:
         self._about = {"run": run}
         self._lives = lives
         self._tables: dict[str, list[dict[str, Any]]] = {}
@@ -55,7 +55,7 @@ class LiveCounters:
         tables = [table for key in self._lives for table in self._tables.get(key, ())]
         return {**self._about, "at": now, "tables": tables, **summed(tables)}
 
-    def _changed(self, key: str, life: PipelineRunner) -> bool:
+    def _changed(self, key: str, life: PipelineMachine) -> bool:
         return life.id in self._moved or key not in self._tables
 
     def _sum_up(self, now: float) -> None:

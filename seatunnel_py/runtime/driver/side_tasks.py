@@ -1,0 +1,81 @@
+"""What effects of a pipeline do on other threads: plain functions that return a value or raise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from functools import partial
+
+from seatunnel_py.api.source import Enumerator, Split
+from seatunnel_py.plan.graph_nodes import SourceNode
+from seatunnel_py.plan.plugins import plugin_calls
+from seatunnel_py.runtime.messages.effects import CloseKind, CloseOut, ConfirmPositions, Discover, HandleReaderEvents
+from seatunnel_py.runtime.resume.pipeline_start import StartPlan, start
+from seatunnel_py.runtime.state.context import PipelineContext
+from seatunnel_py.runtime.targets import sink_operations
+from seatunnel_py.runtime.targets.sink_operations import Groups, as_failure
+from seatunnel_py.runtime.values.past import EarlierRun
+from seatunnel_py.runtime.values.split_progress import SplitRound
+from seatunnel_py.work.unit import UnitFailure
+
+
+def prepare(context: PipelineContext, past: EarlierRun) -> StartPlan:
+    """Look at sources and targets, before anything is changed."""
+    return start(context.pipeline, context.graph.topology, context.groups, context.job, past)
+
+
+def discover(source: SourceNode, enumerator: Enumerator, effect: Discover) -> SplitRound:
+    """Splits that were not known."""
+    found = plugin_calls.splits_of(source.step, enumerator.discover)
+    new = tuple(one for one in found if one.id not in effect.known)
+    return SplitRound(new, plugin_calls.snapshot_of(source.step, enumerator))
+
+
+def handle_reader_events(
+    source: SourceNode, enumerator: Enumerator, effect: HandleReaderEvents
+) -> SplitRound | UnitFailure:
+    """The splits that follow from reports, in their order. It never raises: a unit waits for it, even when the pipeline
+    is over."""
+    known = {split.id: split for split in effect.splits}
+    found: dict[str, Split] = {}
+    try:
+        for split, event in effect.events:
+            tell = partial(enumerator.on_reader_event, known[split], event)
+            new = plugin_calls.splits_of(source.step, tell, "on_reader_event")
+            found |= {one.id: one for one in new if one.id not in known}
+        return SplitRound(tuple(found.values()), plugin_calls.snapshot_of(source.step, enumerator))
+    except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
+        return as_failure(error)
+
+
+def confirm_positions(source: SourceNode, enumerator: Enumerator, effect: ConfirmPositions) -> None:
+    """Tell the enumerator where the oldest checkpoint stands."""
+    with plugin_calls.attributed(source.step, "on_checkpoint_complete"):
+        enumerator.on_checkpoint_complete(effect.positions)
+
+
+def close_out(context: PipelineContext, effect: CloseOut, enumerators: Iterable[Enumerator]) -> None:
+    """Close the enumerators, and drop staged rows as the effect says. One that fails does not keep the others from
+    being closed or dropped."""
+    groups, pieces, setups, job = tuple(context.groups.values()), effect.pieces, effect.setups, context.job
+    if effect.kind is CloseKind.ABORT:
+        sink_operations.abort(groups, pieces, setups, job, enumerators)
+        return
+    with ExitStack() as closing:
+        if effect.kind is CloseKind.RELEASE:
+            closing.callback(_sweep_isolated, context, effect)
+        else:
+            closing.callback(sink_operations.drop, groups, pieces, setups, job, last=True)
+        sink_operations.release(enumerators)
+
+
+def _sweep_isolated(context: PipelineContext, effect: CloseOut) -> None:
+    given_up = _groups_of(context, effect.given_up)
+    if given_up:
+        sink_operations.abort(given_up, effect.pieces, effect.setups, context.job, ())
+    kept = _groups_of(context, effect.kept)
+    sink_operations.drop(kept, effect.pieces, effect.setups, context.job, last=True)
+
+
+def _groups_of(context: PipelineContext, nodes: frozenset[str]) -> Groups:
+    return [group for group in context.groups.values() if group[0].id in nodes]

@@ -1,0 +1,137 @@
+"""Events that the machine of a pipeline handles: answers to its effects, ends of units, wishes of people.
+
+Rules. (1) An event is frozen; its time is handed over beside it. (2) Every effect with a ``call`` or an ``entry`` is
+answered exactly once, by that number. (3) No event holds a function, a plugin, a file or a lock. The events of the
+engine (``engine_port.py``) are the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from seatunnel_py.runtime.messages.engine_port import UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.work.unit import UnitFailure, UnitId
+
+TimerKey: TypeAlias = tuple[Any, ...]
+"""The name of a timer within its pipeline: plain values that say what it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The pipeline may begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReady:
+    """The engine takes units from now on."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallDone:
+    """A call has succeeded. ``value``: its result, as the effect says."""
+
+    call: int
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    """A call has failed."""
+
+    call: int
+    failure: UnitFailure
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    """The time of a timer has come."""
+
+    timer: TimerKey
+
+
+@dataclass(frozen=True, slots=True)
+class Journalled:
+    """The lines of this entry are durable, and so are those of all earlier ones."""
+
+    entry: int
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLost:
+    """The lines of this entry are not durable: the journal belongs to another driver."""
+
+    entry: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStored:
+    """The record of this checkpoint is durable."""
+
+    checkpoint: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordNotStored:
+    """The record of this checkpoint could not be stored. ``fenced``: the store belongs to another driver."""
+
+    checkpoint: int
+    failure: UnitFailure
+    fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    """The pipeline is to end: behind a savepoint where ``keep``, else at once. ``failure`` says why."""
+
+    failure: UnitFailure
+    keep: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SavepointRequested:
+    """A request wants a savepoint of this name; ``stop``: the pipeline ends behind it."""
+
+    name: str
+    stop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StopWithdrawn:
+    """The request to stop behind a savepoint was given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimLost:
+    """Another driver has taken the job over."""
+
+    failure: UnitFailure
+
+
+@dataclass(frozen=True, slots=True)
+class UnitPresumedLost:
+    """The connections of a unit under way show no sign of life: its worker is to end it."""
+
+    unit: UnitId
+    reason: str
+
+
+PipelineEvent: TypeAlias = (
+    Admitted
+    | EngineReady
+    | CallDone
+    | CallFailed
+    | TimerFired
+    | Journalled
+    | JournalLost
+    | RecordStored
+    | RecordNotStored
+    | StopRequested
+    | SavepointRequested
+    | StopWithdrawn
+    | ClaimLost
+    | UnitPresumedLost
+    | UnitStarted
+    | UnitFinished
+    | UnitLost
+)

@@ -1,0 +1,177 @@
+"""The end of a pipeline: wishes that lead to it, its outcome, and the way from the outcome to the last effect.
+
+Rules. (1) The outcome is decided once, when the pipeline begins to close; only the wish to begin again may be taken
+back. (2) A pipeline that ends without success and has a checkpoint to go on from keeps the rows that it names; without
+one all of them are dropped. Where a target remembers rows that are visible as soon as they are staged, checkpoint 0 is
+one. (3) A pipeline whose last commit is under way is not stopped: no one can call that back, and its end is near. One
+that waits for the next try of it ends: the next driver commits. (4) One that is to be stopped does not begin again, nor
+does one whose job another driver has taken over: it would take back rows of that one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.runtime.messages.effects import CheckClaim, Closed, CloseKind
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.pipeline.isolated_sinks import IsolatedSinks
+from seatunnel_py.runtime.pipeline.staged_cleanup import StagedCleanup
+from seatunnel_py.runtime.state.journal_entries import DropAll
+from seatunnel_py.runtime.state.phases import PhaseEvent
+from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.storage.journal import dropped_line
+from seatunnel_py.work.unit import UnitFailure
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``close``: what becomes of staged rows, None: that depends on whether there is a checkpoint to go on from
+    (rule 2)."""
+
+    close: CloseKind | None
+    begin_again: bool = False
+
+
+class Closing:
+    """Of one pipeline. ``wish``: the state in which people, or a failure that no restart mends, want it to end;
+    ``failure``: the cause of its end, if it ended now; ``arrived_as``: how its participants have come to their ends,
+    None: they have not."""
+
+    def __init__(self, state: PipelineState, isolated: IsolatedSinks, cleanup: StagedCleanup) -> None:
+        self._state = state
+        self._isolated = isolated
+        self._cleanup = cleanup
+        self._outcome = Outcome(None)
+        self.wish: TableState | None = None
+        self.failure: UnitFailure | None = None
+        self.arrived_as: TableState | None = None
+        self.begins_again = False
+
+    @property
+    def failed_state(self) -> TableState:
+        """The state of a pipeline that has failed: isolated, where others go on without it."""
+        return TableState.ISOLATED if self._state.context.settings.isolates else TableState.FAILED
+
+    # ---------------------------------------------------------------- wishes
+
+    def stop(self, failure: UnitFailure, *, keep: bool) -> None:
+        """People want it to end: behind a savepoint where ``keep``, else at once."""
+        state = self._state
+        last = state.newest is not None and state.newest.kind is RecordKind.FINAL
+        if state.shown.state.ended or (last and len(state.calls)):
+            return
+        self.wish = TableState.STOPPED
+        if state.is_over:
+            return
+        if keep and state.coordinator is not None:
+            state.to_coordinator(report.SavepointRequested(state.at, "stop", stop=True))
+            return
+        self.failure = failure
+        self._cancel()
+
+    def stop_behind(self, savepoint: str) -> None:
+        """A request wants it to end behind a savepoint of this name."""
+        self.wish = TableState.STOPPED
+        self._state.to_coordinator(report.SavepointRequested(self._state.at, savepoint, stop=True))
+
+    def give_up(self, failure: UnitFailure) -> None:
+        """A failure that no restart mends."""
+        self.failure = failure
+        self.wish = self.failed_state
+        self._cancel()
+
+    def begin_again(self, failure: UnitFailure) -> None:
+        """The rows that it has read are worth nothing."""
+        self.begins_again = True
+        self.failure = failure
+        self._state.to_coordinator(report.CancelRequested(self._state.at))
+
+    def _cancel(self) -> None:
+        state = self._state
+        if state.coordinator is not None:
+            state.to_coordinator(report.CancelRequested(state.at))
+            return
+        state.show(self.wish or TableState.STOPPED, self.failure)
+        self.end(CloseKind.RELEASE)
+
+    # ---------------------------------------------------------------- the outcome
+
+    def cannot_begin(self, failure: UnitFailure) -> None:
+        """It has failed before it began."""
+        self.failure = failure
+        self._state.show(self.failed_state, failure)
+        self.end(CloseKind.RELEASE)
+
+    def arrived(self, state: TableState) -> None:
+        """All participants have come to their ends, in this state; those that were isolated have not."""
+        self.failure, self.arrived_as = None, state
+        vertices = sorted(self._isolated.nodes.values())
+        if vertices and state is TableState.DONE:
+            self._state.show(TableState.ISOLATED, self._isolated.cause(vertices[0]))
+        else:
+            self._state.show(state)
+
+    def end(self, close: CloseKind | None, *, begin_again: bool = False) -> None:
+        """Close as soon as nothing of the pipeline is at work."""
+        self._state.advance(PhaseEvent.END)
+        self._outcome = Outcome(close, begin_again)
+
+    # ---------------------------------------------------------------- the way to the last effect
+
+    def close(self) -> None:
+        """Nothing of the pipeline is at work any more."""
+        outcome = self._outcome
+        if not outcome.begin_again:
+            self._sweep(outcome.close)
+        elif self.wish is None:
+            self._sweep(CloseKind.RELEASE)
+        else:
+            self._stop_instead(self.wish)
+
+    def _stop_instead(self, wish: TableState) -> None:
+        self._outcome = replace(self._outcome, begin_again=False)
+        self._state.show(wish, self.failure)
+        self._sweep(None)
+
+    def _sweep(self, close: CloseKind | None) -> None:
+        kind = close or (CloseKind.RELEASE if self._cleanup.resumable else CloseKind.ABORT)
+        if kind is CloseKind.ABORT:
+            self._state.advance(PhaseEvent.GIVE_UP)
+            self._state.journal([dropped_line(self._state.context.key)], DropAll())
+        else:
+            self._close_out(kind)
+
+    def drop_all(self, *, ours: bool) -> None:
+        """The journal says that its rows are given up; or it is not ``ours`` any more."""
+        self._close_out(CloseKind.ABORT if ours else CloseKind.WITHDRAW)
+
+    def _close_out(self, kind: CloseKind) -> None:
+        self._state.advance(PhaseEvent.SWEEP)
+        self._state.call("close", lambda number: self._cleanup.close_out(number, kind), retried=False)
+
+    def swept(self, failure: UnitFailure | None = None) -> None:
+        """Its sources are closed; ``failure``: something stays behind."""
+        state = self._state
+        if failure is not None:
+            state.show_failure(failure)
+        if self._outcome.begin_again:
+            state.advance(PhaseEvent.CHECK)
+            state.call("claim", CheckClaim, retried=False)
+            return
+        state.advance(PhaseEvent.SWEPT)
+        state.emit(Closed())
+
+    def checked(self, overtaken: UnitFailure | None) -> None:
+        """The store says whose the job is."""
+        state = self._state
+        if overtaken is not None:
+            self._outcome = replace(self._outcome, begin_again=False)
+            state.show(self.failed_state, overtaken)
+            self._close_out(CloseKind.WITHDRAW)
+        elif self.wish is not None:
+            self._stop_instead(self.wish)
+        else:
+            state.advance(PhaseEvent.OURS)
+            state.emit(Closed(begin_again=True))

@@ -1,0 +1,55 @@
+"""The parts of a pipeline's machine, in the order in which they know one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.runtime.pipeline.closing import Closing
+from seatunnel_py.runtime.pipeline.end_of_input import EndOfInput
+from seatunnel_py.runtime.pipeline.generation_renewal import GenerationRenewal
+from seatunnel_py.runtime.pipeline.isolated_sinks import IsolatedSinks
+from seatunnel_py.runtime.pipeline.restart_report import RestartReport
+from seatunnel_py.runtime.pipeline.split_discovery import SplitDiscovery
+from seatunnel_py.runtime.pipeline.staged_cleanup import StagedCleanup
+from seatunnel_py.runtime.pipeline.unit_attempts import UnitAttempts
+from seatunnel_py.runtime.state.context import PipelineContext
+from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.subtasks.segment_retention import SegmentRetention
+from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
+from seatunnel_py.runtime.subtasks.unit_table import UnitTable
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Each owns its own data; the state is shared."""
+
+    state: PipelineState
+    executions: dict[Subtask, SubtaskExecution]
+    units: UnitTable
+    segments: SegmentRetention
+    isolated: IsolatedSinks
+    cleanup: StagedCleanup
+    closing: Closing
+    discovery: SplitDiscovery
+    renewal: GenerationRenewal
+    attempts: UnitAttempts
+    end_of_input: EndOfInput
+    restarts: RestartReport
+
+
+def parts_of(context: PipelineContext) -> Parts:
+    """The parts of a pipeline that has not begun."""
+    state = PipelineState(context)
+    executions: dict[Subtask, SubtaskExecution] = {}
+    units, segments = UnitTable(state), SegmentRetention(state)
+    isolated = IsolatedSinks(state, executions)
+    cleanup = StagedCleanup(state, executions, units, isolated)
+    closing = Closing(state, isolated, cleanup)
+    discovery = SplitDiscovery(state, executions, closing)
+    renewal = GenerationRenewal(state, discovery, closing)
+    loops = any(vertex.retry is not None for vertex in context.pipeline.vertices)
+    return Parts(
+        state, executions, units, segments, isolated, cleanup, closing, discovery, renewal,
+        UnitAttempts(state, renewal), EndOfInput(loops=loops), RestartReport(),
+    )  # fmt: skip

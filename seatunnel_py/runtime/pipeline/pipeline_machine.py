@@ -1,0 +1,395 @@
+"""One pipeline in one driver, as a pure machine: ``handle(at, event) -> effects`` is its only door.
+
+Rules. (1) No input or output, no clock, no thread, no plugin: the same events in the same order give the same effects.
+(2) A pipeline is *prepared* (its sinks plan, its splits are found; nothing is changed), then its coordinator takes
+over: checkpoint 0, start effects, executions, units, checkpoints, commits, the end (``phases.py``). (3) Letters between
+coordinator and participants stay inside, and each part handles one at a time. (4) Whatever ends a pipeline, nothing of
+it may still be at work when it is closed; it is closed once.
+
+May not know: how effects are performed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.view import CoordinatorView
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.participant.messages import AlignmentTimedOut
+from seatunnel_py.protocol.participant.participant import Participant
+from seatunnel_py.runtime.counts.table_counts import TableCounts
+from seatunnel_py.runtime.messages import effects, events
+from seatunnel_py.runtime.messages.answers import Prepared
+from seatunnel_py.runtime.messages.engine_port import UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.observe.events import TargetSwept
+from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.pipeline import call_answers, coordinator_commands, participant_commands
+from seatunnel_py.runtime.pipeline.coordinator_settings import coordinator_of
+from seatunnel_py.runtime.pipeline.parts import parts_of
+from seatunnel_py.runtime.resume.pipeline_start import StartPlan
+from seatunnel_py.runtime.state.context import PipelineContext
+from seatunnel_py.runtime.state.journal_entries import Activate, AddRound, Deliver
+from seatunnel_py.runtime.state.phases import Phase, PhaseEvent
+from seatunnel_py.runtime.state.troubles import STORE
+from seatunnel_py.runtime.storage.journal import dropped_line, graph_line
+from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution, UnitRepeated, begin_all
+from seatunnel_py.runtime.subtasks.unit_table import UnitCounts
+from seatunnel_py.runtime.values import failpoints
+from seatunnel_py.runtime.values.split_progress import assign_splits
+from seatunnel_py.work.unit import UnitFailure, UnitResult
+
+
+class PipelineMachine:
+    """``begins_with``: the record that it goes on from. The parts are for those who look in; only events change
+    them."""
+
+    def __init__(self, context: PipelineContext) -> None:
+        self.context = context
+        self.key, self.id = context.key, context.pipeline.id
+        self.parts = parts = parts_of(context)
+        self.state, self.executions, self.units = parts.state, parts.executions, parts.units
+        self.isolated, self.cleanup, self.closing = parts.isolated, parts.cleanup, parts.closing
+        self.counts = TableCounts(context.pipeline)
+        self.begins_with: CheckpointRecord | None = None
+        self._engine_ready = False
+        self._start: tuple[StartPlan, Coordinator] | None = None
+
+    def replaces(self, before: PipelineMachine) -> None:
+        """For people it is the same pipeline."""
+        self.state.shown.replaces(before.state.shown)
+        self.state.failures = before.state.failures
+        self.parts.renewal.tries = before.parts.renewal.tries
+        before.parts.segments.forget()
+
+    # ---------------------------------------------------------------- the door
+
+    def handle(self, at: float, event: events.PipelineEvent) -> Sequence[effects.Effect]:
+        """The effects of this event, to be performed in order. ``at``: its time."""
+        state = self.state
+        state.at = at
+        _HANDLERS[type(event)](self, event)
+        self._drain()
+        if state.phase is Phase.CLOSING:
+            self._close_if_idle()
+        said, state.effects = state.effects, []
+        return said
+
+    def _drain(self) -> None:
+        """Deliver letters until there is none."""
+        mail, ends = self.state.mail, self.parts.end_of_input
+        while mail:
+            while mail:
+                subtask, letter = mail.popleft()
+                if subtask is None:
+                    self._to_coordinator(letter)
+                else:
+                    self._to_execution(subtask, letter)
+            if ends.holds:
+                out = self.state.isolated
+                takes_part = [one for subtask, one in self.state.participants.items() if subtask not in out]
+                for event in ends.due(takes_part):
+                    self.state.to_coordinator(event)
+
+    def _to_coordinator(self, event: report.CoordinatorEvent) -> None:
+        assert self.state.coordinator is not None, f"a letter to the coordinator of {self.key}, which has not begun"
+        for command in self.state.coordinator.handle(event):
+            coordinator_commands.perform(self.parts, command)
+
+    def _to_execution(self, subtask: Subtask, letter: Any) -> None:
+        state = self.state
+        if type(letter) is UnitCounts:
+            self._count(letter.result)
+            return
+        if state.is_over or subtask in state.isolated:
+            return  # a late letter begins nothing
+        run = self.executions[subtask]
+        if type(letter) is UnitRepeated:
+            if run.unit is not None and run.unit.id == letter.result.id:
+                self._judge(run, letter.result)
+            return
+        for command in run.participant.handle(letter):
+            participant_commands.perform(self.parts, run, command)
+
+    # ---------------------------------------------------------------- the beginning
+
+    def _admitted(self, _: events.Admitted) -> None:
+        self.state.advance(PhaseEvent.ADMIT)
+        if self._engine_ready:
+            self.state.shown.starts(self.state.at)
+        past = self.context.past
+        self.state.call("prepare", lambda number: effects.Prepare(number, past))
+
+    def _engine_is_ready(self, _: events.EngineReady) -> None:
+        self._engine_ready = True
+        if self.state.phase is not Phase.WAITING:
+            self.state.shown.starts(self.state.at)
+        if self.state.phase is Phase.PREPARED:
+            self._register()
+
+    def _prepared(self, value: Prepared) -> None:
+        state, outcome = self.state, value.plan
+        state.advance(PhaseEvent.PREPARED)
+        state.prepared = outcome.prepared
+        self.parts.discovery.opened_sources(value.sources)
+        if outcome.prepared.swept:
+            state.tell(TargetSwept(self.id, self.pipeline.name, outcome.prepared.swept, state.at))
+        self._start = outcome, coordinator_of(self.context, outcome, state.plan)
+        for vertex in self.pipeline.vertices:
+            self._executions_of(vertex, outcome)
+        self.isolated.begin(outcome.record, self.context.past)
+        self.begins_with = outcome.record
+        with_work = (run.vertex.source is None or bool(run.splits) for run in self.executions.values())
+        state.emit(effects.ReportWork(sum(with_work)))
+        if self._engine_ready:
+            self._register()
+
+    def _executions_of(self, vertex: PlannedVertex, outcome: StartPlan) -> None:
+        topology, state = self.context.graph.topology, self.state
+        own = topology.subtasks([vertex.id])
+        hands = assign_splits(state.prepared.rounds.get(vertex.id, ()), len(own))
+        timeout, names = self.context.settings.alignment_timeout, outcome.numberings
+        for one, hand in zip(own, hands, strict=True):
+            participant = state.participants[one] = Participant(one, topology, timeout)
+            numbering = names.get(one, outcome.graph[1])
+            self.executions[one] = SubtaskExecution(
+                state, self.units, self.parts.segments, vertex, participant, hand, numbering
+            )
+
+    def _register(self) -> None:
+        """There is an engine: from now on the pipeline may change things."""
+        state = self.state
+        state.advance(PhaseEvent.ENGINE_READY)
+        done_before = self.begins_with is not None and self.begins_with.kind is RecordKind.FINAL
+        vertices = () if done_before else tuple(vertex.id for vertex in self.pipeline.vertices)
+        setups = state.prepared.setups
+        state.call("register", lambda number: effects.RegisterChains(number, vertices, setups), retried=False)
+
+    def _registered(self) -> None:
+        state, context = self.state, self.context
+        assert self._start is not None, "it was not prepared"
+        outcome, state.coordinator = self._start
+        lines = [dropped_line(self.key)] if outcome.anew else []
+        if context.graph.topology.edges and outcome.graph != context.past.graph:  # else no one keeps a journal
+            lines.append(graph_line(self.key, *outcome.graph))
+        if lines:
+            state.journal(lines, Activate())
+        else:
+            self._activate()
+
+    def _activate(self) -> None:
+        state = self.state
+        if not state.is_over:
+            state.advance(PhaseEvent.BEGUN)
+            self.parts.discovery.begin(state.newest)
+            state.to_coordinator(report.Activated(state.at, self.context.job.incarnation))
+
+    # ---------------------------------------------------------------- units
+
+    def _finished(self, event: UnitFinished) -> None:
+        """The reports of its reader are heard before a unit counts."""
+        result = event.result
+        if result.events and result.failure is None:
+            self.parts.discovery.hears(result)
+        else:
+            self._count(result)
+
+    def _count(self, result: UnitResult) -> None:
+        subtask = self.units.finished(result.id)
+        if subtask is None:
+            self.units.strays += result.pieces
+        else:
+            self._judge(self.executions[subtask], result)
+
+    def _judge(self, run: SubtaskExecution, result: UnitResult) -> None:
+        failure = run.finished(result)
+        if failure is not None:
+            self.parts.attempts.failed(run, failure)
+            return
+        self.parts.segments.made(result.slices)
+        self.state.to_coordinator(report.Progressed(self.state.at))
+
+    def _lost(self, event: UnitLost) -> None:
+        subtask, failure = self.units.lost(event)
+        if subtask is None:
+            return
+        if failure is None:
+            self.executions[subtask].submit_again()
+        else:
+            self.parts.attempts.failed(self.executions[subtask], failure)
+
+    def _started(self, event: UnitStarted) -> None:
+        self.units.begins(event.id)
+
+    def _presumed_lost(self, event: events.UnitPresumedLost) -> None:
+        self.units.presume_lost(event.unit, event.reason)
+
+    # ---------------------------------------------------------------- answers
+
+    def _call_done(self, event: events.CallDone) -> None:
+        call = self.state.calls.ends(event.call)
+        if call is None:
+            return
+        match call.effect:
+            case effects.Prepare() if not self.state.is_over:
+                self._prepared(event.value)
+            case effects.RegisterChains() if not self.state.is_over:
+                self._registered()
+            case effects.CommitScope() if not self.state.is_over:
+                call_answers.done(self.parts, call, event.value)
+                self._drain()  # the coordinator knows before the failpoint is passed
+                self.state.emit(effects.HitFailpoint(failpoints.CONFIRMED))
+                begin_all(self.executions.values())
+            case _:
+                call_answers.done(self.parts, call, event.value)
+
+    def _call_failed(self, event: events.CallFailed) -> None:
+        call = self.state.calls.ends(event.call)
+        if call is not None:
+            call_answers.failed(self.parts, call, event.failure)
+
+    def _journalled(self, event: events.Journalled) -> None:
+        match self.state.entries.pop(event.entry):
+            case Activate():
+                self._activate()
+            case Deliver(subtask, letter):
+                letter = replace(letter, at=self.state.at)
+                self.state.mail.append((subtask, letter))
+            case AddRound() as added:
+                self.parts.discovery.durable(added, ours=True)
+            case _:
+                self.closing.drop_all(ours=True)
+
+    def _journal_lost(self, event: events.JournalLost) -> None:
+        match self.state.entries.pop(event.entry):
+            case Activate() | Deliver():
+                pass
+            case AddRound() as added:
+                self.parts.discovery.durable(added, ours=False)
+            case _:
+                self.closing.drop_all(ours=False)
+
+    def _stored(self, event: events.RecordStored) -> None:
+        self.state.troubles.ends(STORE)
+        self.state.to_coordinator(report.Persisted(self.state.at, event.checkpoint))
+
+    def _not_stored(self, event: events.RecordNotStored) -> None:
+        self.state.troubles.begins(STORE, event.failure)
+        self.state.to_coordinator(report.PersistFailed(self.state.at, event.checkpoint, event.fenced))
+
+    def _timer_fired(self, event: events.TimerFired) -> None:
+        state, (kind, *about) = self.state, event.timer
+        match kind:
+            case "coordinator":
+                state.to_coordinator(report.Timer(state.at, *about))
+            case "align":
+                subtask, epoch, checkpoint = about
+                state.to_participant(subtask, AlignmentTimedOut(state.at, epoch, checkpoint))
+            case "retry":
+                (unit,) = about
+                self.parts.attempts.due(self.executions[Subtask(unit.vertex, unit.subtask)], unit)
+            case "idle" | "limit":
+                self.executions[about[0]].begin_if_room()
+            case "exchange":
+                begin_all(self.executions.values())
+            case "discover":
+                self.parts.discovery.look(*about)
+            case "call":
+                state.call_again(*about)
+            case _:
+                raise AssertionError(f"an unknown timer: {event.timer}")
+
+    # ---------------------------------------------------------------- wishes
+
+    def _stop(self, event: events.StopRequested) -> None:
+        self.closing.stop(event.failure, keep=event.keep)
+
+    def _savepoint(self, event: events.SavepointRequested) -> None:
+        if event.stop:
+            self.closing.stop_behind(event.name)
+        else:
+            self.state.to_coordinator(report.SavepointRequested(self.state.at, event.name, stop=False))
+
+    def _stop_withdrawn(self, _: events.StopWithdrawn) -> None:
+        if not self.state.shown.state.ended:
+            self.closing.wish = None
+
+    def _claim_lost(self, event: events.ClaimLost) -> None:
+        state = self.state
+        if state.shown.state.ended:
+            return
+        if state.coordinator is None:
+            self.closing.give_up(event.failure)
+        else:
+            state.troubles.begins(STORE, event.failure)
+            state.to_coordinator(report.PersistFailed(state.at, 0, fenced=True))
+
+    # ---------------------------------------------------------------- the end
+
+    def _close_if_idle(self) -> None:
+        """Go on to the last effects where nothing is at work any more."""
+        for result in self.parts.discovery.over():
+            self._count(result)
+        if not len(self.units) and not len(self.state.calls):
+            self.closing.close()
+
+    # ---------------------------------------------------------------- for others
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """Its plan."""
+        return self.context.pipeline
+
+    @property
+    def shown_state(self) -> TableState:
+        """As people see it."""
+        return self.state.shown.state
+
+    @property
+    def view(self) -> CoordinatorView | None:
+        """Its coordinator, as a value; None: it has not begun."""
+        return self.state.view
+
+    @property
+    def newest(self) -> CheckpointRecord | None:
+        """Its newest completed checkpoint."""
+        return self.state.newest
+
+    @property
+    def failure(self) -> UnitFailure | None:
+        """The cause of its end, if it ended now."""
+        return self.closing.failure
+
+    @property
+    def status(self) -> PipelineStatus:
+        """As a value."""
+        state = self.state
+        tasks = tuple(run.status for run in self.executions.values())
+        return PipelineStatus(self.pipeline.name, self.shown_state, state.good, state.commit_lag, tasks)
+
+
+_HANDLERS: Mapping[type, Callable[[PipelineMachine, Any], None]] = {
+    events.Admitted: PipelineMachine._admitted,
+    events.EngineReady: PipelineMachine._engine_is_ready,
+    events.CallDone: PipelineMachine._call_done,
+    events.CallFailed: PipelineMachine._call_failed,
+    events.TimerFired: PipelineMachine._timer_fired,
+    events.Journalled: PipelineMachine._journalled,
+    events.JournalLost: PipelineMachine._journal_lost,
+    events.RecordStored: PipelineMachine._stored,
+    events.RecordNotStored: PipelineMachine._not_stored,
+    events.StopRequested: PipelineMachine._stop,
+    events.SavepointRequested: PipelineMachine._savepoint,
+    events.StopWithdrawn: PipelineMachine._stop_withdrawn,
+    events.ClaimLost: PipelineMachine._claim_lost,
+    events.UnitPresumedLost: PipelineMachine._presumed_lost,
+    UnitStarted: PipelineMachine._started,
+    UnitFinished: PipelineMachine._finished,
+    UnitLost: PipelineMachine._lost,
+}

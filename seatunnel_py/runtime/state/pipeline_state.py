@@ -1,0 +1,184 @@
+"""The state that the parts of a pipeline's machine share, and their one way out: effects and letters.
+
+Rules. (1) Effects leave in the order in which they were asked for. (2) Letters between coordinator and participants
+stay inside, first in first out: each part handles one at a time. (3) Time is the time of the event under way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.view import CoordinatorView
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.topology import Topology
+from seatunnel_py.protocol.participant.participant import Participant
+from seatunnel_py.runtime.messages import effects
+from seatunnel_py.runtime.messages.effects import CancelTimer, Effect, SetTimer, Tell
+from seatunnel_py.runtime.messages.events import TimerKey
+from seatunnel_py.runtime.observe.events import FailurePlace, JobEvent, UnitRetried
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.state.calls import Calls, OpenCall
+from seatunnel_py.runtime.state.context import PipelineContext
+from seatunnel_py.runtime.state.journal_entries import Entry
+from seatunnel_py.runtime.state.phases import Phase, PhaseEvent, advance
+from seatunnel_py.runtime.state.shown_state import ShownState
+from seatunnel_py.runtime.state.troubles import Troubles, retry_of
+from seatunnel_py.runtime.targets.sink_operations import PreparedPipeline
+from seatunnel_py.work.unit import UnitFailure, UnitId
+
+
+class PipelineState:
+    """``at``: the time of the event under way; ``entries``: what follows journal lines, by entry; ``isolated``: the
+    subtasks that take part no longer; ``failures``: failed attempts, by vertex."""
+
+    def __init__(self, context: PipelineContext) -> None:
+        self.context = context
+        self.at = 0.0
+        self.phase = Phase.WAITING
+        self.effects: list[Effect] = []
+        self.mail: deque[tuple[Subtask | None, Any]] = deque()
+        self.calls = Calls()
+        self.entries: dict[int, Entry] = {}
+        self._last_entry = 0
+        self.coordinator: Coordinator | None = None
+        self.participants: dict[Subtask, Participant] = {}
+        self.isolated: set[Subtask] = set()
+        self.prepared = PreparedPipeline({}, {})
+        self.troubles = Troubles()
+        self.failures: Counter[str] = Counter()
+        self.shown = ShownState(context.pipeline)
+
+    # ---------------------------------------------------------------- phase
+
+    def advance(self, event: PhaseEvent) -> None:
+        """Enter the phase that this leads to."""
+        self.phase = advance(self.phase, event)
+
+    @property
+    def is_over(self) -> bool:
+        """It only waits for work that is still under way."""
+        return self.phase.is_over
+
+    # ---------------------------------------------------------------- the way out
+
+    def emit(self, effect: Effect) -> None:
+        self.effects.append(effect)
+
+    def call(self, name: str, make: Callable[[int], effects.Call], *, retried: bool = True) -> None:
+        """Have another thread do this. ``name`` is for people."""
+        self._begin(OpenCall(make(self.calls.next_number()), name, self.at, retried=retried))
+
+    def call_again(self, number: int) -> None:
+        """The pause of a failed call is over."""
+        call = self.calls.again(number)
+        if call is not None and not self.is_over:
+            effect = replace(call.effect, call=self.calls.next_number())
+            self._begin(replace(call, effect=effect, since=self.at))
+
+    def _begin(self, call: OpenCall) -> None:
+        self.calls.begins(call)
+        self.emit(call.effect)
+
+    def journal(self, lines: Iterable[Mapping[str, Any]], entry: Entry) -> None:
+        """Make these lines durable; ``entry`` follows."""
+        self._last_entry += 1
+        self.entries[self._last_entry] = entry
+        self.emit(effects.AppendJournal(self._last_entry, tuple(lines)))
+
+    def after(self, timer: TimerKey, seconds: float) -> None:
+        self.emit(SetTimer(timer, self.at + seconds))
+
+    def cancel_retry(self, unit: UnitId) -> None:
+        """A unit that waits for its next attempt is not tried again."""
+        if self.troubles.ends(retry_of(unit)):
+            self.emit(CancelTimer(("retry", unit)))
+
+    def to_coordinator(self, event: report.CoordinatorEvent) -> None:
+        self.mail.append((None, event))
+
+    def to_participant(self, subtask: Subtask, event: Any) -> None:
+        """A letter to a participant, or to the execution round it."""
+        self.mail.append((subtask, event))
+
+    # ---------------------------------------------------------------- the coordinator, seen from outside
+
+    @property
+    def view(self) -> CoordinatorView | None:
+        """None: it has not begun."""
+        return None if self.coordinator is None else self.coordinator.view
+
+    @property
+    def topology(self) -> Topology:
+        """As it is now: without isolated vertices, and with what was found out about determinism."""
+        return self.context.graph.topology if self.view is None else self.view.topology
+
+    @property
+    def newest(self) -> CheckpointRecord | None:
+        """The newest completed checkpoint."""
+        return None if self.view is None else self.view.newest
+
+    @property
+    def good(self) -> int | None:
+        """The number of that checkpoint, for people."""
+        newest = self.newest
+        return None if newest is None else newest.checkpoint
+
+    @property
+    def commit_lag(self) -> int:
+        """How many completed checkpoints are not committed yet."""
+        return 0 if self.view is None else self.view.commits.lag
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """The decisions as records hold them: without the values of secrets by reference."""
+        sealed: Mapping[str, Any] = self.context.references.sealed(self.prepared.to_plain())
+        return sealed
+
+    def receiver(self, subtask: Subtask) -> Participant | None:
+        """The participant that takes from a channel; None: it is isolated."""
+        return None if subtask in self.isolated else self.participants[subtask]
+
+    @property
+    def exchange_full(self) -> bool:
+        """Whether the segments of the job take all the room that they may. A wide query needs its input whole, and is
+        not held up."""
+        context = self.context
+        full = context.shared.exchange_bytes > context.settings.exchange_max_bytes
+        return full and not context.sends_end_markers
+
+    # ---------------------------------------------------------------- for people
+
+    def tell(self, event: JobEvent) -> None:
+        self.emit(Tell(event))
+
+    def show(self, state: TableState, failure: UnitFailure | None = None) -> None:
+        """People see the pipeline in this state from now on."""
+        event = self.shown.change(state, failure, self.at, self.good)
+        if event is not None:
+            self.tell(event)
+
+    def show_failure(self, failure: UnitFailure) -> None:
+        """Tell people of a failure that changes no state."""
+        self.tell(self.shown.told(failure, self.at, self.good))
+
+    def retrying(
+        self, what: str, attempt: int, delay: float, failure: UnitFailure, place: FailurePlace | None = None
+    ) -> None:
+        """Something will be tried again after a pause."""
+        if delay:
+            self.show(TableState.RETRYING, failure)
+        line, where = self.context.pipeline, place or FailurePlace(checkpoint=self.good)
+        self.tell(UnitRetried(line.id, line.name, what, attempt, delay, failure, self.at, where))
+
+    def recovered(self) -> None:
+        """A failure is mended: the pipeline is RETRYING while any other is not."""
+        view = self.view
+        if view is None or view.restarting or self.troubles or self.shown.state.ended:
+            return
+        self.show(TableState.COMMITTING if view.final_durable else TableState.RUNNING)

@@ -1,0 +1,108 @@
+"""Which segments of a pipeline's channels are still needed, and what follows when they take too much room.
+
+Rules. (1) A segment stays as long as something refers to it: a batch that is queued, under way or kept for a restarted
+receiver; a state; a record in the store, savepoints included; a unit that the journal will repeat. So everything that
+could still ask for it is looked through, and a segment that nothing names is removed. (2) A segment that is found
+needless is removed at the next look only: in between it may have been on its way from one holder to another. (3) When a
+job's segments take half of ``exchange.max-bytes`` a checkpoint is asked for, because records and kept batches let go of
+older ones; when they take all of it the sources pause. A pipeline with a wide query needs all of its input at once, and
+is not held up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+from seatunnel_py.protocol.coordinator.events import OperationRequested
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import Operation
+from seatunnel_py.runtime.messages.effects import RemoveSegments
+from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.values.segment_names import batches_of, named_in, named_in_record
+from seatunnel_py.work.unit import Slice
+
+LOOK_BYTES = 64 * 2**20  # made since the last look: enough to look again
+PAUSE_SECONDS = 0.2  # until paused sources look again whether there is room
+
+
+class SegmentRetention:
+    """Of one pipeline; the sum of all pipelines stands in ``SharedUse.exchange_bytes``."""
+
+    def __init__(self, state: PipelineState) -> None:
+        self._state = state
+        self._sizes: dict[str, int] = {}
+        self._of_records: dict[int, frozenset[str]] = {}
+        self._needless: frozenset[str] = frozenset()
+        self._unseen = 0
+
+    def made(self, slices: Iterable[Slice]) -> None:
+        """A unit has written these."""
+        shared, most = self._state.context.shared, self._state.context.settings.exchange_max_bytes
+        for one in slices:
+            self._sizes[one.segment] = self._sizes.get(one.segment, 0) + one.bytes
+            shared.exchange_bytes += one.bytes
+            self._unseen += one.bytes
+        if not self._sizes:
+            return
+        if self._unseen > min(LOOK_BYTES, most // 4):
+            self.look()
+        if shared.exchange_bytes * 2 > most:
+            self._ask_for_checkpoint()
+
+    def completed(self, record: CheckpointRecord) -> None:
+        """A record is durable; some may have left the store."""
+        if not self._state.context.graph.topology.edges:
+            return  # it names none, and looking through it would cost every checkpoint of every table
+        view = self._state.view
+        assert view is not None, "a checkpoint without a coordinator"
+        self._of_records[record.checkpoint] = frozenset(named_in_record(record))
+        for gone in self._of_records.keys() - view.completed:
+            del self._of_records[gone]
+        self.look()
+
+    def make_room(self) -> None:
+        """As much as can be; paused sources look again after a while."""
+        self.look()
+        self._ask_for_checkpoint()
+        self._state.after(("exchange",), PAUSE_SECONDS)
+
+    def look(self) -> None:
+        """Remove what was needless at the last look too."""
+        self._unseen = 0
+        if not self._sizes:
+            return
+        needless = frozenset(self._sizes.keys() - self._needed())
+        gone = needless & self._needless
+        self._needless = needless - gone
+        for segment in gone:
+            self._state.context.shared.exchange_bytes -= self._sizes.pop(segment)
+        if gone:
+            self._state.emit(RemoveSegments(gone))
+
+    def forget(self) -> None:
+        """Another execution of the pipeline takes its place: the rest is swept at the end of the job."""
+        self._state.context.shared.exchange_bytes -= sum(self._sizes.values())
+        self._sizes = {}
+
+    def _needed(self) -> Set[str]:
+        state, view = self._state, self._state.view
+        needed = set[str]().union(*self._of_records.values())
+        for subtask, participant in state.participants.items():
+            for plain in participant.holds() if subtask not in state.isolated else ():
+                needed.update(named_in(plain))
+            for entry in state.context.shared.taken(state.context.key, subtask):
+                needed.update(named_in(entry.range))
+        if view is not None:
+            for pending in view.pending:
+                for snapshot in pending.snapshots:
+                    needed.update(named_in([batches_of(snapshot.channel_state), snapshot.state]))
+            if view.storing is not None:
+                needed.update(named_in_record(view.storing))
+        return needed
+
+    def _ask_for_checkpoint(self) -> None:
+        view = self._state.view
+        if view is None or view.settings.interval is None:
+            return  # without an interval nothing may become visible early
+        if not view.requested:
+            self._state.to_coordinator(OperationRequested(self._state.at, Operation()))

@@ -1,0 +1,165 @@
+"""From the commands of a participant to units, and from results to the next state of its subtask. Pure.
+
+Rules. (1) Units are counted from 0 in the first execution of the first driver. (2) Where a source cannot give the same
+rows again, the journal holds the result of a unit, and no worker is asked. (3) An end marker goes to every channel
+behind a subtask that has read all, where a query waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from seatunnel_py.api.source import Split
+from seatunnel_py.plan.pipelines import PlannedVertex
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.topology import VertexDeterminism
+from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone
+from seatunnel_py.runtime.state.context import PipelineContext
+from seatunnel_py.runtime.subtasks.unit_cost import cost_of_slices, cost_of_split
+from seatunnel_py.runtime.values import channel_payload
+from seatunnel_py.runtime.values.output_ways import OutputWays
+from seatunnel_py.runtime.values.split_progress import ReadRange, SplitProgress, reading_of, took_of
+from seatunnel_py.runtime.values.subtask_state import State
+from seatunnel_py.work.unit import Budget, Slice, Unit, UnitId, UnitResult, result_from_plain
+
+_UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
+Work = Unit | UnitDone | UnitResult
+"""A unit for a worker, or its end, or its result, where no worker is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateStep:
+    """What a result leads to: the state of the subtask, end markers, the range that was read, and whether it has read
+    all."""
+
+    state: State
+    outputs: tuple[Any, ...] = ()
+    taken: Any = None
+    ended: bool = False
+
+
+class UnitBuilder:
+    """Of one subtask. ``splits`` are those that it reads, as they are read now."""
+
+    def __init__(self, context: PipelineContext, vertex: PlannedVertex, subtask: Subtask) -> None:
+        topology, source = context.graph.topology, vertex.source
+        self._context = context
+        self._vertex = vertex
+        self._subtask = subtask
+        self._inputs = topology.inputs(subtask)
+        self.outputs = topology.outputs(subtask)
+        self._ways = OutputWays(subtask, self.outputs, context.graph.channels, vertex.retry)
+        self._ordered = topology.vertex(vertex.id).determinism is VertexDeterminism.DETERMINATE
+        self.bounded = source is None or source.capabilities.bounded
+        self._replayable = source is None or source.capabilities.replayable
+        self.splits: tuple[Split, ...] = ()
+        self._by_id: dict[str, Split] = {}
+
+    def deal(self, splits: Sequence[Split]) -> None:
+        """These are its splits from now on."""
+        self.splits = tuple(splits)
+        self._by_id = {split.id: split for split in splits}
+
+    def split(self, name: str) -> Split:
+        return self._by_id[name]
+
+    # ---------------------------------------------------------------- units
+
+    def build(self, command: RunUnit, state: State, budget: Callable[[], Budget | None], at: float) -> Work | None:
+        """The work that a command asks for; None: there is nothing to read for now, or ``budget`` gives nothing."""
+        unit = UnitId(self._vertex.id, command.number, command.epoch - 1, 0, self._subtask.index)
+        if command.channel is None or command.batch is None:
+            return self._read(unit, command, state, budget, at)
+        if channel_payload.is_end(command.batch):
+            return self._end(unit, command, state, at)
+        slices = channel_payload.slices_of(command.batch, command.channel)
+        if self._vertex.query is not None:
+            gathered = (*state.gathered, *map(channel_payload.slice_plain, self._named(slices, command.channel)))
+            return self._done(command, replace(state, gathered=gathered), at)
+        return self._of_slices(unit, slices)
+
+    def _end(self, unit: UnitId, command: RunUnit, state: State, at: float) -> Work:
+        ended = replace(state, ended=state.ended + 1)
+        if ended.ended < len(self._inputs):
+            return self._done(command, ended, at)
+        if self._vertex.query is None:
+            return self._done(command, ended, at, channel_payload.ending(self.outputs))
+        return self._of_slices(unit, tuple(channel_payload.slice_of(one) for one in state.gathered))
+
+    def _of_slices(self, unit: UnitId, slices: tuple[Slice, ...]) -> Unit:
+        budget = self._context.settings.budget
+        return Unit(unit, slices=slices, budget=budget, cost_seconds=cost_of_slices(slices))
+
+    def _named(self, slices: Sequence[Slice], channel: Channel) -> Sequence[Slice]:
+        """A query knows its inputs by the plan's channels."""
+        name = self._context.graph.channels[channel.edge].id
+        return [replace(one, channel=name) for one in slices]
+
+    def _read(
+        self, unit: UnitId, command: RunUnit, state: State, budget: Callable[[], Budget | None], at: float
+    ) -> Work | None:
+        if command.range is not None:
+            return self._read_again(unit, command, state, at)
+        reading = reading_of(state.reading)
+        split = reading.next(self.splits, bounded=self.bounded)
+        if split is not None:
+            allowed = budget()
+            if allowed is None:
+                return None
+            return Unit(unit, split, reading.at.get(split.id), (), allowed, cost_of_split(split, allowed))
+        if not self.bounded:
+            return None  # it stays open: there may be more some day
+        return self._done(command, state, at, self._end_markers(), ended=True)
+
+    def _read_again(self, unit: UnitId, command: RunUnit, state: State, at: float) -> Work:
+        """The range that an earlier execution has read in its unit of this number."""
+        again = took_of(command.range)
+        if again.split is None:
+            return self._done(command, state, at)
+        split = self._by_id[again.split]
+        if again.result is not None:
+            return replace(result_from_plain(again.result), id=unit)
+        if again.rows:
+            cost = cost_of_split(split, _UNBOUNDED)
+            return Unit(unit, split, again.start, (), _UNBOUNDED, cost, until=again.end, until_rows=again.rows)
+        reading = reading_of(state.reading).after(split, again.end, done=again.done, bounded=self.bounded)
+        return self._done(command, replace(state, reading=reading.to_plain()), at, ended=self._has_read_all(reading))
+
+    def unit_of(self, result: UnitResult, command: RunUnit) -> Unit:
+        """The unit of a result that the journal holds."""
+        again = took_of(command.range)
+        assert again.split is not None, "a result is of a split"
+        return Unit(result.id, self._by_id[again.split], again.start)
+
+    def _has_read_all(self, reading: SplitProgress) -> bool:
+        return self.bounded and reading.next(self.splits, bounded=True) is None
+
+    @staticmethod
+    def _done(command: RunUnit, state: State, at: float, outputs: Any = (), *, ended: bool = False) -> UnitDone:
+        return UnitDone(at, command.epoch, command.number, state.to_plain(), outputs, ended=ended)
+
+    def _end_markers(self) -> Any:
+        return channel_payload.ending(self.outputs) if self._context.sends_end_markers else ()
+
+    # ---------------------------------------------------------------- results
+
+    def after(self, unit: Unit, result: UnitResult, state: State) -> StateStep:
+        """What a result that counts leads to. ``state`` has its sums already."""
+        if unit.split is not None:
+            reading = reading_of(state.reading).after(unit.split, result.next, done=result.done, bounded=self.bounded)
+            ended = self._has_read_all(reading)
+            made = None if self._replayable else result.to_plain()
+            end = None if result.done else result.next
+            taken = ReadRange(unit.split.id, unit.start, end, result.done, result.rows, made).to_plain()
+            last = tuple(self._end_markers()) if ended else ()
+            return StateStep(replace(state, reading=reading.to_plain()), last, taken, ended)
+        if self._vertex.query is not None:
+            ended_state = replace(state, gathered=(), ended=state.ended + 1)
+            return StateStep(ended_state, tuple(channel_payload.ending(self.outputs)))
+        return StateStep(state)
+
+    def outputs_of(self, slices: Sequence[Slice], numbering: str) -> Sequence[tuple[Channel, Any, int, int]]:
+        """The batches of these slices, by channel."""
+        return self._ways.outputs(slices, ordered=self._ordered, numbering=numbering)

@@ -1,0 +1,110 @@
+"""The units of one pipeline that the engine has, and which subtask waits for each.
+
+Rules. (1) Every unit that was handed in comes back once: with its result, or lost. (2) The work of a unit that no
+subtask waits for is worth nothing, but is waited for; its pieces are dropped at the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.runtime.messages.effects import AbandonUnit, CancelUnit, SubmitUnit
+from seatunnel_py.runtime.messages.engine_port import UnitLost
+from seatunnel_py.runtime.observe.events import FailurePlace
+from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
+
+LOOK_AT_NETWORK = "look at the network and at the server; env.unit.stall-seconds says how long is waited"
+
+
+class UnitTable:
+    """``strays``: pieces that no record will ever name; ``since``: when each unit was handed in, ``started``: when a
+    worker took it up; ``expired``: how many checkpoints expired while it kept them waiting; ``last_expired``: what the
+    last one that has expired waited for."""
+
+    def __init__(self, state: PipelineState) -> None:
+        self._state = state
+        self._waiting: dict[UnitId, Subtask | None] = {}
+        self.strays: list[SinkPiece] = []
+        self.since: dict[UnitId, float] = {}
+        self.started: dict[UnitId, float] = {}
+        self.expired: Counter[UnitId] = Counter()
+        self.last_expired = ""
+        self._given_up: dict[UnitId, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, subtask: Subtask, unit: Unit) -> None:
+        """Have the engine run it for this subtask."""
+        self._waiting[unit.id] = subtask
+        self.since[unit.id] = self._state.at
+        self._state.emit(SubmitUnit(unit))
+
+    def cancel(self, unit: UnitId) -> None:
+        """No subtask waits for it any longer."""
+        if unit in self._waiting:
+            self._waiting[unit] = None
+            self._state.emit(CancelUnit(unit))
+
+    def begins(self, unit: UnitId) -> None:
+        """A worker is at it, or at another unit of its pack."""
+        if unit in self._waiting:
+            self.started[unit] = self._state.at
+
+    def presume_lost(self, unit: UnitId, reason: str) -> None:
+        """Have its worker end it; it ends as lost for this reason."""
+        if unit in self._waiting and unit not in self._given_up:
+            self._given_up[unit] = reason
+            self._state.emit(AbandonUnit(unit))
+
+    def finished(self, unit: UnitId) -> Subtask | None:
+        """The engine has ended it. Return the subtask that waits for it, if any does."""
+        self._given_up.pop(unit, None)
+        return self._forget(unit)
+
+    def lost(self, event: UnitLost) -> tuple[Subtask | None, UnitFailure | None]:
+        """It has no result. Return the subtask that waits for it, and the failure; None: it was cancelled for the sake
+        of another one."""
+        given_up = self._given_up.pop(event.id, "")
+        subtask = self._forget(event.id)
+        if event.cancelled and not given_up:
+            return subtask, None
+        why = given_up or f"the worker of unit {event.id} was lost: {event.reason}"
+        return subtask, UnitFailure(FailureKind.LOST, why, LOOK_AT_NETWORK if given_up else "")
+
+    def _forget(self, unit: UnitId) -> Subtask | None:
+        del self.since[unit]
+        self.started.pop(unit, None)
+        self.expired.pop(unit, None)
+        return self._waiting.pop(unit)
+
+    def kept_waiting(self, subtask: Subtask, unit: Unit | None, endpoints: Iterable[str]) -> str:
+        """A checkpoint has expired that this subtask did not answer: its unit, for people. ``endpoints``: the sources
+        and sinks of its chain, by name."""
+        if unit is None:
+            return f"{subtask} did not answer"
+        self.expired[unit.id] += 1
+        at = self._state.at
+        seconds = at - self.since.get(unit.id, at)
+        split = f" on split {unit.split.id}" if unit.split is not None else ""
+        where = ", ".join(endpoints) or "its channels"
+        return f"unit {unit.id} has been at work{split} for {seconds:.0f} s, over its connection to {where}"
+
+
+def place_of(unit: Unit, good: int | None) -> FailurePlace:
+    """Where a unit is at work; the first execution of a vertex has number 1. ``good``: its pipeline's last
+    checkpoint."""
+    position = dict(unit.start.value) if unit.start is not None else {}
+    split = unit.split.id if unit.split is not None else ""
+    return FailurePlace(unit.id.vertex, unit.id.epoch + 1, split, position, good)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCounts:
+    """A letter: the result of a unit counts, now that the reports in it are heard."""
+
+    result: UnitResult
