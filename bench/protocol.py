@@ -13,7 +13,7 @@ import argparse
 import gc
 import time
 import tracemalloc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench import pairs

@@ -102,11 +102,11 @@ def drive(
     seconds = _seconds(driver, began, started, ended)
     which = run.authority.incarnation, place.driver
     receipt = Receipt(
-        place.job_id, job.name, tables, seconds, notes, driver.stopped_by, *which, repeated=repeats.told()
+        place.job_id, job.name, tables, seconds, notes, driver.job.stopped_by, *which, repeated=repeats.told()
     )
     receipt = run.tell_end(receipt)
     tell(JobEnded(receipt, ended))
-    return receipt, driver.resumable or bool(apart)
+    return receipt, driver.job.resumable or bool(apart)
 
 
 def _converted(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ class _JobRun:
             _SystemClock(),
             tell,
         )
-        self.storage.begin(lambda event: driver.post(partial(driver.tell, event)))
+        self.storage.begin(lambda event: driver.post(partial(driver.job.tell, event)))
         return driver
 
     def desk(self, plan: Mapping[str, Any]) -> RequestHandler:
@@ -243,7 +243,7 @@ class _JobRun:
                 driver.withdraw()
                 remove_all(exchange)
             raise
-        if driver.resumable or self.others:
+        if driver.job.resumable or self.others:
             sweep(exchange, incarnation, self.storage, self.journal.journal)
             return
         if self.job.file.env.exchange_location:
@@ -270,9 +270,9 @@ def _rows(pipeline: Pipeline) -> int | None:
 
 
 def _seconds(driver: Driver, began: float, started: float, ended: float) -> Seconds:
-    first = driver.first_unit_at
-    data = 0.0 if first is None else (driver.last_commit_at or ended) - first
-    first_row = driver.first_row_at - began if driver.first_row_at else None
+    first = driver.job.first_unit_at
+    data = 0.0 if first is None else (driver.job.last_commit_at or ended) - first
+    first_row = driver.job.first_row_at - began if driver.job.first_row_at else None
     return Seconds(ended - began, started - began, data, first_row)
 
 

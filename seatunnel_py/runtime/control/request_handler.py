@@ -23,7 +23,7 @@ from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest,
 from seatunnel_py.runtime.diagnosis.live_counters import LiveCounters
 from seatunnel_py.runtime.diagnosis.stall_detector import StallDetector
 from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
-from seatunnel_py.runtime.messages.events import SavepointRequested, StopWithdrawn
+from seatunnel_py.runtime.messages.events import SavepointRequest, StopWithdrawn
 from seatunnel_py.runtime.observe.events import JobEvent, RequestAnswered
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary, committed_only, name_taken_error
@@ -252,7 +252,7 @@ class RequestHandler:
             one.found[key] = None if record is None or record.kind is RecordKind.ZERO else record
         elif life.view is not None and key not in one.asked:
             one.asked.add(key)
-            self._driver.turn(life, SavepointRequested(one.request.name, one.request.wish is RequestKind.STOP))
+            self._driver.turn(life, SavepointRequest(one.request.name, one.request.wish is RequestKind.STOP))
 
     def _lacks(self, one: _OpenRequest, key: str, life: PipelineMachine) -> str:
         """Why the savepoint cannot hold this pipeline yet, or nothing."""

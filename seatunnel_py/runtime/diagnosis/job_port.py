@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 class JobPort(Protocol):
     """Only ``post`` may be called from another thread."""
 
-    engine: Engine
     stopped_by: int
     closed: set[str]
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the job."""
 
     def now(self) -> float: ...
 

@@ -164,7 +164,7 @@ class Performer:
         source = self._source(machine, effect.vertex)
         self._aside(machine, effect.call, partial(sink_operations.reopen, *source, effect.rounds), reopened)
 
-    def _drop(self, machine: PipelineMachine, effect: effects.DropPieces) -> None:
+    def _drop(self, machine: PipelineMachine, effect: effects.AbortPieces) -> None:
         context = machine.context
         groups = tuple(context.groups.values())
         task = partial(sink_operations.drop, groups, effect.pieces, effect.setups, context.job)
@@ -199,11 +199,11 @@ class Performer:
     def _abandon(self, machine: PipelineMachine, effect: effects.AbandonUnit) -> None:
         self._running_engine.abandon(effect.unit)
 
-    def _set_timer(self, machine: PipelineMachine, effect: effects.SetTimer) -> None:
+    def _set_timer(self, machine: PipelineMachine, effect: effects.StartTimer) -> None:
         fired = partial(self._job.turn, machine, events.TimerFired(effect.timer))
         self._ports.timers.after((machine, effect.timer), effect.at, fired)
 
-    def _cancel_timer(self, machine: PipelineMachine, effect: effects.CancelTimer) -> None:
+    def _cancel_timer(self, machine: PipelineMachine, effect: effects.StopTimer) -> None:
         self._ports.timers.forget((machine, effect.timer))
 
     # ---------------------------------------------------------------- durable lines and records
@@ -215,14 +215,14 @@ class Performer:
             lambda: self._job.turn(machine, events.JournalLost(effect.entry)),
         )
 
-    def _persist(self, machine: PipelineMachine, effect: effects.Persist) -> None:
+    def _persist(self, machine: PipelineMachine, effect: effects.StoreRecord) -> None:
         self._ports.record_batcher.add(machine.key, effect.record)
 
     def _complete(self, machine: PipelineMachine, effect: effects.CompleteRecord) -> None:
         self._ports.journal.forget(machine.key, effect.record)
         self._job.completed(machine.key, effect)
 
-    def _delete(self, machine: PipelineMachine, effect: effects.DeleteRecord) -> None:
+    def _delete(self, machine: PipelineMachine, effect: effects.RemoveRecord) -> None:
         def delete() -> None:
             self._ports.store.delete(machine.key, effect.checkpoint)
             failpoints.CLEANED.hit()
@@ -259,18 +259,18 @@ _TABLE: Mapping[type, Callable[[Performer, PipelineMachine, Any], None]] = {
     effects.HandleReaderEvents: Performer._reader_events,
     effects.ConfirmPositions: Performer._confirm,
     effects.ReopenSource: Performer._reopen,
-    effects.DropPieces: Performer._drop,
+    effects.AbortPieces: Performer._drop,
     effects.CloseOut: Performer._close_out,
     effects.CheckClaim: Performer._check_claim,
     effects.SubmitUnit: Performer._submit,
     effects.CancelUnit: Performer._cancel,
     effects.AbandonUnit: Performer._abandon,
-    effects.SetTimer: Performer._set_timer,
-    effects.CancelTimer: Performer._cancel_timer,
+    effects.StartTimer: Performer._set_timer,
+    effects.StopTimer: Performer._cancel_timer,
     effects.AppendJournal: Performer._append,
-    effects.Persist: Performer._persist,
+    effects.StoreRecord: Performer._persist,
     effects.CompleteRecord: Performer._complete,
-    effects.DeleteRecord: Performer._delete,
+    effects.RemoveRecord: Performer._delete,
     effects.RemoveSegments: Performer._remove_segments,
     effects.Tell: Performer._tell,
     effects.RefuseRequest: Performer._refuse,

@@ -2,8 +2,8 @@
 
 Rules. (1) An effect is frozen, and holds no function, plugin, file or lock: plugins are named by vertex, scope, group
 or node, and the performer finds them in the plan. (2) One with a ``call`` is answered by CallDone or CallFailed, one
-with an ``entry`` by Journalled or JournalLost, SubmitUnit by UnitFinished or UnitLost, Persist by RecordStored or
-RecordNotStored, SetTimer by TimerFired unless it is cancelled. All others have no answer.
+with an ``entry`` by Journalled or JournalLost, SubmitUnit by UnitFinished or UnitLost, StoreRecord by RecordStored or
+RecordNotStored, StartTimer by TimerFired unless it is cancelled. All others have no answer.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class ReopenSource:
 
 
 @dataclass(frozen=True, slots=True)
-class DropPieces:
+class AbortPieces:
     """Drop staged rows of an execution that is over, which no record names."""
 
     call: int
@@ -169,7 +169,7 @@ class AbandonUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class SetTimer:
+class StartTimer:
     """Fire ``timer`` at this time; a second one of the same name takes the place of the first."""
 
     timer: TimerKey
@@ -177,7 +177,7 @@ class SetTimer:
 
 
 @dataclass(frozen=True, slots=True)
-class CancelTimer:
+class StopTimer:
     """Do not fire this timer."""
 
     timer: TimerKey
@@ -192,7 +192,7 @@ class AppendJournal:
 
 
 @dataclass(frozen=True, slots=True)
-class Persist:
+class StoreRecord:
     """Make a record durable, perhaps together with those of other pipelines."""
 
     record: CheckpointRecord
@@ -206,7 +206,7 @@ class CompleteRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteRecord:
+class RemoveRecord:
     """Remove the record of a checkpoint from the store."""
 
     checkpoint: int
@@ -267,7 +267,7 @@ Call: TypeAlias = (
     | HandleReaderEvents
     | ConfirmPositions
     | ReopenSource
-    | DropPieces
+    | AbortPieces
     | CloseOut
     | CheckClaim
 )
@@ -276,12 +276,12 @@ Effect: TypeAlias = (
     | SubmitUnit
     | CancelUnit
     | AbandonUnit
-    | SetTimer
-    | CancelTimer
+    | StartTimer
+    | StopTimer
     | AppendJournal
-    | Persist
+    | StoreRecord
     | CompleteRecord
-    | DeleteRecord
+    | RemoveRecord
     | RemoveSegments
     | Tell
     | RefuseRequest

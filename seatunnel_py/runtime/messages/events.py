@@ -81,7 +81,7 @@ class RecordNotStored:
 
 
 @dataclass(frozen=True, slots=True)
-class StopRequested:
+class StopRequest:
     """The pipeline is to end: behind a savepoint where ``keep``, else at once. ``failure`` says why."""
 
     failure: UnitFailure
@@ -89,7 +89,7 @@ class StopRequested:
 
 
 @dataclass(frozen=True, slots=True)
-class SavepointRequested:
+class SavepointRequest:
     """A request wants a savepoint of this name; ``stop``: the pipeline ends behind it."""
 
     name: str
@@ -126,8 +126,8 @@ PipelineEvent: TypeAlias = (
     | JournalLost
     | RecordStored
     | RecordNotStored
-    | StopRequested
-    | SavepointRequested
+    | StopRequest
+    | SavepointRequest
     | StopWithdrawn
     | ClaimLost
     | UnitPresumedLost

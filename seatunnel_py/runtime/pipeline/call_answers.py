@@ -67,7 +67,7 @@ def _commit_failed(parts: Parts, effect: effects.CommitScope, failure: UnitFailu
     state.to_coordinator(report.CommitFailed(state.at, driver, scope, effect.checkpoint, reason_of(failure)))
 
 
-def _not_dropped(parts: Parts, effect: effects.DropPieces, failure: UnitFailure) -> None:
+def _not_dropped(parts: Parts, effect: effects.AbortPieces, failure: UnitFailure) -> None:
     parts.units.strays += effect.pieces
     parts.state.show_failure(failure)
 
@@ -135,7 +135,7 @@ FAILED: Mapping[type, Follow] = {
     effects.RegisterChains: _cannot_begin,
     effects.SetUpScope: _give_up,
     effects.CommitScope: _commit_failed,
-    effects.DropPieces: _not_dropped,
+    effects.AbortPieces: _not_dropped,
     effects.ReopenSource: _give_up,
     effects.ConfirmPositions: _not_confirmed,
     effects.Discover: _not_found,
@@ -147,7 +147,7 @@ LATE: Mapping[type, Follow] = {
     effects.CheckClaim: _checked,
 }
 LATE_FAILED: Mapping[type, Follow] = {
-    effects.DropPieces: _not_dropped,
+    effects.AbortPieces: _not_dropped,
     effects.HandleReaderEvents: _heard,
     effects.CloseOut: _swept,
     effects.CheckClaim: _checked,

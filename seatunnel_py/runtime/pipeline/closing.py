@@ -20,13 +20,13 @@ from seatunnel_py.runtime.pipeline.isolated_sinks import IsolatedSinks
 from seatunnel_py.runtime.pipeline.staged_cleanup import StagedCleanup
 from seatunnel_py.runtime.state.journal_entries import DropAll
 from seatunnel_py.runtime.state.phases import PhaseEvent
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.storage.journal import dropped_line
 from seatunnel_py.work.unit import UnitFailure
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CloseDecision:
     """``close``: what becomes of staged rows, None: that depends on whether there is a checkpoint to go on from
     (rule 2)."""
 
@@ -39,11 +39,11 @@ class Closing:
     ``failure``: the cause of its end, if it ended now; ``arrived_as``: how its participants have come to their ends,
     None: they have not."""
 
-    def __init__(self, state: PipelineState, isolated: IsolatedSinks, cleanup: StagedCleanup) -> None:
+    def __init__(self, state: SharedState, isolated: IsolatedSinks, cleanup: StagedCleanup) -> None:
         self._state = state
         self._isolated = isolated
         self._cleanup = cleanup
-        self._outcome = Outcome(None)
+        self._decision = CloseDecision(None)
         self.wish: TableState | None = None
         self.failure: UnitFailure | None = None
         self.arrived_as: TableState | None = None
@@ -116,22 +116,22 @@ class Closing:
     def end(self, close: CloseKind | None, *, begin_again: bool = False) -> None:
         """Close as soon as nothing of the pipeline is at work."""
         self._state.advance(PhaseEvent.END)
-        self._outcome = Outcome(close, begin_again)
+        self._decision = CloseDecision(close, begin_again)
 
     # ---------------------------------------------------------------- the way to the last effect
 
     def close(self) -> None:
         """Nothing of the pipeline is at work any more."""
-        outcome = self._outcome
-        if not outcome.begin_again:
-            self._sweep(outcome.close)
+        decision = self._decision
+        if not decision.begin_again:
+            self._sweep(decision.close)
         elif self.wish is None:
             self._sweep(CloseKind.RELEASE)
         else:
             self._stop_instead(self.wish)
 
     def _stop_instead(self, wish: TableState) -> None:
-        self._outcome = replace(self._outcome, begin_again=False)
+        self._decision = replace(self._decision, begin_again=False)
         self._state.show(wish, self.failure)
         self._sweep(None)
 
@@ -156,7 +156,7 @@ class Closing:
         state = self._state
         if failure is not None:
             state.show_failure(failure)
-        if self._outcome.begin_again:
+        if self._decision.begin_again:
             state.advance(PhaseEvent.CHECK)
             state.call("claim", CheckClaim, retried=False)
             return
@@ -167,7 +167,7 @@ class Closing:
         """The store says whose the job is."""
         state = self._state
         if overtaken is not None:
-            self._outcome = replace(self._outcome, begin_again=False)
+            self._decision = replace(self._decision, begin_again=False)
             state.show(self.failed_state, overtaken)
             self._close_out(CloseKind.WITHDRAW)
         elif self.wish is not None:

@@ -147,15 +147,15 @@ def _set_timer(parts: Parts, command: order.SetTimer) -> None:
 
 
 def _cancel_timer(parts: Parts, command: order.CancelTimer) -> None:
-    parts.state.emit(effects.CancelTimer(("coordinator", command.name)))
+    parts.state.emit(effects.StopTimer(("coordinator", command.name)))
 
 
 def _persist(parts: Parts, command: order.Persist) -> None:
-    parts.state.emit(effects.Persist(command.record))
+    parts.state.emit(effects.StoreRecord(command.record))
 
 
 def _delete(parts: Parts, command: order.DeleteRecord) -> None:
-    parts.state.emit(effects.DeleteRecord(command.checkpoint))
+    parts.state.emit(effects.RemoveRecord(command.checkpoint))
 
 
 def _refused(parts: Parts, command: order.Refused) -> None:

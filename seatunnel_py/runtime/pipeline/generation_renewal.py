@@ -14,7 +14,7 @@ from seatunnel_py.runtime.observe.events import ANEW
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.closing import Closing
 from seatunnel_py.runtime.pipeline.split_discovery import SplitDiscovery
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 from seatunnel_py.work.unit import Unit, UnitFailure
 
@@ -25,7 +25,7 @@ class GenerationRenewal:
     """``tries``: how often all rows were worth nothing in this driver; ``_waiting``: by vertex whose source is being
     opened again, the executions whose units wait for that."""
 
-    def __init__(self, state: PipelineState, discovery: SplitDiscovery, closing: Closing) -> None:
+    def __init__(self, state: SharedState, discovery: SplitDiscovery, closing: Closing) -> None:
         self._state = state
         self._discovery = discovery
         self._closing = closing

@@ -26,7 +26,7 @@ from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
 from seatunnel_py.runtime.observe.events import SinkIsolated
 from seatunnel_py.runtime.observe.receipt import ResumePoint, TableState
 from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, not_finished, wait_for_other_sinks
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.state.troubles import commit_of, unit_of
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution, begin_all
 from seatunnel_py.runtime.targets.sink_operations import piece_of
@@ -36,9 +36,9 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 class IsolatedSinks:
-    """Of one pipeline; the subtasks stand in ``PipelineState.isolated``. ``known_bad``: as in ``EarlierRun``."""
+    """Of one pipeline; the subtasks stand in ``SharedState.isolated``. ``known_bad``: as in ``EarlierRun``."""
 
-    def __init__(self, state: PipelineState, executions: Mapping[Subtask, SubtaskExecution]) -> None:
+    def __init__(self, state: SharedState, executions: Mapping[Subtask, SubtaskExecution]) -> None:
         self._state = state
         self._executions = executions
         self.known_bad: frozenset[str] = frozenset()

@@ -14,7 +14,7 @@ from seatunnel_py.runtime.pipeline.split_discovery import SplitDiscovery
 from seatunnel_py.runtime.pipeline.staged_cleanup import StagedCleanup
 from seatunnel_py.runtime.pipeline.unit_attempts import UnitAttempts
 from seatunnel_py.runtime.state.context import PipelineContext
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.subtasks.segment_retention import SegmentRetention
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 from seatunnel_py.runtime.subtasks.unit_table import UnitTable
@@ -24,7 +24,7 @@ from seatunnel_py.runtime.subtasks.unit_table import UnitTable
 class Parts:
     """Each owns its own data; the state is shared."""
 
-    state: PipelineState
+    state: SharedState
     executions: dict[Subtask, SubtaskExecution]
     units: UnitTable
     segments: SegmentRetention
@@ -40,7 +40,7 @@ class Parts:
 
 def parts_of(context: PipelineContext) -> Parts:
     """The parts of a pipeline that has not begun."""
-    state = PipelineState(context)
+    state = SharedState(context)
     executions: dict[Subtask, SubtaskExecution] = {}
     units, segments = UnitTable(state), SegmentRetention(state)
     isolated = IsolatedSinks(state, executions)

@@ -36,7 +36,7 @@ from seatunnel_py.runtime.pipeline.parts import parts_of
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan
 from seatunnel_py.runtime.state.context import PipelineContext
 from seatunnel_py.runtime.state.journal_entries import Activate, AddRound, Deliver
-from seatunnel_py.runtime.state.phases import Phase, PhaseEvent
+from seatunnel_py.runtime.state.phases import PhaseEvent, PipelinePhase
 from seatunnel_py.runtime.state.troubles import STORE
 from seatunnel_py.runtime.storage.journal import dropped_line, graph_line
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution, UnitRepeated, begin_all
@@ -76,7 +76,7 @@ class PipelineMachine:
         state.at = at
         _HANDLERS[type(event)](self, event)
         self._drain()
-        if state.phase is Phase.CLOSING:
+        if state.phase is PipelinePhase.CLOSING:
             self._close_if_idle()
         said, state.effects = state.effects, []
         return said
@@ -128,9 +128,9 @@ class PipelineMachine:
 
     def _engine_is_ready(self, _: events.EngineReady) -> None:
         self._engine_ready = True
-        if self.state.phase is not Phase.WAITING:
+        if self.state.phase is not PipelinePhase.WAITING:
             self.state.shown.starts(self.state.at)
-        if self.state.phase is Phase.PREPARED:
+        if self.state.phase is PipelinePhase.PREPARED:
             self._register()
 
     def _prepared(self, value: Prepared) -> None:
@@ -307,10 +307,10 @@ class PipelineMachine:
 
     # ---------------------------------------------------------------- wishes
 
-    def _stop(self, event: events.StopRequested) -> None:
+    def _stop(self, event: events.StopRequest) -> None:
         self.closing.stop(event.failure, keep=event.keep)
 
-    def _savepoint(self, event: events.SavepointRequested) -> None:
+    def _savepoint(self, event: events.SavepointRequest) -> None:
         if event.stop:
             self.closing.stop_behind(event.name)
         else:
@@ -384,8 +384,8 @@ _HANDLERS: Mapping[type, Callable[[PipelineMachine, Any], None]] = {
     events.JournalLost: PipelineMachine._journal_lost,
     events.RecordStored: PipelineMachine._stored,
     events.RecordNotStored: PipelineMachine._not_stored,
-    events.StopRequested: PipelineMachine._stop,
-    events.SavepointRequested: PipelineMachine._savepoint,
+    events.StopRequest: PipelineMachine._stop,
+    events.SavepointRequest: PipelineMachine._savepoint,
     events.StopWithdrawn: PipelineMachine._stop_withdrawn,
     events.ClaimLost: PipelineMachine._claim_lost,
     events.UnitPresumedLost: PipelineMachine._presumed_lost,

@@ -24,7 +24,7 @@ from seatunnel_py.runtime.messages.answers import ReopenedRounds, SourceFacts
 from seatunnel_py.runtime.messages.effects import ConfirmPositions, Discover, HandleReaderEvents, ReopenSource
 from seatunnel_py.runtime.pipeline.closing import Closing
 from seatunnel_py.runtime.state.journal_entries import AddRound
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.storage.journal import found_line
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 from seatunnel_py.runtime.subtasks.unit_table import UnitCounts
@@ -37,7 +37,7 @@ Positions = Mapping[str, Position]
 class SplitDiscovery:
     """Of one pipeline. ``sources``: the facts of its open enumerators, by vertex."""
 
-    def __init__(self, state: PipelineState, executions: Mapping[Subtask, SubtaskExecution], closing: Closing) -> None:
+    def __init__(self, state: SharedState, executions: Mapping[Subtask, SubtaskExecution], closing: Closing) -> None:
         self._state = state
         self._executions = executions
         self._closing = closing

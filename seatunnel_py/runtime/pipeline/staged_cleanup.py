@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
-from seatunnel_py.runtime.messages.effects import CloseKind, CloseOut, DropPieces
+from seatunnel_py.runtime.messages.effects import AbortPieces, CloseKind, CloseOut
 from seatunnel_py.runtime.pipeline.isolated_sinks import IsolatedSinks
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 from seatunnel_py.runtime.subtasks.unit_table import UnitTable
 from seatunnel_py.runtime.targets import sink_operations
@@ -30,7 +30,7 @@ class StagedCleanup:
 
     def __init__(
         self,
-        state: PipelineState,
+        state: SharedState,
         executions: Mapping[Subtask, SubtaskExecution],
         units: UnitTable,
         isolated: IsolatedSinks,
@@ -69,7 +69,7 @@ class StagedCleanup:
         """Drop rows of an execution that is over (rule 2)."""
         setups = self._state.prepared.setups
         if pieces:
-            self._state.call("drop", lambda number: DropPieces(number, pieces, setups), retried=False)
+            self._state.call("drop", lambda number: AbortPieces(number, pieces, setups), retried=False)
 
     def close_out(self, number: int, kind: CloseKind) -> CloseOut:
         """The effect that closes the pipeline so."""

@@ -12,7 +12,7 @@ from seatunnel_py.protocol.letters import to_participant
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.runtime.observe.events import UnitGivenUp
 from seatunnel_py.runtime.pipeline.generation_renewal import GenerationRenewal
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.state.troubles import retry_of, unit_of
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 from seatunnel_py.runtime.subtasks.unit_table import place_of
@@ -24,7 +24,7 @@ FOR_EVER_SECONDS = 1.0  # at least, between attempts that never end
 class UnitAttempts:
     """Of one pipeline."""
 
-    def __init__(self, state: PipelineState, renewal: GenerationRenewal) -> None:
+    def __init__(self, state: SharedState, renewal: GenerationRenewal) -> None:
         self._state = state
         self._renewal = renewal
 

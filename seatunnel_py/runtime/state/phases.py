@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 
-class Phase(StrEnum):
+class PipelinePhase(StrEnum):
     """Where a pipeline stands; the value is for people."""
 
     WAITING = "waits for its turn"
@@ -29,7 +29,7 @@ class Phase(StrEnum):
     @property
     def is_over(self) -> bool:
         """It is at or behind its end."""
-        return self not in _BEFORE_THE_END
+        return self in (_P.CLOSING, _P.DROPPING, _P.SWEEPING, _P.CHECKING, _P.REPLACED, _P.CLOSED)
 
 
 class PhaseEvent(StrEnum):
@@ -47,27 +47,27 @@ class PhaseEvent(StrEnum):
     OURS = "the job is still its driver's"
 
 
-_BEFORE_THE_END = frozenset((Phase.WAITING, Phase.PREPARING, Phase.PREPARED, Phase.STARTING, Phase.RUNNING))
-TABLE: Mapping[Phase, Mapping[PhaseEvent, Phase]] = {
-    Phase.WAITING: {PhaseEvent.ADMIT: Phase.PREPARING, PhaseEvent.END: Phase.CLOSING},
-    Phase.PREPARING: {PhaseEvent.PREPARED: Phase.PREPARED, PhaseEvent.END: Phase.CLOSING},
-    Phase.PREPARED: {PhaseEvent.ENGINE_READY: Phase.STARTING, PhaseEvent.END: Phase.CLOSING},
-    Phase.STARTING: {PhaseEvent.BEGUN: Phase.RUNNING, PhaseEvent.END: Phase.CLOSING},
-    Phase.RUNNING: {PhaseEvent.END: Phase.CLOSING},
-    Phase.CLOSING: {PhaseEvent.GIVE_UP: Phase.DROPPING, PhaseEvent.SWEEP: Phase.SWEEPING},
-    Phase.DROPPING: {PhaseEvent.SWEEP: Phase.SWEEPING},
-    Phase.SWEEPING: {PhaseEvent.SWEPT: Phase.CLOSED, PhaseEvent.CHECK: Phase.CHECKING},
-    Phase.CHECKING: {
-        PhaseEvent.OURS: Phase.REPLACED,
-        PhaseEvent.GIVE_UP: Phase.DROPPING,
-        PhaseEvent.SWEEP: Phase.SWEEPING,
+_P, _E = PipelinePhase, PhaseEvent
+TABLE: Mapping[PipelinePhase, Mapping[PhaseEvent, PipelinePhase]] = {
+    _P.WAITING: {_E.ADMIT: _P.PREPARING, _E.END: _P.CLOSING},
+    _P.PREPARING: {_E.PREPARED: _P.PREPARED, _E.END: _P.CLOSING},
+    _P.PREPARED: {_E.ENGINE_READY: _P.STARTING, _E.END: _P.CLOSING},
+    _P.STARTING: {_E.BEGUN: _P.RUNNING, _E.END: _P.CLOSING},
+    _P.RUNNING: {_E.END: _P.CLOSING},
+    _P.CLOSING: {_E.GIVE_UP: _P.DROPPING, _E.SWEEP: _P.SWEEPING},
+    _P.DROPPING: {_E.SWEEP: _P.SWEEPING},
+    _P.SWEEPING: {_E.SWEPT: _P.CLOSED, _E.CHECK: _P.CHECKING},
+    _P.CHECKING: {
+        _E.OURS: _P.REPLACED,
+        _E.GIVE_UP: _P.DROPPING,
+        _E.SWEEP: _P.SWEEPING,
     },
-    Phase.REPLACED: {},
-    Phase.CLOSED: {},
+    _P.REPLACED: {},
+    _P.CLOSED: {},
 }
 
 
-def advance(phase: Phase, event: PhaseEvent) -> Phase:
+def advance(phase: PipelinePhase, event: PhaseEvent) -> PipelinePhase:
     """The phase that this event leads to. AssertionError where the table has none."""
     following = TABLE[phase].get(event)
     assert following is not None, f"a pipeline that {phase.value} cannot go on with: {event.value}"

@@ -17,7 +17,7 @@ from seatunnel_py.protocol.coordinator.events import OperationRequested
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Operation
 from seatunnel_py.runtime.messages.effects import RemoveSegments
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.values.segment_names import batches_of, named_in, named_in_record
 from seatunnel_py.work.unit import Slice
 
@@ -28,7 +28,7 @@ PAUSE_SECONDS = 0.2  # until paused sources look again whether there is room
 class SegmentRetention:
     """Of one pipeline; the sum of all pipelines stands in ``SharedUse.exchange_bytes``."""
 
-    def __init__(self, state: PipelineState) -> None:
+    def __init__(self, state: SharedState) -> None:
         self._state = state
         self._sizes: dict[str, int] = {}
         self._of_records: dict[int, frozenset[str]] = {}

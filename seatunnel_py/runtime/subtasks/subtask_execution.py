@@ -25,7 +25,7 @@ from seatunnel_py.runtime.counts.row_tallies import RowTally, TallyCounter, tall
 from seatunnel_py.runtime.counts.state_size import large_state
 from seatunnel_py.runtime.observe.events import RowsMoved, StateLarge
 from seatunnel_py.runtime.observe.pipeline_status import SubtaskStatus
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.subtasks import flow_control
 from seatunnel_py.runtime.subtasks.flow_control import PauseReason
 from seatunnel_py.runtime.subtasks.segment_retention import SegmentRetention
@@ -56,7 +56,7 @@ class SubtaskExecution:
 
     def __init__(
         self,
-        state: PipelineState,
+        state: SharedState,
         units: UnitTable,
         segments: SegmentRetention,
         vertex: PlannedVertex,

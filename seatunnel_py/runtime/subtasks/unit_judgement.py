@@ -7,14 +7,14 @@ from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.counts.row_conservation import violation
 from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.subtasks import error_budget
 from seatunnel_py.runtime.values.subtask_state import state_of
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitResult
 
 
 def judged(
-    state: PipelineState,
+    state: SharedState,
     vertex: PlannedVertex,
     participant: Participant,
     unit: Unit,
@@ -31,7 +31,7 @@ def judged(
 
 
 def _too_many_bad(
-    state: PipelineState, vertex: PlannedVertex, participant: Participant, tally: RowTally, *, ended: bool
+    state: SharedState, vertex: PlannedVertex, participant: Participant, tally: RowTally, *, ended: bool
 ) -> UnitFailure | None:
     limits = state.context.settings.errors
     if limits is None:

@@ -14,7 +14,7 @@ from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.runtime.messages.effects import AbandonUnit, CancelUnit, SubmitUnit
 from seatunnel_py.runtime.messages.engine_port import UnitLost
 from seatunnel_py.runtime.observe.events import FailurePlace
-from seatunnel_py.runtime.state.pipeline_state import PipelineState
+from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
 LOOK_AT_NETWORK = "look at the network and at the server; env.unit.stall-seconds says how long is waited"
@@ -25,7 +25,7 @@ class UnitTable:
     worker took it up; ``expired``: how many checkpoints expired while it kept them waiting; ``last_expired``: what the
     last one that has expired waited for."""
 
-    def __init__(self, state: PipelineState) -> None:
+    def __init__(self, state: SharedState) -> None:
         self._state = state
         self._waiting: dict[UnitId, Subtask | None] = {}
         self.strays: list[SinkPiece] = []

@@ -61,11 +61,6 @@ class PreparedPipeline:
         """More was found."""
         return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
 
-    def with_source(self, vertex: str, opened: ReopenedSource) -> PreparedPipeline:
-        """With the source of this vertex opened again."""
-        enumerators = {**self.enumerators, vertex: opened.enumerator}
-        return replace(self, enumerators=enumerators, rounds={**self.rounds, vertex: opened.rounds})
-
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {
             "setups": {node: _setup_plain(setup) for node, setup in self.setups.items()},

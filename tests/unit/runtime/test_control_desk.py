@@ -126,7 +126,7 @@ def test_a_job_ends_behind_a_savepoint(tmp_path: Path) -> None:
     assert answer.done, answer
     assert asked.records["sp"]["x"].kind is RecordKind.SAVEPOINT
     assert asked.states()["x"] is TableState.STOPPED
-    assert asked.job.driver.stopped_by == 143
+    assert asked.job.driver.job.stopped_by == 143
     assert 0 < sum(piece.rows for piece in target.committed) < 30
 
 
@@ -242,7 +242,7 @@ def test_rows_that_a_target_refuses_are_in_no_savepoint(tmp_path: Path, wish: Re
     wait_until(lambda: asked.job.engine.held)
     asked.ask(wish, seconds=20.0)
     answer = asked.answer()
-    state, stopped_by = asked.states()["x"], asked.job.driver.stopped_by
+    state, stopped_by = asked.states()["x"], asked.job.driver.job.stopped_by
     asked.job.driver.stop()
     asked.job.end()
 

@@ -71,11 +71,11 @@ def test_tables_that_wait_when_a_driver_is_overtaken_end_too(tmp_path: Path) -> 
     job.thread.start()
     job.engine.wait_for_units(1)
     claim_job(CheckpointStore(LocalStorage(tmp_path / "checkpoints")), names)
-    job.driver.post(job.driver._look_for_another)
+    job.driver.post(job.driver.job.look_for_another)
     job.end()
 
     assert set(ended(job)) == {TableState.ISOLATED} and len(ended(job)) == len(names)
-    assert job.driver.closed == set(names)
+    assert job.driver.job.closed == set(names)
 
 
 def test_an_overtaken_driver_takes_nothing_back(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_an_overtaken_driver_drops_what_a_unit_staged_behind_its_end(tmp_path: P
     job.thread.start()
     job.engine.wait_for_units(2)
     claim_job(CheckpointStore(LocalStorage(tmp_path / "checkpoints")), ["x"])
-    job.driver.post(job.driver._look_for_another)
+    job.driver.post(job.driver.job.look_for_another)
     wait_until(lambda: len(job.engine.cancelled) == 2)
     for unit_id, unit in list(job.engine.held.items()):
         job.engine._say(unit_id, job.engine.work(unit))

@@ -86,7 +86,7 @@ class Job:
         return {table.table: table.state for table in self.tables}
 
     def receipt(self) -> Receipt:
-        return Receipt("j", "job", self.tables, Seconds(), stopped_by=self.driver.stopped_by)
+        return Receipt("j", "job", self.tables, Seconds(), stopped_by=self.driver.job.stopped_by)
 
 
 class Gate:
@@ -308,7 +308,7 @@ def test_a_stop_between_two_tries_of_the_last_commit_does_not_wait_for_the_next(
     job.driver.stop()
 
     assert job.end() == {"x": STOPPED}
-    assert job.driver.resumable and "abort" not in target.told
+    assert job.driver.job.resumable and "abort" not in target.told
 
 
 def test_a_table_that_fails_before_it_could_stop_has_failed() -> None:

@@ -128,7 +128,7 @@ def test_a_question_leaves_nothing_behind(tmp_path: Path) -> None:
     for number in range(3):
         standing(asked, f"e{number}")
         asked.control.forget(f"e{number}")
-    desk = asked.job.driver._request_handler
+    desk = asked.job.driver.job._request_handler
     assert desk is not None
     wait_until(lambda: not desk._answered)
     assert not list((tmp_path / "control").iterdir())

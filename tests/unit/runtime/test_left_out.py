@@ -88,7 +88,7 @@ class FanOut:
         self.driver = driver_of([line], self.engine, settings, Clock(), self.events.append, self.place)
         tables = self.driver.run()
         self.engine.stop()
-        return Receipt("j", "job", tables, Seconds(), (), self.driver.stopped_by)
+        return Receipt("j", "job", tables, Seconds(), (), self.driver.job.stopped_by)
 
     def pieces(self, number: int) -> dict[str, int]:
         """Rows by unit: the last commits of a job are repeated by its next driver, and ledgers make each once."""

@@ -67,7 +67,7 @@ def run(
     driver.run()
     engine.stop()
     notes = driver.end_lineage()
-    return told, driver._authority.lineage, notes
+    return told, driver.job._authority.lineage, notes
 
 
 def test_each_ledger_hears_once_that_all_tables_have_arrived(tmp_path: Path) -> None:

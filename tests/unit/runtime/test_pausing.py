@@ -16,7 +16,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.diagnosis.diagnostics import status_of
-from seatunnel_py.runtime.messages.events import SavepointRequested
+from seatunnel_py.runtime.messages.events import SavepointRequest
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
@@ -43,7 +43,7 @@ class Job:
             checkpoint=CheckpointSettings(interval=interval, max_uncommitted=limit, alignment_timeout=None),
         )  # fmt: skip
         self.driver = driver_of([pipeline], self.engine, settings, Clock(), lambda event: None, place)
-        self.life = next(iter(self.driver.pipelines.values()))
+        self.life = next(iter(self.driver.job.pipelines.values()))
         self.thread = threading.Thread(target=self.driver.run, daemon=True)
 
     def __enter__(self) -> Job:
@@ -72,7 +72,7 @@ class Job:
         return status
 
     def savepoint(self, name: str = "sp") -> None:
-        self.driver.post(lambda: self.driver.turn(self.life, SavepointRequested(name, stop=False)))
+        self.driver.post(lambda: self.driver.job.turn(self.life, SavepointRequest(name, stop=False)))
 
     def pauses(self) -> bool:
         """Every source waits because of commits, and has nothing under way."""
@@ -196,7 +196,7 @@ def test_it_says_why_its_sources_pause(tmp_path: Path) -> None:
     pipeline = unbounded(forked("x", ToySource((10**9,)), [ToySink("out", Target(gate))]))
     with Job(tmp_path, pipeline, gate, limit=2, interval=0.02) as job:
         job.wait_until_paused()
-        found = job.on_loop(lambda: status_of(job.life, job.driver.now(), None))
+        found = job.on_loop(lambda: status_of(job.life, job.driver.job.now(), None))
     assert found.busy and found.lag == 2
     assert found.waits[0].startswith("commit ")
     assert found.waits[1] == f"its sources pause: {PauseReason.COMMITS}"

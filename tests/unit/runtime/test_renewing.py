@@ -223,13 +223,13 @@ def test_checkpoint_ids_are_counted_on(tmp_path: Path) -> None:
     """I11: the second life's records never have the number of one of the first life."""
     job = Run(tmp_path, Shadow("out"), ["g1", "g2"])
     stored: list[int] = []
-    write = job.driver._store.write
+    write = job.driver.job._store.write
 
     def writing(incarnation: int, records: dict) -> None:  # type: ignore[type-arg]
         stored.extend(record.checkpoint for record in records.values())
         write(incarnation, records)
 
-    job.driver._store.write = writing  # type: ignore[method-assign,assignment]
+    job.driver.job._store.write = writing  # type: ignore[method-assign,assignment]
 
     assert job.end().state is TableState.DONE and job.anew == 2
     assert stored == sorted(set(stored)) and len(stored) >= 4
@@ -301,9 +301,9 @@ def test_a_job_that_is_to_stop_does_not_begin_anew(tmp_path: Path) -> None:
     def listen(event: JobEvent) -> None:
         job.events.append(event)
         if isinstance(event, UnitRetried) and event.unit == ANEW:
-            job.driver._stop_all(ExitCode.INTERRUPTED, "the job was stopped")
+            job.driver.job.stop_all(ExitCode.INTERRUPTED, "the job was stopped")
 
-    job.driver._listen = listen
+    job.driver.job._listen = listen
     table = job.end()
 
     assert table.state is TableState.STOPPED and job.epochs == [0]
@@ -319,7 +319,7 @@ def test_a_savepoint_that_is_asked_of_a_life_that_ends_is_asked_of_the_next(
     control, kept = RequestStore(LocalStorage(tmp_path / "control")), Keeping()
     desk = RequestHandler(control, "this run", kept)
     job.driver.attach_control(desk)
-    begin = job.driver._begin_anew
+    begin = job.driver.job._begin_again
 
     def asked_between(before: PipelineMachine) -> None:
         request = ControlRequest("r", RequestKind.SAVEPOINT, run="this run", name="sp", seconds=20.0)
@@ -328,7 +328,7 @@ def test_a_savepoint_that_is_asked_of_a_life_that_ends_is_asked_of_the_next(
         desk._looked_up(desk._open["r"], None)
         begin(before)
 
-    job.driver._begin_anew = asked_between  # type: ignore[method-assign]
+    job.driver.job._begin_again = asked_between  # type: ignore[method-assign]
     job.end()
 
     answer = control.answered("r")
@@ -343,9 +343,9 @@ def test_a_driver_that_was_overtaken_does_not_begin_anew(tmp_path: Path) -> None
     def listen(event: JobEvent) -> None:
         job.events.append(event)
         if isinstance(event, UnitRetried) and event.unit == ANEW:
-            assert job.driver._store.take(2, "lineage")
+            assert job.driver.job._store.take(2, "lineage")
 
-    job.driver._listen = listen
+    job.driver.job._listen = listen
     table = job.end()
 
     assert table.state is TableState.FAILED and job.epochs == [0]

@@ -63,7 +63,7 @@ class Stream:
             if self.random.random() < self.fails:
                 return failed(unit.id, FailureKind.RETRIABLE)
             return result
-        segment = self.exchange / f"{self.driver._authority.incarnation}.{unit.id}".replace("/", "_")
+        segment = self.exchange / f"{self.driver.job._authority.incarnation}.{unit.id}".replace("/", "_")
         segment.write_bytes(b"x" * SEGMENT_BYTES)
         self.largest = max(self.largest, sum(1 for _ in self.exchange.iterdir()) * SEGMENT_BYTES)
         return replace(

@@ -19,28 +19,28 @@ from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.messages import effects
-from seatunnel_py.runtime.messages.effects import CancelTimer, Effect, SetTimer, Tell
+from seatunnel_py.runtime.messages.effects import Effect, StartTimer, StopTimer, Tell
 from seatunnel_py.runtime.messages.events import TimerKey
 from seatunnel_py.runtime.observe.events import FailurePlace, JobEvent, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.state.calls import Calls, OpenCall
 from seatunnel_py.runtime.state.context import PipelineContext
 from seatunnel_py.runtime.state.journal_entries import Entry
-from seatunnel_py.runtime.state.phases import Phase, PhaseEvent, advance
+from seatunnel_py.runtime.state.phases import PhaseEvent, PipelinePhase, advance
 from seatunnel_py.runtime.state.shown_state import ShownState
 from seatunnel_py.runtime.state.troubles import Troubles, retry_of
 from seatunnel_py.runtime.targets.sink_operations import PreparedPipeline
 from seatunnel_py.work.unit import UnitFailure, UnitId
 
 
-class PipelineState:
+class SharedState:
     """``at``: the time of the event under way; ``entries``: what follows journal lines, by entry; ``isolated``: the
     subtasks that take part no longer; ``failures``: failed attempts, by vertex."""
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context
         self.at = 0.0
-        self.phase = Phase.WAITING
+        self.phase = PipelinePhase.WAITING
         self.effects: list[Effect] = []
         self.mail: deque[tuple[Subtask | None, Any]] = deque()
         self.calls = Calls()
@@ -92,12 +92,12 @@ class PipelineState:
         self.emit(effects.AppendJournal(self._last_entry, tuple(lines)))
 
     def after(self, timer: TimerKey, seconds: float) -> None:
-        self.emit(SetTimer(timer, self.at + seconds))
+        self.emit(StartTimer(timer, self.at + seconds))
 
     def cancel_retry(self, unit: UnitId) -> None:
         """A unit that waits for its next attempt is not tried again."""
         if self.troubles.ends(retry_of(unit)):
-            self.emit(CancelTimer(("retry", unit)))
+            self.emit(StopTimer(("retry", unit)))
 
     def to_coordinator(self, event: report.CoordinatorEvent) -> None:
         self.mail.append((None, event))

@@ -1,0 +1,373 @@
+"""The pipelines of one job: each event goes to the pipeline that it concerns, and its effects are performed at once.
+
+Rules. (1) No thread, no queue, no waiting: others do that (``driver.py``), and hand in what has happened. (2) Pipelines
+share nothing but room and read limits, so the end of one cannot reach another. (3) A pipeline that begins again keeps
+its place: numbers of checkpoints and epochs go on counting.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from seatunnel_py.errors import EngineError, ExitCode
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.commit.record_batcher import PersistTogether
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.runtime.control.request_handler import RequestHandler
+from seatunnel_py.runtime.driver.admission import Admission, Candidate
+from seatunnel_py.runtime.driver.deferred_calls import DeferredCalls
+from seatunnel_py.runtime.driver.executors import Executors
+from seatunnel_py.runtime.driver.identity import identity_of
+from seatunnel_py.runtime.driver.performer import Performer, Ports
+from seatunnel_py.runtime.driver.record_batcher import RecordBatcher
+from seatunnel_py.runtime.driver.record_writer import RecordWriter
+from seatunnel_py.runtime.driver.timers import Timers
+from seatunnel_py.runtime.messages import effects, events
+from seatunnel_py.runtime.messages.engine_port import (
+    Clock,
+    Engine,
+    EngineEvent,
+    EngineLost,
+    UnitFinished,
+    UnitLost,
+    UnitStarted,
+)
+from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+from seatunnel_py.runtime.resume.isolated_sink_recovery import RecoveryPipeline, Unfinished, recovery_pipelines
+from seatunnel_py.runtime.resume.job_claim import JobClaim
+from seatunnel_py.runtime.resume.pipeline_start import past_of
+from seatunnel_py.runtime.state.context import context_of
+from seatunnel_py.runtime.state.shared_use import SharedUse
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
+from seatunnel_py.runtime.storage.journal import JournalFile
+from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
+from seatunnel_py.runtime.targets.sink_operations import as_failure
+from seatunnel_py.runtime.targets.target_batcher import TargetBatcher
+from seatunnel_py.runtime.values.past import EarlierRun
+from seatunnel_py.runtime.values.settings import Settings
+from seatunnel_py.runtime.values.topology_builder import keys
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+LOOK_SECONDS = 5.0
+
+
+class JobRunner:
+    """``closed``: keys of pipelines at which nothing is at work any more; ``stopped_by``: the exit code of whoever
+    stopped it, 0: no one has; ``first_row_at`` is wall clock, measured by workers."""
+
+    def __init__(
+        self,
+        pipelines: tuple[Pipeline, ...],
+        job_id: str,
+        authority: JobClaim,
+        store: CheckpointStore,
+        journal: JournalFile,
+        settings: Settings,
+        clock: Clock,
+        executors: Executors,
+        post: Callable[[Callable[[], None]], None],
+        listen: Callable[[JobEvent], None],
+    ) -> None:
+        self.post = post
+        self._when_begun = DeferredCalls()
+        self._settings = settings = settings.isolating(several=len(pipelines) > 1 or bool(authority.apart))
+        self._clock, self._listen = clock, listen
+        self._store, self._journal, self._authority = store, journal, authority
+        self._executors = executors
+        self._identity = identity_of(job_id, authority, settings)
+        self._shared = SharedUse(journal.journal, settings)
+        self.pipelines: dict[str, PipelineMachine] = {}
+        self._owner: dict[str, PipelineMachine] = {}
+        self._admission = Admission(self._candidates(pipelines))
+        self._turns: deque[tuple[PipelineMachine, events.PipelineEvent]] = deque()
+        self._turning = False
+        self.timers = Timers()
+        self._journal_batcher = JournalBatcher(journal, executors.write, self._journal_failed)
+        self._records = RecordBatcher(self.pipelines, settings.checkpoint.interval, self._moment, self._persist)
+        self._writer = RecordWriter(store, authority.incarnation, self._journal_batcher)
+        ports = Ports(
+            clock, executors, self.timers, store, authority.incarnation, journal.journal, self._journal_batcher,
+            self._records, TargetBatcher(executors.aside, post),
+        )  # fmt: skip
+        self._performer = Performer(ports, self)
+        self._failed_fast = False
+        self._request_handler: RequestHandler | None = None
+        self.closed: set[str] = set()
+        self.stopped_by = 0
+        self.last_commit_at: float | None = None
+        self.first_row_at: float | None = None
+
+    def _candidates(self, pipelines: tuple[Pipeline, ...]) -> Iterator[Candidate]:
+        """Those of the job, each before the pipelines that finish sinks which it left out."""
+        authority = self._authority
+        for key, pipeline in keys(pipelines).items():
+            past = self._past(key, authority.records.get(key))
+            machine = self._take(key, pipeline, past)
+            yield _candidate(machine)
+            behind = key
+            for rest in recovery_pipelines(key, pipeline, past, authority, self._past):
+                machine.isolated.spoken_for(rest.scope, rest.why if isinstance(rest, Unfinished) else None)
+                if isinstance(rest, RecoveryPipeline):
+                    yield _candidate(self._take(rest.key, rest.pipeline, rest.past), behind)
+                    behind = rest.key
+
+    def _past(self, key: str, record: CheckpointRecord | None, **more: Any) -> EarlierRun:
+        past = past_of(self._journal.journal, key, record, per_split=self._settings.per_split)
+        return replace(past, stood_at=self._authority.stood_at.get(key, {}), **more)
+
+    def _take(self, key: str, pipeline: Pipeline, past: EarlierRun, *, first: int = 0) -> PipelineMachine:
+        """The machine of a pipeline. ``first``: the number of its first checkpoint, where it begins again."""
+        claim = self._authority.claims[key]
+        claim = replace(claim, first=first) if first else claim
+        context = context_of(key, pipeline, self._settings, self._identity, claim, past, self._shared)
+        machine = self.pipelines[key] = PipelineMachine(context)
+        return machine
+
+    # ---------------------------------------------------------------- beginning and end
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a pipeline is at work, or will be."""
+        return bool(self._admission)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is under way that the job has to wait for."""
+        handler = self._request_handler
+        return self.at_work or self._journal_batcher.busy or (handler is not None and handler.busy)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, once it is there."""
+        assert self._performer.engine is not None, "there is no engine yet"
+        return self._performer.engine
+
+    def begin(self, engine: Engine) -> None:
+        """The engine takes units from now on."""
+        self._performer.engine = engine
+        self._admission.slots = engine.slots
+        self._when_begun.begin()
+        for machine in list(self.pipelines.values()):
+            self.turn(machine, events.EngineReady())
+        if self._request_handler is not None:
+            self._request_handler.begin(self, self.pipelines)
+        self.look_for_another()
+
+    def end(self) -> None:
+        """No event comes any more."""
+        if self._request_handler is not None:
+            self._request_handler.close()
+
+    def attach_control(self, handler: RequestHandler) -> None:
+        """Where it looks for requests while it runs."""
+        self._request_handler = handler
+
+    # ---------------------------------------------------------------- turns
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    def after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
+        self.timers.after(key, self.now() + seconds, call)
+
+    def fire_timers(self) -> None:
+        """Those whose time has come."""
+        for call in self.timers.due(self.now()):
+            call()
+
+    def admit(self) -> None:
+        """Let those pipelines begin whose turn has come."""
+        for key in self._admission.admit():
+            self._begin_pipeline(self.pipelines[key])
+
+    def _begin_pipeline(self, machine: PipelineMachine) -> None:
+        """Units of its vertices are its own from now on: another pipeline may have had them before."""
+        self._owner |= dict.fromkeys((one.id for one in machine.pipeline.vertices), machine)
+        self.turn(machine, events.Admitted())
+
+    def turn(self, machine: PipelineMachine, event: events.PipelineEvent) -> None:
+        """Have a pipeline handle an event, and perform the effects; an event that comes meanwhile is next."""
+        self._turns.append((machine, event))
+        if not self._turning:
+            self._take_turns()
+
+    def _take_turns(self) -> None:
+        self._turning = True
+        try:
+            while self._turns:
+                machine, event = self._turns.popleft()
+                for effect in machine.handle(self.now(), event):
+                    self._performer.perform(machine, effect)
+        finally:
+            self._turning = False
+        self._records.look()
+
+    def from_engine(self, event: EngineEvent) -> None:
+        """Raise EngineError where the engine is lost."""
+        match event:
+            case UnitFinished(result):
+                if result.failure is None and result.first_row_at:
+                    self.first_row_at = min(self.first_row_at or result.first_row_at, result.first_row_at)
+                self.turn(self._owner[result.id.vertex], event)
+            case UnitLost(unit) | UnitStarted(unit):
+                self.turn(self._owner[unit.vertex], event)
+            case EngineLost(reason):
+                raise EngineError(reason, "go on with --restore latest")
+
+    # ---------------------------------------------------------------- wishes
+
+    def stop_all(self, exit_code: int, why: str) -> None:
+        """End the job. The first call lets streaming pipelines end behind a savepoint; a second one ends at once."""
+        again = bool(self.stopped_by)
+        self.stop_waiting(exit_code, why)
+        for machine in list(self.pipelines.values()):
+            self.turn(machine, _stop(why, keep=not machine.context.bounded and not again))
+
+    def cancel_all(self, lines: Iterable[PipelineMachine], why: str, *, whole: bool) -> None:
+        """End these at once; ``whole``: they are all there are, and the job ends."""
+        if whole:
+            self.stop_waiting(ExitCode.TERMINATED, why)
+        for line in list(lines):
+            self._admission.skip(line.key)
+            self.turn(line, _stop(why, keep=False))
+
+    def stop_waiting(self, exit_code: int, why: str = "the job was stopped") -> None:
+        """No pipeline begins any more."""
+        self.stopped_by = self.stopped_by or exit_code
+        for key in self._admission.skip_all():
+            self.turn(self.pipelines[key], _stop(why, keep=False))
+
+    # ---------------------------------------------------------------- for requests and receipts
+
+    @property
+    def first_unit_at(self) -> float | None:
+        """When the first unit was handed in."""
+        return self._performer.first_unit_at
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a pipeline that is not done has a checkpoint to go on from."""
+        undone = (one for one in self.pipelines.values() if one.shown_state is not TableState.DONE)
+        return any(one.cleanup.resumable for one in undone)
+
+    def newest(self, pipeline: str) -> CheckpointRecord | None:
+        """Where a pipeline stands, whether it has begun in this driver or not."""
+        return self.pipelines[pipeline].newest or self._authority.records.get(pipeline)
+
+    def unconfirmed(self, pipeline: str) -> tuple[int, ...]:
+        """The checkpoints of a pipeline whose rows are not known to be committed."""
+        view, record = self.pipelines[pipeline].view, self._authority.records.get(pipeline)
+        commits = record.uncommitted if view is None and record else ()
+        return tuple(commit.checkpoint for commit in (view.commits.waiting if view else commits))
+
+    # ---------------------------------------------------------------- whose the job is
+
+    def look_for_another(self) -> None:
+        """A driver that has nothing to store would not hear that another one has taken over (I34)."""
+        self._check_claim(self._looked)
+
+    def _check_claim(self, then: Callable[[BaseException | None], None]) -> None:
+        """Ask the store whether the job is still this driver's: FencedOffError where it is another one's."""
+        self._executors.write(lambda: self._store.check(self._authority.incarnation), then)
+
+    def _looked(self, error: BaseException | None) -> None:
+        if not isinstance(error, FencedOffError):
+            self.after(("another driver",), LOOK_SECONDS, self.look_for_another)
+            return
+        lost = events.ClaimLost(as_failure(error))
+        self._admission.skip_all()
+        for machine in list(self.pipelines.values()):
+            self.turn(machine, lost)
+
+    # ---------------------------------------------------------------- what pipelines cannot decide
+
+    def tell(self, event: JobEvent) -> None:
+        """For people and logs; not before the job has begun."""
+        self._when_begun(partial(self._tell, event))
+
+    def _tell(self, event: JobEvent) -> None:
+        if self._request_handler is not None:
+            self._request_handler.saw(event)
+        self._listen(event)
+
+    def refused(self, pipeline: str, effect: effects.RefuseRequest) -> None:
+        if self._request_handler is not None:
+            self._request_handler.refused(pipeline, effect.name, effect.reason)
+
+    def completed(self, pipeline: str, effect: effects.CompleteRecord) -> None:
+        if self._request_handler is not None:
+            self._request_handler.completed(pipeline, effect.record)
+
+    def counted(self, pipeline: str, work: int) -> None:
+        self._admission.counted(pipeline, work)
+
+    def closed_pipeline(self, machine: PipelineMachine, *, begin_again: bool) -> None:
+        self._records.forget(machine.key)
+        if begin_again:
+            self._begin_again(machine)
+            return
+        self._admission.ended(machine.key)
+        self.closed.add(machine.key)
+        if self._request_handler is not None:
+            self._request_handler.look()
+        if machine.shown_state is TableState.DONE:
+            self.last_commit_at = machine.state.shown.ended_at
+        if machine.shown_state is TableState.FAILED and self._settings.fail_fast and not self._failed_fast:
+            self._failed_fast = True
+            self.stop_all(ExitCode.FAILED, f"stopped because {machine.pipeline.name} failed")
+
+    def _begin_again(self, before: PipelineMachine) -> None:
+        """Another machine takes the place of one whose rows are void (``generation_renewal.py``)."""
+        assert before.view is not None, "it has read something"
+        view, key = before.view, before.key
+        strays, known = before.cleanup.staged, before.isolated.known_bad
+        past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=known)
+        machine = self._take(key, before.pipeline, past, first=view.next_checkpoint)
+        machine.replaces(before)
+        if self._request_handler is not None:
+            self._request_handler.restarted(key)
+        self.turn(machine, events.EngineReady())
+        self._begin_pipeline(machine)
+
+    # ---------------------------------------------------------------- durable things
+
+    def _moment(self, seconds: float) -> None:
+        self.after(("store",), seconds, self._records.moment_over)
+
+    def _persist(self, write: PersistTogether) -> None:
+        owners = {key: self.pipelines[key] for key in write.records}  # one may begin again meanwhile
+        self._executors.write(self._writer.task(write), partial(self._stored, write.number, owners))
+
+    def _stored(self, number: int, owners: Mapping[str, PipelineMachine], error: BaseException | None) -> None:
+        answers = self._writer.answers(self._records.stored(number), error)
+        self._turns.extend((owners[key], answer) for key, answer in answers.items())
+        self._take_turns()
+
+    def _journal_failed(self, error: BaseException, overtaken: Iterable[Callable[[], None]]) -> None:
+        """Without its journal no unit can ever be shown, and the job ends, resumable. A driver that has finished the
+        job has removed the journal: the store is asked first whose the job is (I34)."""
+
+        def looked(fenced: BaseException | None) -> None:
+            if not isinstance(fenced, FencedOffError):
+                raise error
+            self._journal_batcher.give_up()
+            self._looked(fenced)
+            for call in overtaken:
+                call()
+
+        self._check_claim(looked)
+
+
+def _candidate(machine: PipelineMachine, behind: str = "") -> Candidate:
+    work = sum(vertex.parallelism for vertex in machine.pipeline.vertices)
+    return Candidate(machine.key, machine.context.bounded, work, behind)
+
+
+def _stop(why: str, *, keep: bool) -> events.StopRequest:
+    return events.StopRequest(UnitFailure(FailureKind.FATAL, why), keep)
