@@ -34,13 +34,14 @@ from seatunnel_py.work.unit import UnitFailure, UnitId
 
 
 class SharedState:
-    """``at``: the time of the event under way; ``entries``: what follows journal lines, by entry; ``isolated``: the
+    """``at``: the time of the event under way; ``is_over``: it only waits for work that is still under way; ``entries``: what follows journal lines, by entry; ``isolated``: the
     subtasks that take part no longer; ``failures``: failed attempts, by vertex."""
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context
         self.at = 0.0
         self.phase = PipelinePhase.WAITING
+        self.is_over = False
         self.effects: list[Effect] = []
         self.mail: deque[tuple[Subtask | None, Any]] = deque()
         self.calls = Calls()
@@ -59,11 +60,7 @@ class SharedState:
     def advance(self, event: PhaseEvent) -> None:
         """Enter the phase that this leads to."""
         self.phase = advance(self.phase, event)
-
-    @property
-    def is_over(self) -> bool:
-        """It only waits for work that is still under way."""
-        return self.phase.is_over
+        self.is_over = self.phase.is_over
 
     # ---------------------------------------------------------------- the way out
 

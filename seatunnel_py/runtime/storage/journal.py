@@ -182,7 +182,7 @@ class JournalFile:
         self._generation = 0
         self._number = self._appends = self._bytes = self._begun_with = 0
         self._marks = dict(self.journal.marks)
-        self.restart_remedy(self.journal.lines())
+        self.rewrite(self.journal.lines())
 
     @property
     def is_long(self) -> bool:
@@ -199,7 +199,7 @@ class JournalFile:
         self.append(record_line(pipeline, number) for pipeline, number in numbers.items())
         self._marks |= numbers
 
-    def restart_remedy(self, lines: Iterable[Mapping[str, Any]]) -> None:
+    def rewrite(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """These lines, and what is durable, take the place of all that was written."""
         marks = (record_line(pipeline, number) for pipeline, number in self._marks.items())
         self._generation += 1

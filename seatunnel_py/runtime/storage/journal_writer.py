@@ -90,14 +90,14 @@ class JournalBatcher:
         def stored() -> None:
             store(records)
             if anew is not None:
-                self._file.restart_remedy(anew)
+                self._file.rewrite(anew)
             self._file.mark(records)
 
         return stored
 
     def _append(self, lines: Iterable[Line], anew: Iterable[Line] | None) -> None:
         if anew is not None:
-            self._file.restart_remedy(anew)
+            self._file.rewrite(anew)
         failpoints.BEFORE_JOURNAL.hit()
         self._file.append(lines)
         failpoints.JOURNALLED.hit()

@@ -41,7 +41,7 @@ class Ledger:
         self.committer.recover(self.context(lineage, step))
         self.rows[lineage, step] = None
 
-    def restart_remedy(self, job: str, lineage: str, step: str) -> None:
+    def restart(self, job: str, lineage: str, step: str) -> None:
         """The same job under another lineage: the older one is nobody's."""
         context = CommitContext(job, lineage, step, 0, setup=self.booked)
         assert self.committer.begin(context, fresh=True) is None
@@ -133,7 +133,7 @@ def test_whatever_happens_only_what_has_ended_long_ago_is_gone(target: Target, s
             case "on":
                 ledger.go_on(lineage, step)
             case "anew":
-                ledger.restart_remedy(lineage, f"{lineage}+", step)
+                ledger.restart(lineage, f"{lineage}+", step)
             case _:
                 ledger.days_pass(order.choice((9, 14, 31)))
         swept += max(0, before - len(ledger.rows))

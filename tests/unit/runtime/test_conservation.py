@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from runtime_toys import ToySink, ToySource, filter_node, forked, sink_node, source_node, straight, worked
 
 from seatunnel_py.api import Cardinality, Determinism, Piece, Split, TablePath
 from seatunnel_py.plan.graph_nodes import SqlNode
@@ -14,6 +13,7 @@ from seatunnel_py.plan.sql.analysis import Analysis
 from seatunnel_py.runtime.counts.row_conservation import violation
 from seatunnel_py.runtime.counts.row_tallies import TallyCounter
 from seatunnel_py.work.unit import QUARANTINE, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
+from tests.kit.runtime_toys import ToySink, ToySource, filter_node, forked, sink_node, source_node, straight, worked
 
 TABLE = TablePath.parse("t")
 READ = Unit(UnitId("t", 1), Split("s0", TABLE, rows=10))

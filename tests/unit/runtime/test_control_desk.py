@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Target, ToySink, ToySource, forked, straight
 from test_driver_late import Job, wait_until
 from test_left_out import SeenAs
 
@@ -27,6 +26,7 @@ from seatunnel_py.runtime.storage.checksum_seal import sealed
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary
 from seatunnel_py.work.unit import Unit
+from tests.kit.runtime_toys import Target, ToySink, ToySource, forked, straight
 
 
 class Asked:

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import pytest
-from runtime_toys import driver_of
 from seatunnel_example import CountdownEnumerator, CountdownReader
 
 from seatunnel_py.config.job_file import loads
@@ -19,6 +18,7 @@ from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget
+from tests.kit.runtime_toys import driver_of
 
 
 class Clock:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Target, ToySink, ToySource, failed, forked, straight
 from test_driver_late import Job, wait_until
 
 from seatunnel_py.plan.pipelines import Pipeline
@@ -25,6 +24,7 @@ from seatunnel_py.runtime.storage.checksum_seal import bond_of
 from seatunnel_py.runtime.storage.journal import JournalFile, kept_line
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
+from tests.kit.runtime_toys import Target, ToySink, ToySource, failed, forked, straight
 
 
 def ended(job: Job) -> list[TableState]:

@@ -8,19 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from runtime_toys import (
-    Clock,
-    ScriptedEngine,
-    Target,
-    ToySink,
-    ToySource,
-    driver_of,
-    failed,
-    forked,
-    sink_node,
-    straight,
-    unbounded,
-)
 
 from seatunnel_py.api import FatalError, Piece, RetriableError, TablePath
 from seatunnel_py.errors import ExitCode
@@ -33,6 +20,19 @@ from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt,
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Unit, UnitResult
+from tests.kit.runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    failed,
+    forked,
+    sink_node,
+    straight,
+    unbounded,
+)
 
 DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED
 SECONDS_MAX = 30

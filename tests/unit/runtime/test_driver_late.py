@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked, straight
 
 from seatunnel_py.api import RetriableError
 from seatunnel_py.plan.pipelines import Pipeline
@@ -21,6 +20,17 @@ from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, Unit
+from tests.kit.runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    failed,
+    forked,
+    straight,
+)
 
 SECONDS_MAX = 20
 

@@ -7,18 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from runtime_toys import (
-    Clock,
-    ScriptedEngine,
-    Target,
-    ToySink,
-    ToySource,
-    driver_of,
-    failed,
-    forked,
-    straight,
-    unbounded,
-)
 
 from seatunnel_py.api import Setup
 from seatunnel_py.api.capabilities import Determinism
@@ -33,6 +21,18 @@ from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
+from tests.kit.runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    failed,
+    forked,
+    straight,
+    unbounded,
+)
 
 RETRIES, ROWS = 2, 50
 RETRIABLE = FailureKind.RETRIABLE

@@ -8,20 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import (
-    Clock,
-    ScriptedEngine,
-    Target,
-    ToySink,
-    ToySource,
-    driver_of,
-    failed,
-    filter_node,
-    forked,
-    sink_node,
-    source_node,
-    straight,
-)
 from test_driver_late import Job, wait_until
 
 from seatunnel_py.api import FatalError, RetriableError, TablePath
@@ -35,6 +21,20 @@ from seatunnel_py.runtime.values.rate_limit import Grant, RateLimit
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
+from tests.kit.runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    failed,
+    filter_node,
+    forked,
+    sink_node,
+    source_node,
+    straight,
+)
 
 X = TablePath.parse("x")
 RUNNING, COMMITTING, DONE, FAILED = TableState.RUNNING, TableState.COMMITTING, TableState.DONE, TableState.FAILED

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, straight
 
 from seatunnel_py.api import FatalError
 from seatunnel_py.errors import EngineError
@@ -17,6 +16,7 @@ from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget
+from tests.kit.runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, straight
 
 SECONDS_MAX = 20
 TABLES = 5

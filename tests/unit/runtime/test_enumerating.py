@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, forked, read, straight, unbounded
 from test_driver_late import SECONDS_MAX, wait_until
 
 from seatunnel_py.api import (
@@ -35,6 +34,18 @@ from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
+from tests.kit.runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    forked,
+    read,
+    straight,
+    unbounded,
+)
 
 X = TablePath.parse("x")
 INTERVAL = 0.02

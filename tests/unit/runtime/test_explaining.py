@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Target, ToySink, ToySource, forked, straight
 from test_control_desk import Asked
 from test_driver_late import Gate, wait_until
 from test_driver_restarts import unbounded
@@ -16,6 +15,7 @@ from test_driver_restarts import unbounded
 from seatunnel_py.runtime.control.requests import RequestKind
 from seatunnel_py.runtime.diagnosis import diagnostics, stall_detector
 from seatunnel_py.runtime.observe.events import JobStalled
+from tests.kit.runtime_toys import Target, ToySink, ToySource, forked, straight
 
 
 @dataclass(frozen=True)

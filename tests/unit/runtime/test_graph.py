@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runtime_toys import ToySink, ToySource, filter_node, forked, sink_node, source_node, straight
 
 from seatunnel_py.api import Guarantee, TablePath, TransformCapabilities
 from seatunnel_py.api.capabilities import Determinism as Promised
@@ -18,6 +17,7 @@ from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis
 from seatunnel_py.protocol.model.topology import SinkKind, Spread, VertexDeterminism
 from seatunnel_py.runtime.values.topology_builder import graph_of
+from tests.kit.runtime_toys import ToySink, ToySource, filter_node, forked, sink_node, source_node, straight
 
 X = TablePath.parse("x")
 

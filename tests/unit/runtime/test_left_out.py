@@ -7,19 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from runtime_toys import (
-    Clock,
-    ScriptedEngine,
-    Target,
-    ToySink,
-    ToySource,
-    driver_of,
-    failed,
-    filter_node,
-    forked,
-    sink_node,
-    source_node,
-)
 
 from seatunnel_py.api import Setup, TablePath
 from seatunnel_py.api.capabilities import Determinism
@@ -33,6 +20,19 @@ from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt,
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
+from tests.kit.runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    failed,
+    filter_node,
+    forked,
+    sink_node,
+    source_node,
+)
 
 ROWS = 100
 DONE, ISOLATED, FAILED = TableState.DONE, TableState.ISOLATED, TableState.FAILED

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, straight
 
 from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, Unit
+from tests.kit.runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, straight
 
 SETTINGS = replace(
     Settings(RetryPolicy(0, 0.001), Budget(10, 1.0), exchange="mem:", restarts=Backoff(0, 0.001)), ledger_days=7

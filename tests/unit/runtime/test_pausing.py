@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked, straight
 from test_driver_late import SECONDS_MAX, Gate, wait_until
 from test_enumerating import unbounded
 
@@ -25,6 +24,17 @@ from seatunnel_py.runtime.subtasks.flow_control import PauseReason
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitId
+from tests.kit.runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    failed,
+    forked,
+    straight,
+)
 
 
 class Job:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from runtime_toys import Clock, driver_of
 
 from seatunnel_py.api import Piece, TablePath
 from seatunnel_py.config.env import EnvOptions
@@ -29,6 +28,7 @@ from seatunnel_py.work.bad_rows.limits import ErrorLimits
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import QUARANTINE, Budget, SinkPiece, Unit
+from tests.kit.runtime_toys import Clock, driver_of
 
 JOB = JobIdentity("j", "0123456789abcdef", 1)
 

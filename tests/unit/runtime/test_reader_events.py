@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import worked
 from test_driver_late import SECONDS_MAX, wait_until
 from test_enumerating import Growing, GrowingEnumerator, Job, Outside, X, found_is_kept_slowly
 
@@ -17,6 +16,7 @@ from seatunnel_py.api import Enumerator, FatalError, Plain, RetriableError, Sour
 from seatunnel_py.runtime.observe.events import UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.work.unit import Unit, UnitResult
+from tests.kit.runtime_toys import worked
 
 EVENT: Plain = {"divide at": 10}
 

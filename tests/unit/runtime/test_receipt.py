@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from runtime_toys import ToySink, ToySource, failed, filter_node, forked, sink_node, source_node, worked
 
 from seatunnel_py.api import Cardinality, Piece, TablePath
 from seatunnel_py.cli.view.receipt_view import receipt_text
@@ -19,6 +18,7 @@ from seatunnel_py.runtime.counts.table_counts import TableCounts
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
+from tests.kit.runtime_toys import ToySink, ToySource, failed, filter_node, forked, sink_node, source_node, worked
 
 DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED
 X = TablePath.parse("x")

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from runtime_toys import Clock, ScriptedEngine, Target, ToyCommitter, ToySink, ToySource, driver_of, straight, union
 
 from seatunnel_py.api import (
     CommitContext,
@@ -41,6 +40,17 @@ from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
+from tests.kit.runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToyCommitter,
+    ToySink,
+    ToySource,
+    driver_of,
+    straight,
+    union,
+)
 
 RETRIES, ROWS = 2, 50
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, forked, straight
 from test_driver_late import wait_until
 
 from seatunnel_py.api import Position, Split, TablePath
@@ -32,6 +31,7 @@ from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.runtime.values.split_progress import SplitProgress, SplitRound, assign_splits, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.unit import Budget, Unit, UnitResult
+from tests.kit.runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, forked, straight
 
 X = TablePath.parse("x")
 UNIT_SECONDS = 0.004

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from runtime_toys import Target, ToySink, ToySource, sink_node, source_node
 
 from seatunnel_py.api import (
     CommitContext,
@@ -37,6 +36,7 @@ from seatunnel_py.runtime.targets.sink_operations import prepare, prepared_of
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.topology_builder import graph_of
+from tests.kit.runtime_toys import Target, ToySink, ToySource, sink_node, source_node
 
 JOB = JobIdentity("j", "lineage", 2)
 X = TablePath.parse("x")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Target, ToySink, ToySource, forked, straight
 from test_rescaling import Run, rows_of
 from typer.testing import CliRunner
 
@@ -20,6 +19,7 @@ from seatunnel_py.runtime.resume.checkpoint_view import difference, select
 from seatunnel_py.runtime.resume.rollback import preview, rewind
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, StoreContents
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from tests.kit.runtime_toys import Target, ToySink, ToySource, forked, straight
 
 
 class Stopped:

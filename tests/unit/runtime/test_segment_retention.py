@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked
 from test_driver_late import SECONDS_MAX, wait_until
 from test_enumerating import unbounded
 from test_savepoint import record
@@ -28,6 +27,7 @@ from seatunnel_py.runtime.storage.segment_sweep import sweep
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitResult
+from tests.kit.runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked
 
 SEGMENT_BYTES = 1_000
 

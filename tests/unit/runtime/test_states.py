@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runtime_toys import Target, ToySink, ToySource, straight
 from test_rescaling import Run
 from typer.testing import CliRunner
 
@@ -13,6 +12,7 @@ from seatunnel_py.cli.main import app
 from seatunnel_py.runtime.resume.checkpoint_view import describe
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from tests.kit.runtime_toys import Target, ToySink, ToySource, straight
 
 
 def test_records_say_where_each_split_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runtime_toys import ToySource, filter_node, sink_node, source_node, worked
 
 from seatunnel_py.api import Piece, TablePath
 from seatunnel_py.plan.graph_nodes import SqlNode
@@ -15,6 +14,7 @@ from seatunnel_py.plan.pipelines import PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
 from seatunnel_py.runtime.counts.row_tallies import RowTally, TallyCounter, tally_of
 from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
+from tests.kit.runtime_toys import ToySource, filter_node, sink_node, source_node, worked
 
 X = TablePath.parse("x")
 NODES = ("out[x]", "bad[x]", "count[y]")

@@ -206,7 +206,7 @@ def test_p4_f1_the_journal_says_which_records_were_durable(tmp_path: Path) -> No
     file = begun(tmp_path, 1)
     file.mark({"x": record_of(1), "y": replace(record_of(1), checkpoint=4)})
     file.mark({"x": replace(record_of(1), checkpoint=2)})
-    file.restart_remedy([])
+    file.rewrite([])
     file.close()
     begun(tmp_path, 2)
 
@@ -360,7 +360,7 @@ def test_the_journal_of_a_stream_stays_short(tmp_path: Path, monkeypatch: pytest
     longest = 0
     for number in range(1, 2_001):
         if file.is_long:
-            file.restart_remedy(list(file.journal.lines()))
+            file.rewrite(list(file.journal.lines()))
         line = taken_line("x", A, TakenInput(number, range=["split", number]))
         file.append([line])
         file.journal.apply(line)
@@ -383,7 +383,7 @@ def test_a_driver_that_dies_while_it_begins_anew_loses_nothing(tmp_path: Path) -
     file.append([line])
     file.journal.apply(line)
     before = place(tmp_path, 1).read_bytes()
-    file.restart_remedy(list(file.journal.lines()))
+    file.rewrite(list(file.journal.lines()))
     file.close()
     second = place(tmp_path, 1).with_name("00000001-00000002")
     whole = second.read_bytes()
