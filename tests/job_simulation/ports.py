@@ -62,7 +62,6 @@ class SimulatedExecutors(Executors):
     def _side(self, task: Callable[[], Any], then: Callable[[Any], None], failed: Callable[[Any], None]) -> None:
         world = self._process.world
         try:
-            world.faults.at_target()
             value = task()
         except Died:
             raise

@@ -59,6 +59,9 @@ class World:
         self.faults = Faults(self._chance)
         self.storage = MemoryStorage()
         self.storage.fault = store_fault(self.faults.strikes)
+        for line in self.pipelines:
+            for target in (*ledgers(line).values(), *sources(line)):
+                target.act = self._at_target
         self.exchange: dict[str, list[Row]] = {}
         self.processes: list[Process] = []
         self.finished = False
@@ -94,6 +97,10 @@ class World:
             restarts=Backoff(chance.choice([2, 20]), 0.05, longest=0.5),
             read_rows=chance.choice([None, None, None, 60]),
         )
+
+    def _at_target(self, what: str) -> None:
+        if what != "close":
+            self.faults.at_target()
 
     # ---------------------------------------------------------------- time and chance
 

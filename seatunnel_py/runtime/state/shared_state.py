@@ -34,8 +34,9 @@ from seatunnel_py.work.unit import UnitFailure, UnitId
 
 
 class SharedState:
-    """``at``: the time of the event under way; ``is_over``: it only waits for work that is still under way; ``entries``: what follows journal lines, by entry; ``isolated``: the
-    subtasks that take part no longer; ``failures``: failed attempts, by vertex."""
+    """``at``: the time of the event under way; ``is_over``: it only waits for work that is still under way;
+    ``entries``: what follows journal lines, by entry; ``isolated``: the subtasks that take part no longer;
+    ``failures``: failed attempts, by vertex."""
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context
