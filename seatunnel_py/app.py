@@ -20,6 +20,7 @@ from seatunnel_py.config.job_file import load
 from seatunnel_py.engine_choice import Engines, LocalEngines, SparkEngines, needs_catalyst
 from seatunnel_py.errors import (
     BEGIN_ANEW,
+    ChangesRefusedError,
     ExitCode,
     JobFileError,
     PlanError,
@@ -32,7 +33,6 @@ from seatunnel_py.plan.plugins.installed import hooks, installed
 from seatunnel_py.plan.sql.analysis import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
 from seatunnel_py.redaction import redacted_text
-from seatunnel_py.runtime.resume.job_diff import ChangesRefusedError
 
 if TYPE_CHECKING:
     from seatunnel_py.config.env import EnvOptions
@@ -163,18 +163,8 @@ def run(
 
     Raises SeaTunnelError for errors found before any table starts; later, tables fail and the call returns.
     """
-    from seatunnel_py.runtime.control.driver_liveness import driver_taken_over, silent_driver
-    from seatunnel_py.runtime.storage.open_storage import require_place
-
     job = check(path, options.variables)
-    location = job.file.env.checkpoint_location
-    silent = None
-    if options.job_id and options.restore == LATEST and options.takes_over:
-        silent = driver_taken_over(home, options.job_id, listen)
-    elif options.job_id and (options.fresh or options.restore == LATEST):
-        silent = silent_driver(home, options.job_id, location, listen, fresh=options.fresh)
-    if location and options.job_id and options.restore != LATEST:
-        require_place(location, options.job_id, fresh=options.fresh)
+    silent = _silent_driver(options.job_id, options, job, home, listen) if options.job_id else None
     restored = restored_from(home, options, job.file.env)
     if options.restore == LATEST and options.job_id:
         _require_variables(home.place(options.job_id), job, options.variables)
@@ -190,6 +180,24 @@ def run(
         raise
 
 
+def _silent_driver(
+    job_id: str, options: RunOptions, job: Job, home: Home, listen: Callable[[JobEvent], None]
+) -> str | None:
+    """The driver that a run of this id may take over, if any. Raises SeaTunnelError if it may not run."""
+    from seatunnel_py.runtime.control.driver_liveness import driver_taken_over, silent_driver
+    from seatunnel_py.runtime.storage.open_storage import require_place
+
+    location, resumed = job.file.env.checkpoint_location, options.restore == LATEST
+    silent = None
+    if resumed and options.takes_over:
+        silent = driver_taken_over(home, job_id, listen)
+    elif options.fresh or resumed:
+        silent = silent_driver(home, job_id, location, listen, fresh=options.fresh)
+    if location and not resumed:
+        require_place(location, job_id, fresh=options.fresh)
+    return silent
+
+
 def _require_variables(place: JobDirectory, job: Job, given: Mapping[str, str]) -> None:
     """Only their names are recorded, not their values: one may be a secret. Raises SeaTunnelError."""
     had = (place.last_claim or {}).get("variables", ())
@@ -203,10 +211,10 @@ def _require_variables(place: JobDirectory, job: Job, given: Mapping[str, str]) 
 
 def restored_from(home: Home, options: RunOptions, env: EnvOptions) -> str | None:
     """The savepoint from which the job starts, or started if it is resumed. Raises SeaTunnelError."""
-    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
-
     if options.restore is None:
         return None
+    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
+
     if options.restore != LATEST:
         with SavepointLocations.of(home.savepoints, env).holding(options.restore):
             return options.restore

@@ -134,6 +134,15 @@ class TablesFailedError(PlanError):
     """Tables cannot be planned, and either none is left to run, or the job stops at its first failure. Exit code 1."""
 
 
+class ChangesRefusedError(SeaTunnelError):
+    """The job file has changed in a way that nobody has accepted; ``changes`` are all of them, in words."""
+
+    def __init__(self, message: str, remedy: str, changes: tuple[str, ...]) -> None:
+        super().__init__(message, remedy)
+        self.changes = changes
+        self.args = (self.message, self.remedy, changes)
+
+
 class PluginError(SeaTunnelError):
     """A plugin's report of a failure in the system that it talks to."""
 

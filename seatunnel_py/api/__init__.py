@@ -6,139 +6,143 @@ Importing this package loads neither pyarrow nor any client library.
 
 from __future__ import annotations
 
-from seatunnel_py.api.batch import (
-    Batch,
-    Element,
-    Heartbeat,
-    Plain,
-    Position,
-    ReaderEvent,
-    Rejected,
-    RowKind,
-    SchemaChange,
-    Skipped,
-    TransactionEnd,
-)
-from seatunnel_py.api.capabilities import (
-    Cardinality,
-    Determinism,
-    Guarantee,
-    SinkCapabilities,
-    SourceCapabilities,
-    TransformCapabilities,
-)
-from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
-from seatunnel_py.api.job_registry import JobRegistry
-from seatunnel_py.api.names import NameRules, Naming, TargetPlace, as_pattern, dotted, globbed
-from seatunnel_py.api.native import (
-    Block,
-    NativeForm,
-    NativeReader,
-    NativeRefusedError,
-    NativeSink,
-    NativeSource,
-    NativeWriter,
-)
-from seatunnel_py.api.options import Options, Secret, option
-from seatunnel_py.api.options.rules import Rule, at_least_one, at_most_one, exactly_one, required_when, together
-from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
-from seatunnel_py.api.process import silence
-from seatunnel_py.api.process.failpoints import Failpoint, failpoint
-from seatunnel_py.api.process.lock_waits import lock_timeout
-from seatunnel_py.api.process.private_files import make_private_file, private_directory, private_output
-from seatunnel_py.api.process.resources import borrow
-from seatunnel_py.api.schema import (
-    Column,
-    ConstraintKey,
-    ConstraintType,
-    Detail,
-    DetailKind,
-    PrimaryKey,
-    TablePath,
-    TableSchema,
-    schema_from_arrow,
-)
-from seatunnel_py.api.shorthand import Shorthand
-from seatunnel_py.api.simple import SimpleSink, SimpleSource, simple_sink, simple_source, simple_table
-from seatunnel_py.api.sink import (
-    CommitContext,
-    Committer,
-    Effect,
-    NothingToCommit,
-    Piece,
-    Present,
-    Reached,
-    Setup,
-    Sink,
-    SinkCommit,
-    SinkSetup,
-    Treatment,
-    Visible,
-    WriteContext,
-    Writer,
-)
-from seatunnel_py.api.source import (
-    PLAIN_READ,
-    Enumerator,
-    FixedSplits,
-    ReadContext,
-    Reader,
-    Source,
-    SourceTable,
-    Split,
-    TableFailure,
-    TableLeftOut,
-)
-from seatunnel_py.api.storage import Storage
-from seatunnel_py.api.text.java_regex import (
-    JavaPattern,
-    NamePattern,
-    filled,
-    java_replacement,
-    name_pattern,
-    re2_rewrite,
-)
-from seatunnel_py.api.text.shown import date_text, moment_text, shown_rows, shown_values
-from seatunnel_py.api.transform import Transform
-from seatunnel_py.api.types import (
-    ANY_DIGITS,
-    BIGINT,
-    DOUBLE,
-    INTEGERS,
-    NANOSECONDS,
-    NUMBER,
-    PRECISION_MAX,
-    STRING,
-    TEMPORAL,
-    Conversion,
-    DataType,
-    Kind,
-    Outcome,
-    ValueMisfitError,
-    Verdict,
-    array,
-    convert,
-    decimal,
-    from_arrow,
-    parse_type,
-    stored_as,
-    to_arrow,
-)
-from seatunnel_py.errors import (
-    BadRowsError,
-    CannotResumeError,
-    CommitLostError,
-    FatalError,
-    FencedError,
-    ForeignLedgerError,
-    GenerationLostError,
-    PluginError,
-    RetriableError,
-    TimeLimitError,
-)
-from seatunnel_py.nouns import counted
-from seatunnel_py.redaction import redacted_text
-from seatunnel_py.terminal_text import terminal_text
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seatunnel_py.api.batch import (
+        Batch,
+        Element,
+        Heartbeat,
+        Plain,
+        Position,
+        ReaderEvent,
+        Rejected,
+        RowKind,
+        SchemaChange,
+        Skipped,
+        TransactionEnd,
+    )
+    from seatunnel_py.api.capabilities import (
+        Cardinality,
+        Determinism,
+        Guarantee,
+        SinkCapabilities,
+        SourceCapabilities,
+        TransformCapabilities,
+    )
+    from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
+    from seatunnel_py.api.job_registry import JobRegistry
+    from seatunnel_py.api.names import NameRules, Naming, TargetPlace, as_pattern, dotted, globbed
+    from seatunnel_py.api.native import (
+        Block,
+        NativeForm,
+        NativeReader,
+        NativeRefusedError,
+        NativeSink,
+        NativeSource,
+        NativeWriter,
+    )
+    from seatunnel_py.api.options import Options, Secret, option
+    from seatunnel_py.api.options.rules import Rule, at_least_one, at_most_one, exactly_one, required_when, together
+    from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
+    from seatunnel_py.api.process import silence
+    from seatunnel_py.api.process.failpoints import Failpoint, failpoint
+    from seatunnel_py.api.process.lock_waits import lock_timeout
+    from seatunnel_py.api.process.private_files import make_private_file, private_directory, private_output
+    from seatunnel_py.api.process.resources import borrow
+    from seatunnel_py.api.schema import (
+        Column,
+        ConstraintKey,
+        ConstraintType,
+        Detail,
+        DetailKind,
+        PrimaryKey,
+        TablePath,
+        TableSchema,
+        schema_from_arrow,
+    )
+    from seatunnel_py.api.shorthand import Shorthand
+    from seatunnel_py.api.simple import SimpleSink, SimpleSource, simple_sink, simple_source, simple_table
+    from seatunnel_py.api.sink import (
+        CommitContext,
+        Committer,
+        Effect,
+        NothingToCommit,
+        Piece,
+        Present,
+        Reached,
+        Setup,
+        Sink,
+        SinkCommit,
+        SinkSetup,
+        Treatment,
+        Visible,
+        WriteContext,
+        Writer,
+    )
+    from seatunnel_py.api.source import (
+        PLAIN_READ,
+        Enumerator,
+        FixedSplits,
+        ReadContext,
+        Reader,
+        Source,
+        SourceTable,
+        Split,
+        TableFailure,
+        TableLeftOut,
+    )
+    from seatunnel_py.api.storage import Storage
+    from seatunnel_py.api.text.java_regex import (
+        JavaPattern,
+        NamePattern,
+        filled,
+        java_replacement,
+        name_pattern,
+        re2_rewrite,
+    )
+    from seatunnel_py.api.text.shown import date_text, moment_text, shown_rows, shown_values
+    from seatunnel_py.api.transform import Transform
+    from seatunnel_py.api.types import (
+        ANY_DIGITS,
+        BIGINT,
+        DOUBLE,
+        INTEGERS,
+        NANOSECONDS,
+        NUMBER,
+        PRECISION_MAX,
+        STRING,
+        TEMPORAL,
+        Conversion,
+        DataType,
+        Kind,
+        Outcome,
+        ValueMisfitError,
+        Verdict,
+        array,
+        convert,
+        decimal,
+        from_arrow,
+        parse_type,
+        stored_as,
+        to_arrow,
+    )
+    from seatunnel_py.errors import (
+        BadRowsError,
+        CannotResumeError,
+        CommitLostError,
+        FatalError,
+        FencedError,
+        ForeignLedgerError,
+        GenerationLostError,
+        PluginError,
+        RetriableError,
+        TimeLimitError,
+    )
+    from seatunnel_py.nouns import counted
+    from seatunnel_py.redaction import redacted_text
+    from seatunnel_py.terminal_text import terminal_text
 
 __all__ = [
     "ANY_DIGITS",
@@ -286,10 +290,64 @@ __all__ = [
     "together",
 ]
 
-BadRows, GenerationLost, NativeRefused, NoWayOn = (
-    BadRowsError,
-    GenerationLostError,
-    NativeRefusedError,
-    CannotResumeError,
-)
+_MODULES = {
+    "api.batch": "Batch Element Heartbeat Plain Position ReaderEvent Rejected RowKind SchemaChange Skipped "
+    "TransactionEnd",
+    "api.capabilities": "Cardinality Determinism Guarantee SinkCapabilities SourceCapabilities TransformCapabilities",
+    "api.factory": "JobMode SinkFactory SourceFactory StepContext TransformFactory",
+    "api.job_registry": "JobRegistry",
+    "api.names": "NameRules Naming TargetPlace as_pattern dotted globbed",
+    "api.native": "Block NativeForm NativeReader NativeRefusedError NativeSink NativeSource NativeWriter",
+    "api.options": "Options Secret option",
+    "api.options.rules": "Rule at_least_one at_most_one exactly_one required_when together",
+    "api.options.step": "SinkOptions SourceOptions TransformOptions",
+    "api.process.failpoints": "Failpoint failpoint",
+    "api.process.lock_waits": "lock_timeout",
+    "api.process.private_files": "make_private_file private_directory private_output",
+    "api.process.resources": "borrow",
+    "api.process.silence": "silence",
+    "api.schema": "Column ConstraintKey ConstraintType Detail DetailKind PrimaryKey TablePath TableSchema "
+    "schema_from_arrow",
+    "api.shorthand": "Shorthand",
+    "api.simple": "SimpleSink SimpleSource simple_sink simple_source simple_table",
+    "api.sink": "CommitContext Committer Effect NothingToCommit Piece Present Reached Setup Sink SinkCommit SinkSetup "
+    "Treatment Visible WriteContext Writer",
+    "api.source": "Enumerator FixedSplits PLAIN_READ ReadContext Reader Source SourceTable Split TableFailure "
+    "TableLeftOut",
+    "api.storage": "Storage",
+    "api.text.java_regex": "JavaPattern NamePattern filled java_replacement name_pattern re2_rewrite",
+    "api.text.shown": "date_text moment_text shown_rows shown_values",
+    "api.transform": "Transform",
+    "api.types": "ANY_DIGITS BIGINT Conversion DOUBLE DataType INTEGERS Kind NANOSECONDS NUMBER Outcome PRECISION_MAX "
+    "STRING TEMPORAL ValueMisfitError Verdict array convert decimal from_arrow parse_type stored_as "
+    "to_arrow",
+    "errors": "BadRowsError CannotResumeError CommitLostError FatalError FencedError ForeignLedgerError "
+    "GenerationLostError PluginError RetriableError TimeLimitError",
+    "nouns": "counted",
+    "redaction": "redacted_text",
+    "terminal_text": "terminal_text",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+_EARLIER = {
+    "BadRows": "BadRowsError",
+    "GenerationLost": "GenerationLostError",
+    "NativeRefused": "NativeRefusedError",
+    "NoWayOn": "CannotResumeError",
+}
 """Earlier names, for plugins that were written for the release before this one."""
+
+if not TYPE_CHECKING:  # or the type checker would accept any name
+
+    def __getattr__(name: str) -> Any:
+        """Import a name when it is used for the first time: a command that needs one must not pay for all."""
+        known = _EARLIER.get(name, name)
+        if known not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"seatunnel_py.{_MODULE_OF[known]}")
+        found = module if module.__name__.endswith(f".{known}") else getattr(module, known)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -30,10 +30,6 @@ class RowKind(IntEnum):
         return ("+I", "-U", "+U", "-D")[self]
 
 
-STATE_BYTES_MAX = 2**20
-"""Of a position, and of a split's payload: both stand in every checkpoint."""
-
-
 @dataclass(frozen=True, slots=True)
 class Position:
     """Where a reader goes on inside a split.

@@ -12,17 +12,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from seatunnel_py.api.batch import Plain
-from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.job_registry import JobRegistry
 from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
-from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.shorthand import Shorthand
-from seatunnel_py.api.sink import Sink
-from seatunnel_py.api.source import Source
-from seatunnel_py.api.transform import Transform
+
+if TYPE_CHECKING:  # a command that only reads options does not pay for what works
+    from seatunnel_py.api.batch import Plain
+    from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
+    from seatunnel_py.api.schema import TableSchema
+    from seatunnel_py.api.sink import Sink
+    from seatunnel_py.api.source import Source
+    from seatunnel_py.api.transform import Transform
 
 SourceO = TypeVar("SourceO", bound=SourceOptions)
 TransformO = TypeVar("TransformO", bound=TransformOptions)
@@ -99,6 +101,8 @@ class TransformFactory(Factory, Generic[TransformO]):
     options: ClassVar[type[TransformOptions]]
 
     def capabilities(self, options: TransformO) -> TransformCapabilities:
+        from seatunnel_py.api.capabilities import TransformCapabilities
+
         return TransformCapabilities()
 
     @abstractmethod

@@ -8,6 +8,9 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
+STATE_BYTES_MAX = 2**20
+"""Of a position, and of a split's payload: both stand in every checkpoint."""
+
 
 def plain_data(value: Any) -> Any:
     """The same value with a dict for each dataclass in it, however deep. Other values are shared, not copied."""

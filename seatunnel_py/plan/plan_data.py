@@ -15,7 +15,7 @@ from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.plan.plan_text import text as text
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.plugins.pending_calls import asking
-from seatunnel_py.plan.sql.analysis import query_conversions
+from seatunnel_py.plan.sql.query_types import query_conversions
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.plan.tables import conversions, existing_rows
 from seatunnel_py.plan.tables.lock_waits import naming_holders

@@ -15,10 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from seatunnel_py.api.batch import STATE_BYTES_MAX
 from seatunnel_py.api.factory import Factory, JobMode, StepContext
 from seatunnel_py.api.job_registry import JobRegistry
 from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
+from seatunnel_py.api.plain_data import STATE_BYTES_MAX
 from seatunnel_py.config.job_file import JobFile, StepNode, resolve_step
 from seatunnel_py.config.references import References, references_in
 from seatunnel_py.errors import JobFileError, Problem

@@ -32,7 +32,8 @@ from seatunnel_py.plan.graph_nodes import (
 )
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.plugins.registry import BrokenPluginError, PluginKind
-from seatunnel_py.plan.sql.analysis import Analysis, CatalystFactory, SqlAnalyst, queried
+from seatunnel_py.plan.sql.analysis import Analysis, CatalystFactory, SqlAnalyst
+from seatunnel_py.plan.sql.query_types import queried
 from seatunnel_py.plan.steps import Job, Step
 
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from seatunnel_py.api.batch import STATE_BYTES_MAX, Batch, Element, Position
+from seatunnel_py.api.batch import Batch, Element, Position
 from seatunnel_py.api.capabilities import Determinism, SourceCapabilities
 from seatunnel_py.api.factory import JobMode, SourceFactory, StepContext
+from seatunnel_py.api.plain_data import STATE_BYTES_MAX
 from seatunnel_py.api.source import PLAIN_READ, Reader, Source, SourceTable, Split, TableFailure, read_with
 from seatunnel_py.api.types import to_arrow
 from seatunnel_py.testing.findings import BrokenPropertyError

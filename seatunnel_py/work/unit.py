@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from seatunnel_py.api.batch import STATE_BYTES_MAX, Plain, Position
-from seatunnel_py.api.plain_data import plain_data
+from seatunnel_py.api.batch import Plain, Position
+from seatunnel_py.api.plain_data import STATE_BYTES_MAX, plain_data
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.source import Split

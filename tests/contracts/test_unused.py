@@ -17,16 +17,14 @@ from vulture import Vulture
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("seatunnel_py", "connectors", "plugins")
 KEPT = {
+    "__dir__": "Python calls it: names of a package that are imported on use",
+    "__getattr__": "Python calls it: names of a package that are imported on use",
     "joined_by_parked": "change data capture: a table that rejoins with what was parked for it",
     "speed": "change data capture: the speed that a barrier asks of a source",
     "parallel": "public api: a source declares it",
     "transaction_id": "public api: change data capture fills it",
     "recipe": "public api: the crash sweep groups failpoints by it",
     "why_not_determinate": "tests of the query analysis read the reason",
-    "BadRows": "public api: the name of the release before",
-    "GenerationLost": "public api: the name of the release before",
-    "NativeRefused": "public api: the name of the release before",
-    "NoWayOn": "public api: the name of the release before",
     "debug": "an option that the command line reads before Typer does",
     "safe_prefix": "sqlglot calls it by name",
 }

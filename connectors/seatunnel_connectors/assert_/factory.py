@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seatunnel_connectors.assert_.options import AssertOptions
-from seatunnel_py.api import Guarantee, SinkCapabilities, SinkFactory, StepContext, TableSchema
+from seatunnel_py.api import Guarantee, SinkCapabilities, SinkFactory
 
 if TYPE_CHECKING:
     from seatunnel_connectors.assert_.sink import AssertSink
+    from seatunnel_py.api import StepContext, TableSchema
 
 
 class AssertSinkFactory(SinkFactory[AssertOptions]):

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 from seatunnel_connectors.console.options import ConsoleOptions
 from seatunnel_py.api import (
     Guarantee,
-    Plain,
-    Shorthand,
     SinkCapabilities,
     SinkFactory,
-    StepContext,
-    TableSchema,
 )
 
 if TYPE_CHECKING:
     from seatunnel_connectors.console.sink import ConsoleSink
+    from seatunnel_py.api import (
+        Plain,
+        Shorthand,
+        StepContext,
+        TableSchema,
+    )
 
 
 class ConsoleSinkFactory(SinkFactory[ConsoleOptions]):

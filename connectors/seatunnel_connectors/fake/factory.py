@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seatunnel_connectors.fake.options import FakeGeneration, FakeOptions
-from seatunnel_py.api import Determinism, JobMode, SourceCapabilities, SourceFactory, StepContext
+from seatunnel_py.api import Determinism, JobMode, SourceCapabilities, SourceFactory
 
 if TYPE_CHECKING:
     from seatunnel_connectors.fake.source import FakeSource
+    from seatunnel_py.api import StepContext
 
 
 class FakeSourceFactory(SourceFactory[FakeOptions]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from seatunnel_connectors.files.lzop import LZO_LIBRARY
 from seatunnel_connectors.files.read.options import CompressCodec, LocalFileSourceOptions
@@ -12,17 +13,21 @@ from seatunnel_py.api import (
     Determinism,
     Guarantee,
     JobMode,
-    Plain,
-    Shorthand,
-    Sink,
     SinkCapabilities,
     SinkFactory,
-    Source,
     SourceCapabilities,
     SourceFactory,
-    StepContext,
-    TableSchema,
 )
+
+if TYPE_CHECKING:
+    from seatunnel_py.api import (
+        Plain,
+        Shorthand,
+        Sink,
+        Source,
+        StepContext,
+        TableSchema,
+    )
 
 # keyed by format names, which are the same for reading and writing
 _ARROWS = {"parquet": "pyarrow.parquet", "orc": "pyarrow.orc"}

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions, Recipe
-from seatunnel_connectors.jdbc.url import Address, resolve
+from seatunnel_connectors.jdbc.url import resolve
 from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import (
     Determinism,
     Guarantee,
     JobMode,
-    Plain,
-    Shorthand,
-    Sink,
     SinkCapabilities,
     SinkFactory,
-    SinkOptions,
-    Source,
     SourceCapabilities,
     SourceFactory,
-    SourceOptions,
-    StepContext,
-    TableSchema,
 )
+
+if TYPE_CHECKING:
+    from seatunnel_connectors.jdbc.url import Address
+    from seatunnel_py.api import (
+        Plain,
+        Shorthand,
+        Sink,
+        SinkOptions,
+        Source,
+        SourceOptions,
+        StepContext,
+        TableSchema,
+    )
 
 SECONDS_OF_A_DAY = 86_400
 EXTRAS = {"postgres": "postgres", "mysql": "mysql", "sqlalchemy": "sqlalchemy"}  # SQLite comes with Python

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from seatunnel_py.api import Secret
-
-log = logging.getLogger("seatunnel_py.connectors.jdbc")
 
 DIALECTS = {
     "postgresql": "postgres",
@@ -236,5 +233,8 @@ def report_unknown(address: Address, known: frozenset[str]) -> tuple[str, ...]:
     """Log the names of unknown parameters, and return them."""
     unknown = tuple(sorted(set(address.parameters) - known - WITHOUT_EFFECT - {"hosts"}))
     if unknown:
+        import logging  # rarely needed, and loaded by no other part of `check`
+
+        log = logging.getLogger("seatunnel_py.connectors.jdbc")
         log.warning("jdbc %s: parameters without effect here: %s", address.display, ", ".join(unknown))
     return unknown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from seatunnel_connectors.kafka.schemas.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
@@ -15,20 +15,24 @@ from seatunnel_py.api import (
     Determinism,
     Guarantee,
     JobMode,
-    Plain,
-    Shorthand,
-    Sink,
     SinkCapabilities,
     SinkFactory,
-    SinkOptions,
-    Source,
     SourceCapabilities,
     SourceFactory,
-    SourceOptions,
-    StepContext,
-    TableSchema,
 )
 from seatunnel_py.formats.schema_option import check_unique
+
+if TYPE_CHECKING:
+    from seatunnel_py.api import (
+        Plain,
+        Shorthand,
+        Sink,
+        SinkOptions,
+        Source,
+        SourceOptions,
+        StepContext,
+        TableSchema,
+    )
 
 log = logging.getLogger("seatunnel_py.connectors.kafka")
 

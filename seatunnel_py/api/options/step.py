@@ -10,7 +10,6 @@ from pydantic import ModelWrapValidatorHandler, field_validator, model_validator
 
 from seatunnel_py.api.options.model import Options, describe, option
 from seatunnel_py.api.options.values import of_older_spelling
-from seatunnel_py.api.text.java_regex import name_pattern
 
 
 class RuleMatchMode(StrEnum):
@@ -58,6 +57,8 @@ class TransformOptions(Options):
     @field_validator("table_match_regex")
     @classmethod
     def _match_is_a_pattern(cls, text: str) -> str:
+        from seatunnel_py.api.text.java_regex import name_pattern
+
         name_pattern(text)
         return text
 

@@ -10,11 +10,11 @@ from seatunnel_py import app
 from seatunnel_py.cli.view.files import writing
 from seatunnel_py.cli.view.problems import tell_plain
 from seatunnel_py.cli.view.terminal import say, say_json
-from seatunnel_py.errors import ExitCode, JobFileError
+from seatunnel_py.errors import ChangesRefusedError, ExitCode, JobFileError
 from seatunnel_py.plan import plan_data
 from seatunnel_py.plan.plan_svg import svg as draw
 from seatunnel_py.plan.tables import selection
-from seatunnel_py.runtime.resume.job_diff import Change, ChangesRefusedError, refuse
+from seatunnel_py.runtime.resume.job_diff import Change, refuse
 from seatunnel_py.runtime.storage.home import Home
 
 

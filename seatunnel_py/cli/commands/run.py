@@ -6,22 +6,23 @@ import os
 import shlex
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import app
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.memory_trim import keep_small
 from seatunnel_py.cli.view.problems import tell_plain, tell_problems, tell_refused
-from seatunnel_py.cli.view.progress import progress
-from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.cli.view.terminal import say, say_json, say_rendered
 from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
-from seatunnel_py.runtime.observe.receipt import Receipt
 from seatunnel_py.runtime.storage.home import Home
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.observe.events import JobEvent
+    from seatunnel_py.runtime.observe.receipt import Receipt
 
 NOTHING_STARTED = "stopped before anything was started"
 
@@ -85,7 +86,7 @@ def performed(
     keep_small()
     stopper = _Stopper()
     try:
-        with _signals(stopper), progress(quiet=as_json or quiet) as listen:
+        with _signals(stopper), _progress(quiet=as_json or quiet) as listen:
             receipt = perform(listen, stopper.arm)
     except KeyboardInterrupt:
         if as_json:
@@ -105,12 +106,26 @@ def performed(
         if not as_json:
             raise
         return tell_refused(error)
-    say_json(receipt.to_plain()) if as_json else say_rendered(receipt_text(receipt, home))
+    if as_json:
+        say_json(receipt.to_plain())
+    else:
+        from seatunnel_py.cli.view.receipt_view import receipt_text
+
+        say_rendered(receipt_text(receipt, home))
     if debugging.wanted():
         debugging.tell_traces(home.job(receipt.job_id).events)
     if receipt.exit_code != ExitCode.SUCCESS and receipt.can_go_on and not as_json:
         say(f"go on with it: {again(receipt.job_id)}")
     return receipt.exit_code
+
+
+def _progress(*, quiet: bool) -> AbstractContextManager[Callable[[JobEvent], None]]:
+    """Loads what draws only when it draws: the JVM starts that much sooner."""
+    if quiet:
+        return nullcontext(lambda event: None)
+    from seatunnel_py.cli.view.progress import progress
+
+    return progress()
 
 
 def _again(request: RunRequest, job_id: str) -> str:

@@ -9,9 +9,16 @@ from typing import Any
 
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.view.terminal import Styled, say, say_json
-from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, TablesFailedError, UnreachableError
+from seatunnel_py.errors import (
+    ChangesRefusedError,
+    ExitCode,
+    JobFileError,
+    Problem,
+    SeaTunnelError,
+    TablesFailedError,
+    UnreachableError,
+)
 from seatunnel_py.nouns import counted
-from seatunnel_py.runtime.resume.job_diff import ChangesRefusedError
 
 
 def problems_plain(error: JobFileError) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Shows progress while a job runs: a live view on a terminal, plain lines when piped, nothing for ``--json``."""
+"""Shows progress while a job runs: a live view on a terminal, plain lines when piped."""
 
 from __future__ import annotations
 
@@ -48,11 +48,8 @@ PLAIN_EVERY_SECONDS = 5.0  # a log needs a sign of progress, not every unit
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Callable[[JobEvent], None]]:
+def progress() -> Iterator[Callable[[JobEvent], None]]:
     """Listens to job events and shows them as fits stderr."""
-    if quiet:
-        yield lambda event: None
-        return
     console = Console(stderr=True, highlight=False, markup=False)  # made safe below, after the control codes of Live
     view = _View()
     if not console.is_terminal:

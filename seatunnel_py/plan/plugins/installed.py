@@ -53,12 +53,24 @@ class Hooks:
 
 
 @cache
+def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
+    """The entry points of all plugins and hooks. Finding them reads a file of every distribution: it is done once."""
+    points = importlib.metadata.entry_points()
+    groups = (HOOKS_GROUP, *(kind.group for kind in PluginKind))
+    return tuple(point for group in groups for point in points.select(group=group))
+
+
+def _of_group(group: str) -> list[importlib.metadata.EntryPoint]:
+    return [point for point in _entry_points() if point.group == group]
+
+
+@cache
 def hooks() -> Hooks:
     """Every installed hook implementation, loaded one by one: a broken one does not prevent the others."""
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(HookSpecs)
     broken = []
-    for point in importlib.metadata.entry_points(group=HOOKS_GROUP):
+    for point in _of_group(HOOKS_GROUP):
         distribution = distribution_of(point)
         try:
             manager.register(point.load(), name=f"{distribution}:{point.name}")
@@ -75,10 +87,8 @@ def _left_out(distribution: str, what: str, error: BaseException) -> str:
 
 @cache
 def installed() -> Registry:
-    """Return the registry of this interpreter. Looking up entry points, or the name of a distribution, reads files:
-    each look-up is done once."""
-    points = importlib.metadata.entry_points()
-    found = [(kind, point) for kind in PluginKind for point in points.select(group=kind.group)]
+    """Return the registry of this interpreter. The name of a distribution is read from a file, once."""
+    found = [(kind, point) for kind in PluginKind for point in _of_group(kind.group)]
     one_of_each = {id(point.dist): point for _, point in found}
     names = {dist: distribution_of(point) for dist, point in one_of_each.items()}
     entries = [PluginEntry(kind, point.name, names[id(point.dist)], entry_point=point) for kind, point in found]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.config import shade
-from seatunnel_py.errors import BEGIN_ANEW, SeaTunnelError
+from seatunnel_py.errors import BEGIN_ANEW, ChangesRefusedError
 from seatunnel_py.redaction import is_sensitive, redacted_text
 
 if TYPE_CHECKING:
@@ -67,15 +67,6 @@ class Change:
     def __str__(self) -> str:
         needs = f" (wants {self.needs.value})" if self.needs else ""
         return f"{self.fate.value} {self.what}: {self.follows}{needs}"
-
-
-class ChangesRefusedError(SeaTunnelError):
-    """The job file has changed in a way that nobody has accepted; ``changes`` are all of them, in words."""
-
-    def __init__(self, message: str, remedy: str, changes: tuple[str, ...]) -> None:
-        super().__init__(message, remedy)
-        self.changes = changes
-        self.args = (self.message, self.remedy, changes)
 
 
 def described(

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from seatunnel_py.api.types import ValueMisfitError, convert
 from seatunnel_py.errors import BadRowsError
-from seatunnel_py.plan.sql.analysis import queried
+from seatunnel_py.plan.sql.query_types import queried
 
 if TYPE_CHECKING:
     from seatunnel_py.api.schema import TableSchema

@@ -33,7 +33,7 @@ from seatunnel_py.api import (
     private_directory,
     private_output,
 )
-from seatunnel_py.plan.sql.analysis import query_conversions
+from seatunnel_py.plan.sql.query_types import query_conversions
 from seatunnel_py.work.segments import SegmentWriter, filesystem
 from seatunnel_py.work.unit import Slice
 

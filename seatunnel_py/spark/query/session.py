@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.schema import TableSchema
-from seatunnel_py.plan.sql.analysis import queried
+from seatunnel_py.plan.sql.query_types import queried
 from seatunnel_py.spark.dialect.des import register
 from seatunnel_py.spark.query.types import quoted, spark_type
 

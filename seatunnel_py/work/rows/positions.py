@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 
-from seatunnel_py.api.batch import STATE_BYTES_MAX, Batch, Element, Position, Rejected, Skipped
+from seatunnel_py.api.batch import Batch, Element, Position, Rejected, Skipped
+from seatunnel_py.api.plain_data import STATE_BYTES_MAX
 from seatunnel_py.errors import FatalError
 
 CHARACTERS_SHOWN_MAX = 200

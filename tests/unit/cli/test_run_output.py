@@ -12,7 +12,7 @@ import pytest
 from seatunnel_py.cli.commands import run as command
 from seatunnel_py.cli.main import main
 from seatunnel_py.cli.view.progress import progress
-from seatunnel_py.errors import CannotResumeError, ExitCode, first_line
+from seatunnel_py.errors import CannotResumeError, ChangesRefusedError, ExitCode, first_line
 from seatunnel_py.runtime.observe.events import (
     ANEW,
     FailurePlace,
@@ -23,7 +23,7 @@ from seatunnel_py.runtime.observe.events import (
     UnitRetried,
 )
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.resume.job_diff import Change, ChangeKind, ChangesRefusedError, RequiredFlag, refuse
+from seatunnel_py.runtime.resume.job_diff import Change, ChangeKind, RequiredFlag, refuse
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -103,7 +103,7 @@ def test_progress_says_a_cause_once(capsys: pytest.CaptureFixture[str]) -> None:
         SinkIsolated("p3", "shop.c", "v", ("lake", "pond"), AWAY, None, 0.0),
     ]
 
-    with progress(quiet=False) as listen:
+    with progress() as listen:
         for event in events:
             listen(event)
 

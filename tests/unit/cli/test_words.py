@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from seatunnel_py.cli.jobs.failure_view import timeline_text
+from seatunnel_py.errors import ChangesRefusedError
 from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.observe.failure_timeline import Failure, Timeline
-from seatunnel_py.runtime.resume.job_diff import ChangesRefusedError, changes, refuse
+from seatunnel_py.runtime.resume.job_diff import changes, refuse
 
 _LOCAL = (
     "from functools import partial; from seatunnel_py import app; app.RunOptions = partial(app.RunOptions, local=True); "

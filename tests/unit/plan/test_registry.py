@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -225,12 +225,8 @@ def test_broken_hooks_stop_no_job_and_are_told(monkeypatch: pytest.MonkeyPatch) 
     """P2-14: hooks that could not be loaded stopped every command of every job. They are a note of each job, and what
     a job that misses a plugin is told."""
     broken = EntryPoint("listener", "no_such_module", HOOKS_GROUP)
-    every = entry_points()
-    monkeypatch.setattr(
-        installed_plugins.importlib.metadata,
-        "entry_points",
-        lambda group="": EntryPoints([broken]) if group == HOOKS_GROUP else every,
-    )
+    every = (*installed_plugins._entry_points(), broken)
+    monkeypatch.setattr(installed_plugins, "_entry_points", lambda: every)
     installed_plugins.hooks.cache_clear()
     installed.cache_clear()
     try:

@@ -10,7 +10,7 @@ import pytest
 
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
 from seatunnel_py.errors import BadRowsError
-from seatunnel_py.plan.sql.analysis import queried, query_conversions
+from seatunnel_py.plan.sql.query_types import queried, query_conversions
 from seatunnel_py.spark.plugins.arrow_wire import from_wire, to_wire
 
 

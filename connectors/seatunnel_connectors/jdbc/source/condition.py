@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 _WORD = re.compile(r"\s*where\b\s*", re.IGNORECASE)
 _ESCAPES = (("", ""), (r"\\.|", r"\\"))  # none, or a backslash with its next character
@@ -21,13 +22,14 @@ _CLAUSES = (
     r"(?:order|group)\s+by|limit\s+(?:\d+|all)|limit(?=\s*\()|offset\s+\d+|fetch\s+(?:first|next)|having"
     r"|union|intersect|except|for\s+(?:no\s+key\s+)?(?:update|share|key)"
 )
-_WAYS = tuple(
-    re.compile(
-        _TOKENS.replace("{0}", escaped).replace("{1}", _CLAUSES).replace("{2}", escape), re.IGNORECASE | re.DOTALL
-    )
-    for escaped, escape in _ESCAPES
-)
 QUERY = "read the rows by `query`, which may be any SELECT"
+
+
+@cache
+def _ways() -> tuple[re.Pattern[str], ...]:
+    """Compiled for the first condition: most jobs have none."""
+    texts = [_TOKENS.replace("{0}", escaped).replace("{1}", _CLAUSES).replace("{2}", end) for escaped, end in _ESCAPES]
+    return tuple(re.compile(text, re.IGNORECASE | re.DOTALL) for text in texts)
 
 
 def condition_of(text: str) -> str:
@@ -39,7 +41,7 @@ def condition_of(text: str) -> str:
             raise ValueError("must begin with 'where'")
         raise ValueError("is empty; leave it out to read all rows")
     problems = []
-    for way in _WAYS:
+    for way in _ways():
         try:
             return _condition(text[word.end() :], way)
         except ValueError as error:
