@@ -199,15 +199,15 @@ class EnvOptions(Options):
         None, key="error.location", doc="place of the quarantine; default: under SEATUNNEL_HOME"
     )
     error_handler: RowErrorHandler = option(
-        RowErrorHandler(),
+        RowErrorHandler.model_construct(),
         key="error_handler",
         fallback=("env.error_handler",),
         doc="SeaTunnel's handling of row errors; see error.*",
     )
-    sink_error_handler: RowErrorHandler = option(RowErrorHandler(), doc="as error_handler")
-    transform_error_handler: RowErrorHandler = option(RowErrorHandler(), doc="as error_handler")
+    sink_error_handler: RowErrorHandler = option(RowErrorHandler.model_construct(), doc="as error_handler")
+    transform_error_handler: RowErrorHandler = option(RowErrorHandler.model_construct(), doc="as error_handler")
     dirty_collector: DirtyCollector = option(
-        DirtyCollector(), key="dirty.collector", doc="SeaTunnel's handling of dirty rows; see error.*"
+        DirtyCollector.model_construct(), key="dirty.collector", doc="SeaTunnel's handling of dirty rows; see error.*"
     )
     dirty_validator: dict[str, str] = option(
         {},

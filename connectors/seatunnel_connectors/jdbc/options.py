@@ -323,7 +323,7 @@ class JdbcSinkOptions(SinkOptions):
         "storage parameters such as fillfactor",
     )
     multi_table_config: MultiTableConfig = option(
-        MultiTableConfig(),
+        MultiTableConfig.model_construct(),
         doc="`primary_keys`: key columns by patterns of table names; the first match counts",
     )
     use_kerberos: bool = option(False, doc="accepted as false; true is refused with a remedy")

@@ -70,7 +70,8 @@ def option(
 ) -> Any:  # fmt: skip
     """Declare one option. Without a default it is required.
 
-    ``key`` is the name in the job file where it differs from the attribute, ``fallback`` the older names that still
+    A default that is a model of options is made with ``model_construct``: with checks, pydantic would build its schema
+    in every process that imports it. ``key`` is the name in the job file where it differs from the attribute, ``fallback`` the older names that still
     work. ``naming``: its text names a sink's target. ``limits`` are pydantic's (``ge``, ``lt``, ``min_length``, ...).
     """
     names: dict[str, Any] = {"key": key, "fallback": list(fallback)} | ({"naming": naming} if naming else {})
