@@ -70,9 +70,9 @@ def option(
 ) -> Any:  # fmt: skip
     """Declare one option. Without a default it is required.
 
-    A default that is a model of options is made with ``model_construct``: with checks, pydantic would build its schema
-    in every process that imports it. ``key`` is the name in the job file where it differs from the attribute, ``fallback`` the older names that still
-    work. ``naming``: its text names a sink's target. ``limits`` are pydantic's (``ge``, ``lt``, ``min_length``, ...).
+    ``key`` is the name in the job file where it differs from the attribute, ``fallback`` the older names that still
+    work. ``naming``: its text names a sink's target. ``limits`` are pydantic's (``ge``, ``lt``, ``min_length``, ...). A
+    default that is a model is made with ``model_construct``: a checked one builds its schema in every process.
     """
     names: dict[str, Any] = {"key": key, "fallback": list(fallback)} | ({"naming": naming} if naming else {})
     return Field(default, description=doc or None, json_schema_extra=names, **limits)

@@ -10,7 +10,6 @@ from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres.connection import locks
 from seatunnel_connectors.jdbc.postgres.connection.session import explained, statements
 from seatunnel_connectors.jdbc.postgres.read import reader as reading
-from seatunnel_connectors.jdbc.postgres.read.describe import PostgresDescriber
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeReader, native_form
 from seatunnel_connectors.jdbc.postgres.read.snapshot import Keepers, PostgresSnapshot
 from seatunnel_connectors.jdbc.postgres.write.sink import PostgresSink
@@ -40,6 +39,8 @@ class PostgresSourceDialect(SourceDialect):
         return dict(zip(names, map(str, found or ()), strict=True))
 
     def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
+        from seatunnel_connectors.jdbc.postgres.read.describe import PostgresDescriber  # on the driver alone
+
         with explained(f"looking up tables of {address.display}"), statements(address) as db:
             return PostgresDescriber(db, options).describe(requests)
 

@@ -10,18 +10,10 @@ from typing import cast
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.postgres.connection import catalog, locks
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, explained, quote, statements
-from seatunnel_connectors.jdbc.postgres.ledger.committer import PostgresCommitter
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PIECES, PostgresLedger
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeWriter, takes_native
 from seatunnel_connectors.jdbc.postgres.write.ddl import NAMES
-from seatunnel_connectors.jdbc.postgres.write.inspect_target import look
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
-from seatunnel_connectors.jdbc.postgres.write.plan import place_of, plan
-from seatunnel_connectors.jdbc.postgres.write.query_writer import (
-    PostgresQueryWriter,
-    RecordedPostgresQueryWriter,
-    plan_query,
-)
 from seatunnel_connectors.jdbc.postgres.write.writer import PostgresWriter
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE
 from seatunnel_connectors.jdbc.target.target_plan import check_names, target_path
@@ -79,7 +71,12 @@ class PostgresSink(TableSink, NativeSink):
     def plan_setup(self) -> Setup:
         if self.request.keeps_no_record:
             return Setup(visible=Visible.STAGED)
+        from seatunnel_connectors.jdbc.postgres.write.inspect_target import look  # workers never plan
+        from seatunnel_connectors.jdbc.postgres.write.plan import plan
+
         if self.request.options.query:
+            from seatunnel_connectors.jdbc.postgres.write.query_writer import plan_query
+
             with explained(f"looking for the ledger in {self.address.display}"), statements(self.address) as db:
                 return plan_query(look(db, "", ""))
         path = self._path()
@@ -126,6 +123,8 @@ class PostgresSink(TableSink, NativeSink):
         return [*load.before, PostgresLedger(load.schema, load.token, "").claim_table(job)]
 
     def _prepares(self, setup: Setup) -> Load:
+        from seatunnel_connectors.jdbc.postgres.write.plan import place_of
+
         load = load_of(setup.data)
         place = place_of(self.request, load.schema, load.table)
         self.request.targets.mark_prepared(place, str(self.request.table.path), load.token)
@@ -164,11 +163,13 @@ class PostgresSink(TableSink, NativeSink):
             db.execute(PostgresLedger(load.schema, token, "").forget_pieces().encode())
 
     def open(self, context: WriteContext) -> Writer:
+        if not self.request.options.query:
+            return PostgresWriter(self.address, self.request.table, context)
+        from seatunnel_connectors.jdbc.postgres.write import query_writer
+
         if self.request.keeps_no_record:
-            return PostgresQueryWriter(self.address, self.request)
-        if self.request.options.query:
-            return RecordedPostgresQueryWriter(self.address, self.request, context)
-        return PostgresWriter(self.address, self.request.table, context)
+            return query_writer.PostgresQueryWriter(self.address, self.request)
+        return query_writer.RecordedPostgresQueryWriter(self.address, self.request, context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
         return not self.request.keeps_no_record and load_of(setup).how in (SHADOW, TABLE) and load_of(setup).books
@@ -188,4 +189,6 @@ class PostgresSink(TableSink, NativeSink):
     def committer(self) -> Committer:
         if self.request.keeps_no_record:
             return NothingToCommit()
+        from seatunnel_connectors.jdbc.postgres.ledger.committer import PostgresCommitter  # workers never commit
+
         return PostgresCommitter(self.address, self.request.table)
