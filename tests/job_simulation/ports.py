@@ -70,6 +70,9 @@ class SimulatedExecutors(Executors):
         else:
             self._process.later(world.delay(0.02), then, value)
 
+    def of_engine(self, task: Callable[[], None]) -> None:
+        self._process.later(self._process.world.delay(0.05), task)
+
     def write(self, task: Callable[[], Any], then: Callable[[BaseException | None], None]) -> None:
         """One after the other."""
         now = self._process.world.now

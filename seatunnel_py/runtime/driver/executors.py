@@ -1,4 +1,4 @@
-"""The threads on which the loop has others wait: a few for plugins, one for the store.
+"""The threads on which the loop has others wait: a few for plugins, one for the store, one for the engine.
 
 Whatever becomes of a task is said on the loop's own thread, through ``post``.
 """
@@ -25,6 +25,7 @@ class Executors:
         self._post = post
         self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._engine = ThreadPoolExecutor(1, thread_name_prefix="engine")
 
     def await_(self, task: Callable[[], Awaited], turn: Callable[[], None]) -> Awaited:
         """Run what all others wait for; meanwhile the loop takes its turns."""
@@ -69,7 +70,24 @@ class Executors:
 
         self._writer.submit(work)
 
+    def of_engine(self, task: Callable[[], None]) -> None:
+        """Ask the engine for something that may take a moment, one after the other. No answer is expected; an error
+        ends the loop."""
+
+        def work() -> None:
+            try:
+                task()
+            except BaseException as error:  # noqa: BLE001 - raised on the loop
+                failure = error
+                self._post(lambda: _raise(failure))
+
+        self._engine.submit(work)
+
     def close(self) -> None:
         """Wait for all of them."""
-        self._side.shutdown(wait=True)
-        self._writer.shutdown(wait=True)
+        for threads in (self._side, self._writer, self._engine):
+            threads.shutdown(wait=True)
+
+
+def _raise(error: BaseException) -> None:
+    raise error

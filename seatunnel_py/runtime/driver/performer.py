@@ -1,8 +1,8 @@
 """Carries out the effects of pipelines: a table from effect to port. It decides nothing.
 
 Rules. (1) Effects of one event are performed in order, and none of them blocks. (2) Calls run on a few side threads,
-records and the journal on one thread of their own, whose order is a guarantee; answers come back as events on the loop.
-(3) Open enumerators live here: a pipeline names them by vertex. All of them are closed with their pipeline.
+records and the journal on one thread of their own, whose order is a guarantee; units are cancelled on a third, for
+Spark takes a moment for each. Answers come back as events on the loop. (3) Open enumerators live here: a pipeline names them by vertex. All of them are closed with their pipeline.
 """
 
 from __future__ import annotations
@@ -194,10 +194,10 @@ class Performer:
         self._running_engine.submit(effect.unit)
 
     def _cancel(self, machine: PipelineMachine, effect: effects.CancelUnit) -> None:
-        self._running_engine.cancel(effect.unit)
+        self._ports.executors.of_engine(partial(self._running_engine.cancel, effect.unit))
 
     def _abandon(self, machine: PipelineMachine, effect: effects.AbandonUnit) -> None:
-        self._running_engine.abandon(effect.unit)
+        self._ports.executors.of_engine(partial(self._running_engine.abandon, effect.unit))
 
     def _set_timer(self, machine: PipelineMachine, effect: effects.StartTimer) -> None:
         fired = partial(self._job.turn, machine, events.TimerFired(effect.timer))

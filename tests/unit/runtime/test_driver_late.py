@@ -14,12 +14,13 @@ from seatunnel_py.api import RetriableError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.runtime.observe.events import JobEvent, UnitRetried
+from seatunnel_py.runtime.observe.events import JobEvent, TableChanged, UnitRetried
+from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
-from seatunnel_py.work.unit import Budget, Unit
+from seatunnel_py.work.unit import Budget, Unit, UnitId
 from tests.kit.runtime_toys import (
     Clock,
     ScriptedEngine,
@@ -187,3 +188,30 @@ def test_rows_that_were_staged_by_a_unit_that_ended_late_are_dropped(tmp_path: P
 
     assert target.told.count("abort") == 1
     assert [piece.rows for piece in target.aborted] == [10, 10]
+
+
+def test_an_engine_that_takes_its_time_to_cancel_a_unit_holds_up_no_other_table(tmp_path: Path) -> None:
+    """B15 of the machine's study: Spark was asked on the loop."""
+    slow, quick = straight("slow", ToySource((10,))), straight("quick", ToySource((10,)))
+    job = Job([slow, quick], tmp_path)
+    asked, free = threading.Event(), threading.Event()
+    cancel = job.engine.cancel
+
+    def slowly(unit: UnitId) -> None:
+        asked.set()
+        assert free.wait(SECONDS_MAX)
+        cancel(unit)
+
+    job.engine.cancel = slowly  # type: ignore[method-assign]
+    job.engine.script = lambda unit: None
+    job.thread.start()
+    job.engine.wait_for_units(2)
+    (waits,) = [unit for unit in job.engine.held.values() if unit.id.vertex == "quick"]
+    job.driver.post(
+        lambda: job.driver.job.cancel_all([job.driver.job.pipelines["slow"]], "it was cancelled", whole=False)
+    )
+    assert asked.wait(SECONDS_MAX)
+    job.engine._say(waits.id, job.engine.work(waits))
+    wait_until(lambda: any(isinstance(one, TableChanged) and one.state is TableState.DONE for one in list(job.events)))
+    free.set()
+    job.end()
