@@ -2,7 +2,8 @@
 
 Rules. (1) Effects of one event are performed in order, and none of them blocks. (2) Calls run on a few side threads,
 records and the journal on one thread of their own, whose order is a guarantee; units are cancelled on a third, for
-Spark takes a moment for each. Answers come back as events on the loop. (3) Open enumerators live here: a pipeline names them by vertex. All of them are closed with their pipeline.
+Spark takes a moment for each. Answers come back as events on the loop. (3) Open enumerators live here: a pipeline names
+them by vertex. All of them are closed with their pipeline.
 """
 
 from __future__ import annotations
