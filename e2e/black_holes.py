@@ -7,14 +7,13 @@ the usual time-outs (``SEATUNNEL_HOLE_SECONDS``).
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from e2e.support import IN_PROCESS, SEATUNNEL, Finished, finish, start, wait_alive
+from e2e.support import IN_PROCESS, SEATUNNEL, Finished, Process, finish, start, wait_alive
 from tests.servers.black_hole import BlackHole
 
 SHORT = "SEATUNNEL_HOLE_SECONDS" not in os.environ
@@ -27,12 +26,12 @@ only_long = pytest.mark.skipif(SHORT, reason="CI takes some of the cases; `make 
 time_limit = pytest.mark.timeout(int(HOLE_SECONDS) + 600)
 
 
-def begin(home: Path, *more: str, here: bool = False) -> subprocess.Popen[str]:
+def begin(home: Path, *more: str, here: bool = False) -> Process:
     """Run the job file of ``home``."""
     return start(home, "run", "job.conf", "--job-id", "job", *more, program=IN_PROCESS if here else SEATUNNEL)
 
 
-def through(process: subprocess.Popen[str], hole: BlackHole, arrived: Callable[[], int], everything: int) -> float:
+def through(process: Process, hole: BlackHole, arrived: Callable[[], int], everything: int) -> float:
     """Open the hole in the midst of the rows, and close it; returns when. It stays open for its whole time, also where
     the job ends meanwhile."""
     wait_alive(process, "the first rows", lambda: arrived() > 0, START_SECONDS_MAX)
@@ -66,9 +65,7 @@ def failed_with_its_connection_named(run: Finished, healed: float, names: Sequen
     assert causes and all(any(name in cause for name in names) for cause in causes), run.out + run.err
 
 
-def ended(
-    home: Path, process: subprocess.Popen[str], healed: float, names: Sequence[str], *, here: bool = False
-) -> Finished:
+def ended(home: Path, process: Process, healed: float, names: Sequence[str], *, here: bool = False) -> Finished:
     """The job goes on by itself and ends; or it fails with the connection named, and is gone on with."""
     run = finish(process, BEHIND_SECONDS_MAX)
     if run.code == 0:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +27,7 @@ import psycopg
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from e2e.kafka_support import SCHEMA, numbered, send
-from e2e.support import kill9, python_workers, start, write_job
+from e2e.support import Process, kill9, python_workers, start, write_job
 from tests.connectors.kafka.sink_support import records, splits
 from tests.connectors.kafka.topics import make_topic
 from tests.servers.kafka import KafkaServer
@@ -164,9 +163,9 @@ class Life:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.lives = 0
-        self.process: subprocess.Popen[str] | None = None
+        self.process: Process | None = None
 
-    def begin(self) -> subprocess.Popen[str]:
+    def begin(self) -> Process:
         self.lives += 1
         if self.lives > LIVES_MAX:
             raise AssertionError(f"the job did not come through in {LIVES_MAX} lives")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from e2e.support import SEATUNNEL, Finished, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import SEATUNNEL, Finished, Process, kill_driver, seatunnel, start, wait_alive, write_job
 
 if TYPE_CHECKING:
     from e2e.conftest import Databases
@@ -20,7 +19,7 @@ class Stream:
     def __init__(self, home: Path, databases: Databases) -> None:
         self.home, self.databases = home, databases
         self.program = SEATUNNEL
-        self.processes: list[subprocess.Popen[str]] = []
+        self.processes: list[Process] = []
 
     def write(self, parallelism: int, more: str = "", splits: int = 60, pause: int = 150) -> None:
         """``pause``: milliseconds from split to split. On a busy machine nine seconds are just enough for a command that
@@ -42,7 +41,7 @@ class Stream:
     def count(self) -> int:
         return self.databases.count("events")
 
-    def run(self, *more: str) -> subprocess.Popen[str]:
+    def run(self, *more: str) -> Process:
         self.processes.append(start(self.home, "run", "job.conf", *more, program=self.program))
         return self.processes[-1]
 
@@ -52,11 +51,11 @@ class Stream:
             if process.poll() is None:
                 kill_driver(process)
 
-    def until_more(self, process: subprocess.Popen[str], least: int = 1) -> None:
+    def until_more(self, process: Process, least: int = 1) -> None:
         before = self.count()
         wait_alive(process, "more rows", lambda: self.count() >= before + least, seconds=120)
 
-    def until_all(self, process: subprocess.Popen[str]) -> None:
+    def until_all(self, process: Process) -> None:
         wait_alive(process, "all rows", lambda: self.count() >= ROWS, seconds=120)
 
     def ask(self, *words: str) -> Finished:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from seatunnel_py.api.process.failpoints import DIRECTORY_VARIABLE, VARIABLE
+from tests.kit.copies import MODULE, CopiedProcess, can_be_copied, copies
 from tests.servers.process_tree import descendants, parent_of_each, words_of
 
 _MAIN = "from seatunnel_py.__main__ import main; main()"
@@ -25,7 +26,12 @@ _LOCAL = (
 SEATUNNEL = [sys.executable, "-c", _MAIN]
 IN_PROCESS = [sys.executable, "-c", f"{_LOCAL}; {_MAIN}"]
 """The same command line, but units run in its own process: quick, where Spark is not what is tested."""
+WITH_SPARK = ("run", "preview", "test", "copy", "quarantine replay", "jobs restore")
+"""Commands that may start Spark: its driver gets an interpreter of its own, as users start it."""
 RUN_SECONDS_MAX = 180.0
+
+
+Process = subprocess.Popen[str] | CopiedProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +60,31 @@ def start(
     program: Sequence[str] = SEATUNNEL,
     output: Path | None = None,
     errors: Path | None = None,
-) -> subprocess.Popen[str]:
-    """Start the command line in ``home``, which also holds its state; what it prints can go into files."""
+    own_interpreter: bool = False,
+) -> Process:
+    """Start the command line in ``home``, which also holds its state; what it prints can go into files. A command
+    without Spark is a copy of a process that has imported all it needs, unless it needs an interpreter of its own."""
     environment = {**os.environ, "SEATUNNEL_HOME": str(home / ".seatunnel"), "NO_COLOR": "1", **(env or {})}
+    local = list(program) == IN_PROCESS
+    ours = local or (list(program) == SEATUNNEL and not " ".join(arguments).startswith(WITH_SPARK))
     with _file(output) as stdout, _file(errors) as stderr:
+        if ours and not own_interpreter and can_be_copied(environment):
+            return copies().begin(arguments, home, environment, (stdout, stderr), local=local)
         return subprocess.Popen(
-            [*program, *arguments], cwd=home, env=environment, text=True, stdout=stdout, stderr=stderr
+            [*program, *arguments],
+            cwd=home,
+            env=environment,
+            text=True,
+            stdout=stdout or subprocess.PIPE,
+            stderr=stderr or subprocess.PIPE,
         )
 
 
-def _file(path: Path | None) -> AbstractContextManager[IO[str] | int]:
-    return path.open("w") if path else nullcontext(subprocess.PIPE)
+def _file(path: Path | None) -> AbstractContextManager[IO[str] | None]:
+    return path.open("w") if path else nullcontext()
 
 
-def finish(process: subprocess.Popen[str], seconds: float = RUN_SECONDS_MAX) -> Finished:
+def finish(process: Process, seconds: float = RUN_SECONDS_MAX) -> Finished:
     """Wait for its end; a command that hangs is a failed test, and is not left behind."""
     try:
         out, err = process.communicate(timeout=seconds)
@@ -78,9 +95,11 @@ def finish(process: subprocess.Popen[str], seconds: float = RUN_SECONDS_MAX) -> 
     return Finished(process.returncode, out, err)
 
 
-def seatunnel(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Finished:
+def seatunnel(
+    home: Path, *arguments: str, env: Mapping[str, str] | None = None, own_interpreter: bool = False
+) -> Finished:
     """Run the command line to its end."""
-    return finish(start(home, *arguments, env=env))
+    return finish(start(home, *arguments, env=env, own_interpreter=own_interpreter))
 
 
 def failing(armed: str, points: Path) -> dict[str, str]:
@@ -115,8 +134,11 @@ def below(home: str) -> list[tuple[int, str]]:
     found = []
     for pid in parent_of_each():
         with suppress(OSError):  # it ended while we looked
-            if f"SEATUNNEL_HOME={home}\0".encode() in Path(f"/proc/{pid}/environ").read_bytes() + b"\0":
-                found.append((pid, " ".join(words_of(pid))[:100]))
+            words = " ".join(words_of(pid))
+            named = f"SEATUNNEL_HOME={home}\0".encode() in Path(f"/proc/{pid}/environ").read_bytes() + b"\0"
+            # The kernel shows the first environment of a copy, but where it works.
+            if named or (MODULE in words and Path(f"/proc/{pid}/cwd").readlink() == Path(home).parent):
+                found.append((pid, words[:100]))
     return found
 
 
@@ -125,7 +147,7 @@ def kill9(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def kill_driver(process: subprocess.Popen[str]) -> None:
+def kill_driver(process: Process) -> None:
     """Kill a driver and its Python workers, none of which says a word any more."""
     workers = python_workers(process.pid)
     kill9(process.pid)
@@ -139,14 +161,16 @@ def wait_for(what: str, condition: Callable[[], Any], seconds: float = 60.0) -> 
     """The first true value of ``condition``."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
+        began = time.monotonic()
         value = condition()
         if value:
             return value
-        time.sleep(0.05)
+        # A look that takes long, at a database or by a command, would otherwise keep a core from the process that is waited for.
+        time.sleep(max(0.05, time.monotonic() - began))
     raise AssertionError(f"waited {seconds} s in vain for {what}")
 
 
-def wait_alive(process: subprocess.Popen[str], what: str, condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+def wait_alive(process: Process, what: str, condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     """The first true value of ``condition``, which a process has to live to see."""
     value = wait_for(what, lambda: process.poll() is not None or condition(), seconds)
     assert process.poll() is None, f"it has ended, but was to live until {what}: {finish(process)}"

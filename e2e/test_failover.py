@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ import pytest
 
 from e2e.conftest import Databases
 from e2e.outage import refusing
-from e2e.support import events, finish, kill9, python_workers, start, wait_for, write_job
+from e2e.support import Process, events, finish, kill9, python_workers, start, wait_for, write_job
 from tests.servers.postgres import PostgresServer
 
 ROWS, SPLITS = 6_000, 60
@@ -50,9 +49,9 @@ class Job:
             }}
             """,
         )
-        self.process: subprocess.Popen[str] | None = None
+        self.process: Process | None = None
 
-    def __enter__(self) -> subprocess.Popen[str]:
+    def __enter__(self) -> Process:
         """Start it, and wait until all sinks have got rows."""
         self.process = process = start(self.home, "run", "job.conf", "--job-id", "job", "--json")
         wait_for("rows", lambda: process.poll() is not None or self.rows("once"), SECONDS_MAX)

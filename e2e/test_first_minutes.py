@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from e2e.support import Finished, finish, seatunnel, start, wait_for, write_job
+from e2e import support
+from e2e.support import Finished, finish, start, wait_for, write_job
 
 SMALL = """
 source { FakeSource { schema { table = shop.people, fields { id = int, name = string } }, row.num = 20 } }
@@ -23,6 +25,8 @@ env { unit.rows = 20000, log.level = DEBUG }
 source { FakeSource { schema { fields { id = int, name = string } }, row.num = 500000000, split.num = 1 } }
 sink { LocalFile { path = out, file_format_type = csv } }
 """
+seatunnel = partial(support.seatunnel, own_interpreter=True)
+"""As a shell starts it."""
 COLOURED = {"NO_COLOR": "", "TERM": "xterm-256color"}
 COMMANDS = [
     ["init"],

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from itertools import count
@@ -29,7 +28,7 @@ from e2e.black_holes import (
     time_limit,
 )
 from e2e.kafka_support import SCHEMA, numbered, send
-from e2e.support import finish, wait_alive, wait_for, write_job
+from e2e.support import Process, finish, wait_alive, wait_for, write_job
 from tests.connectors.kafka.sink_support import records
 from tests.connectors.kafka.topics import make_topic
 from tests.servers.black_hole import BlackHole
@@ -109,7 +108,7 @@ class Job:
         else:
             assert Counter(self.arrived()) == Counter(self.wanted())
 
-    def expect_stopped(self, process: subprocess.Popen[str]) -> None:
+    def expect_stopped(self, process: Process) -> None:
         """A stream shows all rows, and stops when it is asked to."""
         wait_alive(process, "all rows", self.is_complete, BEHIND_SECONDS_MAX)
         process.send_signal(signal.SIGTERM)

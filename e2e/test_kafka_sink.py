@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections import defaultdict
 from itertools import count
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, finish, start, wait_alive, wait_for, write_job
+from e2e.support import IN_PROCESS, Process, finish, start, wait_alive, wait_for, write_job
 from tests.connectors.kafka.sink_support import records, splits
 from tests.servers.kafka import KafkaServer
 
@@ -37,7 +36,7 @@ class Job:
         return f"""Kafka {{ topic = "{self.topic}", bootstrap.servers = "{self.kafka.dsn}", semantics = EXACTLY_ONCE,
                             partition_key_fields = [split], kafka.config {{ transaction.timeout.ms = {TIMEOUT_S * 1000} }} }}"""
 
-    def begin(self, failpoint: str = "", *, program: list[str] | None = None) -> subprocess.Popen[str]:
+    def begin(self, failpoint: str = "", *, program: list[str] | None = None) -> Process:
         self.incarnations += 1
         self.hits = self.home / f"hits{self.incarnations}"
         self.hits.mkdir()

@@ -6,13 +6,12 @@ from __future__ import annotations
 import re
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from e2e.support import IN_PROCESS, finish, kill9, seatunnel, start, wait_alive, wait_for, write_job
+from e2e.support import IN_PROCESS, Process, finish, kill9, seatunnel, start, wait_alive, wait_for, write_job
 
 JOB = """
     env {{ job.mode = STREAMING, checkpoint.interval = 500 {more} }}
@@ -28,26 +27,26 @@ class Machines:
     def __init__(self, place: Path, store: str = "") -> None:
         self.out = place / "out"
         self.homes = [place / "one", place / "two"]
-        self.processes: list[subprocess.Popen[str]] = []
+        self.processes: list[Process] = []
         for home in self.homes:
             home.mkdir()
             more = f', checkpoint.location = "{store}"' if store else ""
             write_job(home, JOB.format(more=more, out=self.out))
 
-    def begin(self, *more: str, home: int = 0) -> subprocess.Popen[str]:
+    def begin(self, *more: str, home: int = 0) -> Process:
         found = start(self.homes[home], "run", "job.conf", "--job-id", "job", *more, program=IN_PROCESS)
         self.processes.append(found)
         return found
 
-    def restore(self, home: int = 0) -> subprocess.Popen[str]:
+    def restore(self, home: int = 0) -> Process:
         words = ("jobs", "restore", "job", "--file", "job.conf")
         self.processes.append(start(self.homes[home], *words, program=IN_PROCESS))
         return self.processes[-1]
 
-    def run(self, *more: str, home: int = 0) -> subprocess.Popen[str]:
+    def run(self, *more: str, home: int = 0) -> Process:
         return self.commits(self.begin(*more, home=home))
 
-    def commits(self, process: subprocess.Popen[str]) -> subprocess.Popen[str]:
+    def commits(self, process: Process) -> Process:
         """Wait until rows of it are committed."""
         before = len(self.files())
         wait_alive(process, "rows", lambda: len(self.files()) >= before + 2)

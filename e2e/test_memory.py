@@ -41,7 +41,9 @@ class Measured:
 def run(home: Path) -> Measured:
     """A job to its end, and the most memory that it ever had. A process inherits what its parent's usage says of that,
     so the kernel's word for its own address space is asked for as long as it lives."""
-    process = start(home, "run", "job.conf", "--json", program=IN_PROCESS, output=home / "receipt.json")
+    process = start(
+        home, "run", "job.conf", "--json", program=IN_PROCESS, output=home / "receipt.json", own_interpreter=True
+    )
     peak = 0.0
     while process.poll() is None:
         peak = max(peak, memory_mb(process.pid, "VmHWM") or 0.0)

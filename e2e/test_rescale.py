@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from e2e.conftest import Databases
 from e2e.stream import ROWS, Stream
-from e2e.support import IN_PROCESS, SEATUNNEL, finish, kill_driver, seatunnel, start, wait_alive
+from e2e.support import IN_PROCESS, SEATUNNEL, Process, finish, kill_driver, seatunnel, start, wait_alive
 from e2e.test_killed_driver import Job
 
 
@@ -56,7 +55,7 @@ def test_a_table_of_postgresql_is_rescaled(tmp_path: Path, databases: Databases,
         with databases.connect(databases.target) as connection:
             connection.execute("CREATE TABLE big (id bigint PRIMARY KEY, source text NOT NULL, seq int NOT NULL)")
 
-    def begin(parallelism: int, job_id: str, *more: str) -> subprocess.Popen[str]:
+    def begin(parallelism: int, job_id: str, *more: str) -> Process:
         env = f"parallelism = {parallelism}, source.consistency = per-split, read_limit.rows_per_second = 60000"
         job.write(job.into_table, parts=12, env=env, slowly=True)
         return start(job.home, "run", "job.conf", "--job-id", job_id, "--json", *more, program=program)

@@ -4,7 +4,6 @@ back, so the job goes on from them, or says why it cannot. It never begins anew 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from e2e.conftest import Databases
 from e2e.orders import Row, every, in_files, in_table, named
-from e2e.support import IN_PROCESS, Finished, failing, finish, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, Finished, Process, failing, finish, seatunnel, start, wait_alive, write_job
 
 ROWS, SPLITS = 6_000, 6
 EVERY = Counter(every(ROWS, SPLITS))
@@ -63,10 +62,10 @@ class Job:
     def run(self, armed: str = "", *more: str) -> Finished:
         return finish(self.start(*more, env=failing(armed, self.home / "points") if armed else {}))
 
-    def start(self, *more: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    def start(self, *more: str, env: Mapping[str, str] | None = None) -> Process:
         return start(self.home, "run", "job.conf", "--job-id", "job", "--json", *more, env=env, program=IN_PROCESS)
 
-    def at_work(self, source: str) -> subprocess.Popen[str]:
+    def at_work(self, source: str) -> Process:
         """It reads slowly, and the first rows are there."""
         self.write(source, env="read_limit.rows_per_second = 800")
         process = self.start()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import threading
 import time
 import traceback
@@ -20,7 +19,7 @@ from e2e.crash_sweep.judge import Glance
 from e2e.crash_sweep.place import Lane, Place
 from e2e.crash_sweep.recipes import RECIPES, Recipe, Target
 from e2e.crash_sweep.report import Outcome
-from e2e.support import IN_PROCESS, SEATUNNEL, below, failing, finish, kill9, start, wait_for, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, Process, below, failing, finish, kill9, start, wait_for, write_job
 from tests.servers.process_tree import jvms_below
 
 FEW_TRIES = "job.retry.times = 1, job.retry.interval.seconds = 1"
@@ -79,7 +78,7 @@ class Run:
 
     # ---------------------------------------------------------------- one run
 
-    def _start(self, kills: tuple[Kill, ...] = ()) -> subprocess.Popen[str]:
+    def _start(self, kills: tuple[Kill, ...] = ()) -> Process:
         env: Mapping[str, str] = {}
         if kills:
             self._runs += 1
@@ -94,7 +93,7 @@ class Run:
     def _points(self) -> Path:
         return self.place.home / f"points{self._runs}"
 
-    def _ended(self, process: subprocess.Popen[str]) -> int:
+    def _ended(self, process: Process) -> int:
         ended = finish(process, PATIENCE_SECONDS)
         self.output.append(f"--- exit {ended.code}\n{ended.out}\n{ended.err}")
         return ended.code
@@ -118,7 +117,7 @@ class Run:
         if kills[-1].victim in (Victim.OLDER, Victim.NOBODY) and code == 0:
             self.violations.append(f"a driver says that it has succeeded: {kills[-1]}")
 
-    def _while_paused(self, process: subprocess.Popen[str], kill: Kill, act: object) -> None:
+    def _while_paused(self, process: Process, kill: Kill, act: object) -> None:
         acted = self._points / f"{kill.point}.acted"
         wait_for(str(kill), lambda: acted.exists() or process.poll() is not None, PATIENCE_SECONDS)
         if acted.exists():
@@ -131,7 +130,7 @@ class Run:
         for name in self.recipe.servers:
             self.place.lane.server(name)
 
-    def _overtake(self, older: subprocess.Popen[str]) -> None:
+    def _overtake(self, older: Process) -> None:
         os.kill(older.pid, signal.SIGSTOP)
         try:
             code = self._ended(self._start())

@@ -78,7 +78,10 @@ class Left:
 
 
 def _rows_of_files(place: Path) -> list[tuple[int, ...]]:
-    lines = [line for path in place.rglob("[!.]*.json") for line in path.read_text().splitlines()]
+    """A walk that passes over directories of the driver, which may be gone before it gets there."""
+    walked = (Path(at) / name for at, _, names in os.walk(place) for name in names)
+    visible = [path for path in walked if path.suffix == ".json" and not path.name.startswith(".")]
+    lines = [line for path in visible for line in path.read_text().splitlines()]
     return [tuple(json.loads(line).values()) for line in lines]
 
 
