@@ -27,6 +27,8 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the cases")
     given = parser.parse_args()
     cases = [case for case in (short_form() if given.short else long_form()) if given.only in case.name]
+    if given.short:
+        cases.sort(key=lambda case: -case.size)  # so that all lanes end at about the same time
     if given.list:
         print(*(case.name for case in cases), sep="\n")
         return 0

@@ -64,6 +64,11 @@ class Case:
         return tuple(kill for run in self.runs for kill in run)
 
     @property
+    def size(self) -> int:
+        """About how long it takes: its drivers, and Spark for each."""
+        return (len(self.runs) + 1) * (1 if self.local else 4)
+
+    @property
     def paced(self) -> bool:
         """Whether a driver dies, so that later ones must find something to do."""
         return any(kill.victim in (Victim.DRIVER, Victim.OLDER) for kill in self.kills)

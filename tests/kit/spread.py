@@ -16,6 +16,10 @@ from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[2]
 LONG = (
+    "e2e/test_conformance",
+    "e2e/test_forty_tables",
+    "e2e/test_cluster",
+    "tests/spark/sql/",
     "e2e/",
     "tests/connectors/conformance/",
     "tests/spark/",
