@@ -16,7 +16,19 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, finish, kill9, kill_driver, python_workers, seatunnel, start, wait_alive, write_job
+from e2e.support import (
+    IN_PROCESS,
+    SEATUNNEL,
+    Process,
+    finish,
+    kill9,
+    kill_driver,
+    python_workers,
+    seatunnel,
+    start,
+    wait_alive,
+    write_job,
+)
 
 ROWS = 300
 TIMES = 6
@@ -84,6 +96,7 @@ class Job:
     def __init__(self, home: Path, databases: Databases, service: Service) -> None:
         self.home, self.databases, self.service = home, databases, service
         self.files = home / "out"
+        self.drivers: list[Process] = []
         with databases.connect(databases.source) as connection:
             connection.execute("CREATE TABLE items (id bigint PRIMARY KEY)")
             connection.execute(f"INSERT INTO items SELECT generate_series(1, {ROWS})")
@@ -93,6 +106,16 @@ class Job:
             f"""Jdbc {{ {databases.jdbc(databases.source)}, plugin_output = read, fetch_size = 20,
                         table_path = "{databases.source}.public.items" }}""",
         )
+
+    def start(self, *more: str, program: list[str] = SEATUNNEL) -> Process:
+        self.drivers.append(start(self.home, "run", "job.conf", "--job-id", "job", "--json", *more, program=program))
+        return self.drivers[-1]
+
+    def end(self) -> None:
+        """A test that has failed leaves no driver behind."""
+        for driver in self.drivers:
+            if driver.poll() is None:
+                kill_driver(driver)
 
     def write_stream(self) -> None:
         """The same rows, out of a source that has no end."""
@@ -136,7 +159,9 @@ class Job:
 @pytest.fixture
 def job(tmp_path: Path, databases: Databases) -> Iterator[Job]:
     with Service() as service:
-        yield Job(tmp_path, databases, service)
+        found = Job(tmp_path, databases, service)
+        yield found
+        found.end()
 
 
 def test_rows_that_come_back(job: Job) -> None:
@@ -144,7 +169,7 @@ def test_rows_that_come_back(job: Job) -> None:
     planned = seatunnel(job.home, "plan", "job.conf")
     assert f"rows that it rejects come back to it, at most {TIMES} times" in planned.out
 
-    run = finish(start(job.home, "run", "job.conf", "--job-id", "job", "--json", program=IN_PROCESS))
+    run = finish(job.start(program=IN_PROCESS))
 
     assert run.code == 0, run.err + run.out
     job.check()
@@ -184,7 +209,7 @@ def test_a_row_that_comes_back_does_not_replace_a_newer_one(tmp_path: Path, data
 def test_a_killed_driver(job: Job) -> None:
     """O3.2, I47: what was on its way back to the step belongs to the checkpoint that the next driver goes on from."""
     job.service.pause = 1.0
-    process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
+    process = job.start(program=IN_PROCESS)
     records = job.home / ".seatunnel/jobs/job/checkpoints/records"
     wait_alive(
         process,
@@ -195,7 +220,7 @@ def test_a_killed_driver(job: Job) -> None:
     job.service.pause = 0.0
     before = dict(job.service.asked)
 
-    run = finish(start(job.home, "run", "job.conf", "--job-id", "job", "--json", "--restore", "latest"))
+    run = finish(job.start("--restore", "latest", program=IN_PROCESS))
 
     assert run.code == 0, run.err + run.out
     job.check()
@@ -207,8 +232,7 @@ def test_a_stream_that_is_stopped_and_killed(job: Job) -> None:
     whoever goes on asks about them as often as is left to them."""
     job.write_stream()
     job.service.pause = 1.0
-    run = ("run", "job.conf", "--job-id", "job", "--json")
-    first = start(job.home, *run, program=IN_PROCESS)
+    first = job.start(program=IN_PROCESS)
     wait_alive(first, "rows that go round", lambda: _going_round(job))
     first.send_signal(signal.SIGTERM)
     stopped = finish(first)
@@ -217,11 +241,11 @@ def test_a_stream_that_is_stopped_and_killed(job: Job) -> None:
     under_way = [row for row in NEVER if 0 < job.service.asked[row] <= TIMES]
     assert under_way, "nothing was in the loop"
 
-    second = start(job.home, *run, "--restore", "latest", program=IN_PROCESS)
+    second = job.start("--restore", "latest", program=IN_PROCESS)
     before = dict(job.service.asked)
     wait_alive(second, "more answers", lambda: job.service.asked.total() > sum(before.values()) + 20)
     kill_driver(second)
-    third = start(job.home, *run, "--restore", "latest", program=IN_PROCESS)
+    third = job.start("--restore", "latest", program=IN_PROCESS)
     wait_alive(third, "all rows", lambda: job.databases.count("items") == len(GOOD), SECONDS_MAX)
     wait_alive(third, "the last attempts", lambda: all(job.service.asked[row] > TIMES for row in NEVER), SECONDS_MAX)
     third.send_signal(signal.SIGTERM)
@@ -234,7 +258,7 @@ def test_a_stream_that_is_stopped_and_killed(job: Job) -> None:
 def test_killed_workers(job: Job) -> None:
     """Their unit is tried again, whatever it had rejected; its rows count once."""
     job.service.pause = 1.0
-    process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
+    process = job.start()
     wait_alive(process, "rows that go round", lambda: _going_round(job))
     for worker in python_workers(process.pid):
         with suppress(ProcessLookupError):
