@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 PROCESSES ?= 3
+# Compiled tests are kept also where that variable is set: each process would compile all of them again.
+unexport PYTHONDONTWRITEBYTECODE
+CHECKS := tests/contracts/test_unused.py tests/contracts/test_house.py tests/contracts/test_tidy.py
 
 .PHONY: help setup demo test test-protocol test-others check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose
 
@@ -42,16 +45,16 @@ test: test-protocol test-others ## all tests, on real servers and a real Spark
 test-protocol: $(STAMP) ## the tests of the protocol, which cover it wholly
 	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov=tests.protocol.reference --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test-others: servers ## all other tests; PROCESSES=3
+test-others: servers ## all other tests; PROCESSES=3; CHECKED=1: without those of `make check`
 	@# Each process has its own servers, and waits for these and for Spark: one more than there are cores keeps them busy.
-	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -p tests.kit.spread -n $(PROCESSES) --durations=25
+	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -p tests.kit.spread -n $(PROCESSES) --durations=25 $(if $(CHECKED),$(addprefix --ignore ,$(CHECKS)))
 
 check: $(STAMP) ## lint, format, types, layers, unused code, documentation
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m pytest tests/contracts/test_unused.py tests/contracts/test_house.py tests/contracts/test_tidy.py
+	@$(BIN)/python -m pytest $(CHECKS)
 	@$(MAKE) --no-print-directory docs
 
 docs: $(STAMP) ## build the documentation site into .site, strictly; check every link and anchor
