@@ -36,7 +36,7 @@ def test_rows_go_there_and_come_back(tmp_path: Path, kafka: KafkaServer) -> None
         source {{ FakeSource {{ row.num = {ROWS}, bigint.min = 0, int.min = 0, schema {{ fields {{ {fields} }} }} }} }}
         sink {{ {kafka_block(kafka, "orders", "semantics = EXACTLY_ONCE,")} }}"""
     write_job(tmp_path, there)
-    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+    run = finish(start(tmp_path, "run", "job.conf", "--json", program=IN_PROCESS))
     assert run.code == 0, run.err + run.out
 
     send(kafka, "orders", [(0, b"\xff\xff"), (0, b'{"id": 1}'), (0, b"\x12\x02\xff\xfe")])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from e2e.conftest import Databases
 from e2e.kafka_support import SCHEMA, numbered, send
-from e2e.support import IN_PROCESS, SEATUNNEL, finish, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, Process, finish, kill_driver, seatunnel, start, wait_alive, write_job
 from tests.connectors.kafka.topics import grow, make_topic
 from tests.servers.kafka import KafkaServer
 
@@ -124,7 +123,7 @@ class Reading:
     def __init__(self, home: Path, landing: Landing) -> None:
         self.home, self.landing = home, landing
         self.program = SEATUNNEL
-        self.process: subprocess.Popen[str] | None = None
+        self.process: Process | None = None
 
     def begin(self, *more: str) -> None:
         self.process = start(self.home, "run", "job.conf", "--job-id", "stream", *more, program=self.program)
@@ -152,11 +151,13 @@ def reading(tmp_path: Path, landing: Landing) -> Iterator[Reading]:
 
 
 def test_a_stream_whose_driver_is_killed(reading: Reading, kafka: KafkaServer, topic: str) -> None:
-    """Each life reads on where the one before it stood, whatever was under way."""
+    """Each life reads on where the one before it stood, whatever was under way, and on whichever engine: the first has
+    Spark."""
     make_topic(kafka, topic, PARTITIONS)
     write_job(reading.home, job(kafka, reading.landing, topic, STREAMING))
     sent = 0
     for life in range(2):
+        reading.program = IN_PROCESS if life else SEATUNNEL
         reading.begin(*(["--restore", "latest"] if life else []))
         for _ in range(2):
             for partition in range(PARTITIONS):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, SEATUNNEL, finish, kill_driver, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, Process, finish, kill_driver, start, wait_alive, write_job
 
 ROWS = 600_000
 AS_READ, AS_MAPPED = "read", "mapped"
@@ -61,11 +60,11 @@ class Job:
         again = finish(self._start(restore=True))
         assert again.code == 0 and "nothing to do" in again.out
 
-    def _start(self, *, restore: bool) -> subprocess.Popen[str]:
+    def _start(self, *, restore: bool) -> Process:
         more = ["--restore", "latest"] if restore else []
         return start(self.home, "run", "job.conf", "--job-id", "job", "--json", *more, program=self.program)
 
-    def _kill(self, process: subprocess.Popen[str], incarnation: int) -> None:
+    def _kill(self, process: Process, incarnation: int) -> None:
         records = self.home / ".seatunnel/jobs/job/checkpoints/records"
         wait_alive(process, "its second checkpoint", lambda: list(records.glob(f"{incarnation:08}-*[2-9]")))
         kill_driver(process)
@@ -111,6 +110,7 @@ def test_a_load_beside_the_table(job: Job) -> None:
 
 def test_a_load_of_one_moment_begins_anew(job: Job) -> None:
     """The snapshot died with the driver: what was read under it is dropped, nothing of it is ever seen."""
+    job.program = IN_PROCESS
     job.write(job.into_table, parts=4, env="parallelism = 2", slowly=True)
 
     job.killed_and_resumed(1)

@@ -4,7 +4,6 @@ away for a while is waited for."""
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from e2e.black_holes import BEHIND_SECONDS_MAX, HOLE_SECONDS, SHORT, only_long, say, through, time_limit
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, SEATUNNEL, finish, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, Process, finish, kill_driver, seatunnel, start, wait_alive, write_job
 from seatunnel_plugins.storages.database import ANSWER_SECONDS
 from tests.servers.black_hole import BlackHole
 from tests.servers.mariadb import MariadbServer
@@ -64,7 +63,7 @@ class Machines:
             "env {", f"env {{ source.consistency = per-split, {LIMIT}"
         )
 
-    def run(self, machine: int, *more: str, program: Sequence[str] = SEATUNNEL) -> subprocess.Popen[str]:
+    def run(self, machine: int, *more: str, program: Sequence[str] = SEATUNNEL) -> Process:
         return start(self.homes[machine], "run", "job.conf", "--job-id", "job", "--json", *more, program=program)
 
     def records(self) -> int:
@@ -91,11 +90,11 @@ def machines(tmp_path: Path, databases: Databases) -> Machines:
 
 def test_a_job_that_was_killed_on_one_machine_goes_on_on_another(machines: Machines) -> None:
     """Nothing lost, nothing twice; and what the store knows keeps the job from being begun there by mistake."""
-    first = machines.run(0)
+    first = machines.run(0, program=IN_PROCESS)
     wait_alive(first, "its second checkpoint", lambda: machines.records() >= 2)
     kill_driver(first)
 
-    by_mistake = finish(machines.run(1))
+    by_mistake = finish(machines.run(1, program=IN_PROCESS))
     assert by_mistake.code == 1 and "was run before" in by_mistake.out
     assert "not-asked-for" not in by_mistake.err + by_mistake.out
     run = finish(machines.run(1, "--restore", "latest"))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from functools import partial
 from pathlib import Path
 
 from e2e.conftest import Databases
-from e2e.support import finish, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, Process, finish, start, wait_alive, write_job
 
 ROWS = 30_000
 
 
-def begin(home: Path, *more: str) -> subprocess.Popen[str]:
-    return start(home, "run", "job.conf", "--job-id", "stream", *more)
+def begin(home: Path, *more: str, program: list[str] = SEATUNNEL) -> Process:
+    return start(home, "run", "job.conf", "--job-id", "stream", *more, program=program)
 
 
 def test_a_stream_is_stopped_and_gone_on_with(tmp_path: Path, databases: Databases) -> None:
@@ -41,7 +40,7 @@ def test_a_stream_is_stopped_and_gone_on_with(tmp_path: Path, databases: Databas
     seen = rows()
     assert 0 < seen < ROWS
 
-    process = begin(tmp_path, "--restore", "latest")
+    process = begin(tmp_path, "--restore", "latest", program=IN_PROCESS)
     wait_alive(process, "all rows, and stays open: there may be more some day", lambda: rows() >= ROWS)
     process.send_signal(signal.SIGINT)
     assert finish(process).code == 130

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from e2e.conftest import Databases
-from e2e.support import finish, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, finish, seatunnel, start, wait_alive, write_job
 
 TABLES = 200  # more than are open at a time
 REFUSED, NARROW, UNREADABLE = "t7", "t3", "t11"
@@ -76,7 +76,8 @@ def test_three_tables_are_isolated_and_one_that_is_mended_is_finished(tmp_path: 
     with databases.connect(databases.target) as connection:
         connection.execute(f"ALTER TABLE {REFUSED} DROP CONSTRAINT never")
         connection.execute("DELETE FROM t0")  # whoever copied it again would be seen
-    again = seatunnel(tmp_path, "run", "job.conf", "--job-id", "many", "--json", "--restore", "latest")
+    going_on = ("run", "job.conf", "--job-id", "many", "--json", "--restore", "latest")
+    again = finish(start(tmp_path, *going_on, program=IN_PROCESS))
 
     assert again.code == 3, again.err
     assert again.tables("ISOLATED") == {f"{databases.source}.public.{table}" for table in (NARROW, UNREADABLE)}
