@@ -1,4 +1,4 @@
-"""PUBLIC: everything that a plugin author imports, and the only package that plugins may import.
+"""PUBLIC: all names for plugin authors, and the only package that plugins may import.
 
 Names listed here change only with a deprecation cycle; everything else in ``seatunnel_py`` is private.
 Importing this package loads neither pyarrow nor any client library.
@@ -334,7 +334,7 @@ _EARLIER = {
     "NativeRefused": "NativeRefusedError",
     "NoWayOn": "CannotResumeError",
 }
-"""Earlier names, for plugins that were written for the release before this one."""
+"""Deprecated names, for plugins that were written for the previous release."""
 
 if not TYPE_CHECKING:  # or the type checker would accept any name
 

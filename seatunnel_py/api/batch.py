@@ -1,4 +1,4 @@
-"""What flows: batches of rows in Arrow, and the few other things that a reader may yield."""
+"""Elements that a reader may yield: Arrow batches, rejected rows, schema changes, heartbeats and the like."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | tuple[Plain, ...] | None"
-"""JSON-like data: what splits, positions and pieces are made of, so that a checkpoint can hold them."""
+"""JSON-like data. Splits, positions and pieces consist of it, so that a checkpoint can store them."""
 
 
 class RowKind(IntEnum):
-    """What a row says about its table. The numbers are the ones in ``Batch.kinds``."""
+    """Kind of a row: insert, before or after an update, delete. The numbers are stored in ``Batch.kinds``."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -32,10 +32,10 @@ class RowKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a reader goes on inside a split.
+    """How far a split has been read; a reader resumes after it.
 
-    ``generation`` names what the position is valid for (an exported snapshot, a file's identity): when that
-    is gone the position is worth nothing. ``version`` is the writer's format; readers migrate older ones.
+    ``generation`` names the snapshot or file version that the position belongs to: without it the position
+    cannot be used. ``version`` is the format of ``value``; readers convert older ones.
     """
 
     value: Mapping[str, Plain]
@@ -43,14 +43,14 @@ class Position:
     version: builtins.int = 1
 
     def int(self, name: str) -> builtins.int:
-        """A whole number of it. Raises TypeError where it holds something else under that name."""
+        """Return the integer under ``name``. Raises TypeError if the value is not an integer."""
         found = self.value.get(name)
         if type(found) is not builtins.int:
             raise TypeError(f"the position holds no whole number {name!r}: {dict(self.value)}")
         return found
 
     def to_plain(self) -> dict[str, Any]:
-        """As a checkpoint, or a target that remembers how far it got, can hold it."""
+        """Return it as plain data, for checkpoints and for units' records in targets."""
         return {"value": dict(self.value), "generation": self.generation, "version": self.version}
 
     @staticmethod
@@ -63,10 +63,10 @@ class Position:
 class Batch:
     """Rows of one table, in source order.
 
-    ``end`` is the position after the last row: a reader restarted there yields exactly the rows that follow.
-    It may be None only where the split cannot be resumed inside (then a unit takes the split whole).
+    ``end`` is the position after the last row: a reader that restarts there yields exactly the rows after it.
+    None: reading cannot resume inside the split, so one unit reads the whole split.
     ``kinds`` holds a RowKind per row as uint8; None means that every row is an INSERT.
-    ``absent`` marks cells that the source did not send (unchanged TOAST, partial updates), same shape as data.
+    ``absent`` marks cells that the source did not send (unchanged TOAST, partial updates), in the shape of ``data``.
     ``metadata`` holds named per-row values that are not columns (Partition, EventTime, Delay …).
     """
 
@@ -86,11 +86,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Rows that a step refuses, with one reason per row: they are counted, kept, and never silently lost.
+    """Rows that a step rejects, with one reason per row. They are counted and quarantined, never silently lost.
 
-    A reader that cannot decode a record yields it so: ``data`` then has one binary column ``raw``, the bytes as they
-    came, and ``end`` is the position behind them. A transform may say in ``rows`` which ones of its batch these are,
-    counted from 0: where they come back to it (``retry_rejected``) nobody has to look for them among the others.
+    A reader yields it for records that it cannot decode: ``data`` then has one binary column ``raw`` with the original
+    bytes, and ``end`` is the position after them. A transform may give in ``rows`` their row numbers in its batch, from
+    0: with ``retry_rejected`` the engine then need not search for them.
     """
 
     table: TablePath
@@ -102,9 +102,9 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Records that a reader leaves out because its options ask for it: read, and counted among the filtered rows.
+    """Records that a reader skips because its options ask for it. They count as filtered rows.
 
-    Yield it in front of the batch that they stood in, without an end, or with one where no row is left of them.
+    Yield it without an end before the batch that contained them; with an end if no row of that batch remains.
     """
 
     table: TablePath
@@ -114,7 +114,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """The table looks different from here on; ``statement`` is the source's own words, for people."""
+    """The table's schema changes at this place. ``statement`` is the source's statement, for display only."""
 
     table: TablePath
     before: TableSchema
@@ -140,9 +140,9 @@ class TransactionEnd:
 
 @dataclass(frozen=True, slots=True)
 class ReaderEvent:
-    """The reader has something to tell its enumerator (``Enumerator.on_reader_event``): that its split should be
-    divided, that a log has ended. It is told before the rows of its unit count, and again where the unit is repeated.
-    Yield it in front of the rows that it belongs to: a repeated unit ends behind the last row that a target holds.
+    """A message from a reader to its enumerator (``Enumerator.on_reader_event``), for example: divide this split, this
+    log has ended. The enumerator gets it before the unit's rows count, and again if the unit is repeated.
+    Yield it before the rows that it belongs to: a repeated unit ends after the last row that a target holds.
     """
 
     event: Plain

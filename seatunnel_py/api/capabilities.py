@@ -1,4 +1,4 @@
-"""What a plugin can do, declared as data: the planner, the documentation and the test kit all read this."""
+"""Capabilities that a plugin declares as data, for the planner, the documentation and the test kit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 
 
 class Guarantee(IntEnum):
-    """What a sink can promise, weakest first, so that ``min`` combines along a path."""
+    """Guarantees of a sink, weakest first: a path has the ``min`` of its steps."""
 
     AT_LEAST_ONCE = 1
     IDEMPOTENT = 2
@@ -19,7 +19,7 @@ class Guarantee(IntEnum):
 
 
 class Determinism(IntEnum):
-    """How far a second reading or computing gives the same (SPARK-23243), weakest first."""
+    """How equal the output is when it is read or computed again, weakest first (as in SPARK-23243)."""
 
     INDETERMINATE = 1
     UNORDERED = 2
@@ -27,7 +27,7 @@ class Determinism(IntEnum):
 
 
 class Cardinality(StrEnum):
-    """How many rows a transform gives for the rows that it gets; ``ANY`` is reported, the others are checked."""
+    """Ratio of output rows to input rows of a transform. ``ANY`` is only reported, the others are checked."""
 
     ONE_TO_ONE = "one-to-one"
     FILTER = "filter"
@@ -36,9 +36,9 @@ class Cardinality(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceCapabilities:
-    """``determinism`` has no default, for the guarantee of every path of the source rests on it.
-    ``independent_tables``: each table has splits of its own, so each gets a pipeline of its own.
-    ``resident``: units keep their connection and a slot until told to stop."""
+    """Capabilities of a source. ``determinism`` has no default: every guarantee depends on it.
+    ``independent_tables``: no split spans tables, so each table gets its own pipeline.
+    ``resident``: the readers stay open in one worker slot until the job stops."""
 
     bounded: bool = True
     replayable: bool = True
@@ -50,10 +50,10 @@ class SourceCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class TransformCapabilities:
-    """What a transform does to the number of rows, and whether it does the same again.
+    """Capabilities of a transform: its effect on the number of rows, and its determinism.
 
-    ``keeps_keys``: values of key columns come out as they went in, and no row twice, so that a key which the source
-    proved unique still is; a sink may then load without looking.
+    ``keeps_keys``: key columns stay unchanged and no row is duplicated. A key that was unique in the source stays
+    unique, and a sink may load without looking for duplicates.
     """
 
     determinism: Determinism = Determinism.DETERMINATE
@@ -63,12 +63,12 @@ class TransformCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class SinkCapabilities:
-    """``why`` explains the guarantee in a phrase ("the table has no key").
-    ``spans_tables``: the sink's outcome is decided over all tables together, so they share a pipeline.
-    ``fenced``: a write of an older epoch is refused inside the target's own transaction.
-    ``keys``: columns by which it knows rows, so that a later row replaces an earlier one.
-    ``keeps_order``: readers of the target see rows in the order in which they came.
-    ``versioned``: an older row that comes late does not take the place of a newer one."""
+    """Capabilities of a sink. ``why`` explains the guarantee in a phrase ("the table has no key").
+    ``spans_tables``: all tables succeed or fail together, so they share a pipeline.
+    ``fenced``: the target's transaction refuses writes of an older epoch.
+    ``keys``: columns that identify rows, so that a later row replaces an earlier one.
+    ``keeps_order``: the target stores rows in the order of their arrival.
+    ``versioned``: a late older row does not replace a newer one."""
 
     guarantee: Guarantee
     why: str

@@ -1,4 +1,4 @@
-"""Factories: the cheap half of a plugin. Name, options and capabilities, importable without any client library.
+"""Factories: name, options and capabilities of a plugin, importable without any client library.
 
 ``seatunnel check`` and ``seatunnel plugins`` load factories only; the implementation (and its driver library) is
 imported inside ``create``. A factory is found through an entry point of its group, under its own name:
@@ -32,7 +32,7 @@ SinkO = TypeVar("SinkO", bound=SinkOptions)
 
 
 class JobMode(StrEnum):
-    """Whether a job ends when its sources do."""
+    """BATCH jobs end when all their sources have been read; STREAMING jobs run until they are stopped."""
 
     BATCH = "BATCH"
     STREAMING = "STREAMING"
@@ -40,8 +40,8 @@ class JobMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """What a plugin may know of its job. ``parallelism`` is the step's own: a transform's or sink's is its input's.
-    ``registry`` holds what the plugins of the job share, see ``JobRegistry``."""
+    """Information about the job for a plugin. ``parallelism`` is the step's; a transform or sink has that of its input.
+    ``registry`` holds objects that the plugins of the job share, see ``JobRegistry``."""
 
     step: str
     job_id: str = ""
@@ -52,9 +52,8 @@ class StepContext:
 
 
 class Factory(ABC):
-    """``name`` is what job files say (compared without regard to case). ``extra`` names the extra of the plugin's
-    distribution whose absence makes ``create`` raise ImportError; it is put into the message. ``distribution`` is set
-    where the plugin is loaded."""
+    """Base of all factories. Job files use ``name``, in any case. ``extra`` is the extra of the plugin's distribution
+    that ``create`` needs: if ``create`` raises ImportError, the message names it. The loader sets ``distribution``."""
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
@@ -66,13 +65,12 @@ class Factory(ABC):
         return (self.extra,) if self.extra else ()
 
     def modules(self, options: Any) -> tuple[str, ...]:
-        """Modules of the implementation (with its client library), which workers import before they are needed."""
+        """Modules that workers import in advance: the implementation, with its client library."""
         return ()
 
     def test_connection(self, options: Any) -> Mapping[str, str] | None:
-        """Connect as a step with these options would, and hang up: who answers, as names and values for people
-        (``server``, ``user``, ...). None: there is nobody to connect to. Raises SeaTunnelError with cause and remedy.
-        """
+        """Connect with these options, disconnect, and return facts about the server to show (``server``, ``user``,
+        ...). None: the plugin connects to nothing. Raises SeaTunnelError with cause and remedy."""
         return None
 
 
@@ -81,11 +79,11 @@ class SourceFactory(Factory, Generic[SourceO]):
 
     options: ClassVar[type[SourceOptions]]
     everything: ClassVar[Mapping[str, Plain]] = {}
-    """Options that ask for all tables there are: what ``seatunnel discover`` adds where nobody said which."""
+    """Options that select all tables; ``seatunnel discover`` adds them if the user selects none."""
 
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
-        """Options for an address that a person typed. None: it is not of this plugin's kind. Raises ValueError where
-        it is, and something is wrong with it."""
+        """Convert a command-line address to options. None: the address belongs to another plugin. Raises ValueError if
+        it belongs to this one and has a fault."""
         return None
 
     @abstractmethod
@@ -107,7 +105,7 @@ class TransformFactory(Factory, Generic[TransformO]):
 
     @abstractmethod
     def create(self, options: TransformO, table: TableSchema, context: StepContext) -> Transform:
-        """A transform bound to ``table``. Raise ValueError for an option that does not fit it."""
+        """Return a transform bound to ``table``. Raise ValueError for an option that does not fit the table."""
 
 
 class SinkFactory(Factory, Generic[SinkO]):
@@ -116,7 +114,7 @@ class SinkFactory(Factory, Generic[SinkO]):
     options: ClassVar[type[SinkOptions]]
 
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
-        """As a source's, for the other end."""
+        """Convert a command-line address to options; see ``SourceFactory.from_shorthand``."""
         return None
 
     @abstractmethod
@@ -124,4 +122,4 @@ class SinkFactory(Factory, Generic[SinkO]):
 
     @abstractmethod
     def create(self, options: SinkO, table: TableSchema, context: StepContext) -> Sink:
-        """A sink bound to ``table``; placeholders in ``options`` are already replaced for it."""
+        """Return a sink bound to ``table``. The placeholders in ``options`` are already replaced."""

@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class JobRegistry:
-    """One object of each class, made when a plugin asks for it first. It lives as long as its job, on the driver.
+    """Holds one object per class on the driver, created on first use and kept until the job ends.
 
-    Each table has a sink of its own: what the sinks of one step have to agree on stands in such an object. No module
-    needs variables for it, and two jobs in one process do not see each other's. A worker gets an empty registry.
+    Each table has its own sink; the sinks of one step share data through such an object instead of module variables.
+    Jobs in one process have separate registries. A worker gets an empty registry.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class JobRegistry:
         self._made: dict[Callable[[], Any], Any] = {}
 
     def get(self, kind: Callable[[], T]) -> T:
-        """The job's object of this class. Its methods are called from several threads."""
+        """Return the job's object of this class. It must be thread-safe."""
         with self._lock:
             if kind not in self._made:
                 self._made[kind] = kind()

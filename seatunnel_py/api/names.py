@@ -1,7 +1,7 @@
-"""Names: how they are written in dotted paths, what may be part of a file's path, and how a target compares them.
+"""Writes and parses dotted paths, checks file names, and compares names as a target does.
 
-A name of a source table is ONE name wherever it goes: quotes keep a dot in it from dividing it, and a part of a file's
-path never leads elsewhere. Two names that a target cannot tell apart have one key (:class:`NameRules`).
+A table name with a dot is quoted in a dotted path. A name never leads out of its directory in a file path. Two names
+that a target takes for the same have the same key (:class:`NameRules`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STAGING_DIRECTORY = ".seatunnel"
 
 
 def written(name: str) -> str:
-    """A name as a part of a dotted path: in double quotes where it would be taken for something else."""
+    """Return a name as one part of a dotted path, in double quotes if needed."""
     if name.isidentifier():
         return name
     bare = name and not set(name) & {".", '"', "`"} and name == name.strip()
@@ -27,12 +27,12 @@ def written(name: str) -> str:
 
 
 def dotted(*names: str) -> str:
-    """A path of the names that are not empty."""
+    """Join the names that are not empty to a dotted path."""
     return ".".join(written(name) for name in names if name)
 
 
 def divided(text: str) -> list[str]:
-    """The names of a dotted path; double quotes or backticks keep one together. ValueError where a quote stays open."""
+    """Split a dotted path into names, which may be in double quotes or backticks. ValueError for an open quote."""
     if '"' not in text and "`" not in text:
         return text.split(".")
     names, at = [], 0
@@ -44,21 +44,21 @@ def divided(text: str) -> list[str]:
             return names
         if text[end] != ".":
             raise ValueError(
-                f'{text!r} has a quote that nothing closes: a name that holds one is written in quotes, as "we""ird"'
+                f'{text!r} has a quote that is not closed: write a name that contains a quote as "we""ird"'
             )
         at = end + 1
 
 
 def globbed(names: Iterable[str], *, whole: bool = False) -> str:
-    """A pattern of the dotted names that one of these means, with ``*`` for anything. Unless they are ``whole``, a
-    schema or database in front may be left out of them."""
+    """Return one regular expression that matches any of these dotted names, where ``*`` matches anything. Unless
+    ``whole``, the names may lack the schema and the database."""
     plain = (".".join(divided(name)) for name in names)
     patterns = "|".join(".*".join(map(as_pattern, name.split("*"))) for name in plain)
     return patterns if whole else f"(?:.*[.])?({patterns})"
 
 
 def as_pattern(text: str) -> str:
-    """A text as people write it in a job file's patterns: ``[.]`` for a dot."""
+    """Escape a text for a job file's patterns, with ``[.]`` for a dot."""
     return "[.]".join(map(re.escape, text.split(".")))
 
 
@@ -67,9 +67,8 @@ def _unquoted(match: re.Match[str]) -> str:
 
 
 class Naming(StrEnum):
-    """What an option names with its text, so that placeholders in it are filled with whole names: a table (a dotted
-    path), a directory (a path with slashes), something with one plain name (a topic, a prefix), or files below a
-    directory, which say nothing about where that is."""
+    """Kind of name that an option holds, which decides how placeholders are filled in: a table (dotted path), a
+    directory (path with slashes), a single plain name (topic, prefix), or file names below a directory."""
 
     TABLE = "table"
     DIRECTORY = "directory"
@@ -78,7 +77,7 @@ class Naming(StrEnum):
 
 
 def filled(naming: Naming | None, *names: str) -> str:
-    """What stands for names in an option of that kind. ValueError where they cannot stand there."""
+    """Return the text that these names become in an option of that kind. ValueError if it cannot hold them."""
     if naming is Naming.TABLE:
         return dotted(*names)
     text = ".".join(name for name in names if name)
@@ -88,16 +87,16 @@ def filled(naming: Naming | None, *names: str) -> str:
 
 
 def check_file_name(name: str) -> None:
-    """ValueError where a name cannot be one part of a file's path."""
+    """Raise ValueError if a name cannot be one part of a file path."""
     if name in ("", ".", "..", STAGING_DIRECTORY) or "/" in name or "\\" in name or _CONTROL.search(name):
         raise ValueError(f"{name!r} cannot be a directory's or a file's name: it would lead to another place")
 
 
 @dataclass(frozen=True, slots=True)
 class NameRules:
-    """How a target stores and compares names. ``length_max`` counts ``unit`` (``bytes`` or ``characters``; 0: no
-    limit). ``ignored_at_end`` are characters that do not count there. ``default`` is what a part that is not given
-    stands for, such as the schema that a connection is in."""
+    """How a target stores and compares names. ``length_max`` is in ``unit`` (``bytes`` or ``characters``; 0: no
+    limit). ``ignored_at_end``: trailing characters that do not distinguish names. ``default`` replaces a missing part,
+    such as the connection's current schema."""
 
     folds_case: bool = False
     ascii_only: bool = False
@@ -108,7 +107,7 @@ class NameRules:
     default: str = ""
 
     def key(self, name: str) -> str:
-        """Equal for two names that the target takes for one."""
+        """Return a key that is equal for names that the target takes for the same."""
         name = name or self.default
         if self.ignored_at_end:
             name = name.rstrip(self.ignored_at_end)
@@ -119,7 +118,7 @@ class NameRules:
         return name
 
     def problem(self, name: str) -> str:
-        """Why the target cannot have that name, or an empty text."""
+        """Return why the target does not allow the name; empty if it does."""
         if "\0" in name:
             return f"the name {name!r} holds a NUL character"
         if self.ignored_at_end and name != name.rstrip(self.ignored_at_end):
@@ -130,7 +129,7 @@ class NameRules:
         return ""
 
     def collisions(self, names: tuple[str, ...]) -> list[tuple[str, str]]:
-        """Pairs of names that the target takes for one."""
+        """Return pairs of names that the target takes for the same."""
         first: dict[str, str] = {}
         return [(other, name) for name in names if (other := first.setdefault(self.key(name), name)) is not name]
 
@@ -141,14 +140,14 @@ def _ascii_folded(name: str) -> str:
 
 EXACT = NameRules()
 ALIKE = NameRules(folds_case=True, normalises=True, ignored_at_end=" .")
-"""What any target might take for one name: two names that differ under these rules differ everywhere."""
+"""The loosest rules: names that differ under them differ in every target."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetPlace:
-    """Where the rows of a sink go, as data. ``system`` is the server, the file system, ...; ``names`` lead from there
-    to the table, directory or topic, the outer ones first and possibly empty. ``exclusive``: a second writer would
-    replace what the first one wrote, so that nobody can share it on purpose."""
+    """The target of a sink, as data. ``system`` is the server or file system; ``names`` is the path from there to the
+    table, directory or topic, outermost first, with possibly empty parts. ``exclusive``: a second writer would replace
+    the rows of the first, so two sinks cannot share it."""
 
     system: tuple[Hashable, ...]
     names: tuple[str, ...]

@@ -1,9 +1,8 @@
-"""Rows that pass from a source to a sink in the outside system's own form, without being looked into.
+"""Native copy: passes bytes from a source to a sink in a format that both systems know, without decoding them.
 
-Two ends of a chain that speak the same form (two PostgreSQL servers and COPY, say) need no Arrow between them. A
-source and a sink that offer this implement :class:`NativeSource` and :class:`NativeSink` beside their usual
-contract; the engine takes this way where nothing stands between the two and the forms fit, and the usual way
-otherwise. Both ways must leave the same rows, the same record of the unit, and raise the same errors.
+For example, two PostgreSQL servers can exchange COPY data without Arrow. Such a source and sink also implement
+:class:`NativeSource` and :class:`NativeSink`. The engine uses them if no transform is between the two and the formats
+match; else it uses Arrow. Both routes must leave the same rows and unit record, and raise the same errors.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from seatunnel_py.api.sink import Piece, WriteContext
 from seatunnel_py.api.source import SourceTable, Split
 
 Block = bytes | bytearray | memoryview
-"""A run of bytes in the native form; it need not end where a row ends. A writer is done with it when it returns."""
+"""Bytes in the native form; a block may end inside a row. A writer must not keep a block after it returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeForm:
-    """What the bytes mean: the name of the form, and (column, type in the system's own words) in their order."""
+    """Format of the bytes: its name, and the columns in order, each with the system's own type name."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
 
 
 class NativeRefusedError(Exception):
-    """Raised by a native reader or writer that finds out late that these rows cannot go this way (a key that is
-    there already and must be merged). Nothing of the unit has been applied; the engine takes the usual way, or, where
-    the error says ``again``, this one once more: the writer knows by then what is different."""
+    """Raised by a native reader or writer that cannot copy these rows natively after all, for example because an
+    existing key must be merged. Nothing of the unit has been applied. The engine then uses Arrow; with ``again`` it
+    repeats the native copy, which the writer then handles differently."""
 
     def __init__(self, message: str, *, again: bool = False) -> None:
         super().__init__(message)
@@ -39,17 +38,17 @@ class NativeRefusedError(Exception):
 
 
 class NativeReader(ABC):
-    """Reads one split to its end; made, used and closed inside one unit, as a :class:`Reader` is."""
+    """Reads one split to its end; created, used and closed inside one unit, like a :class:`Reader`."""
 
     rows: int = 0
-    """The rows that the source says it sent; valid once ``read`` has ended."""
+    """Number of rows that the source reports as sent; valid once ``read`` has ended."""
 
     @abstractmethod
     def read(self, split: Split, start: Position | None) -> Iterator[Block]:
-        """Yield the rows after ``start``, bounded in memory. Unlike a reader's, it is never stopped half-way."""
+        """Yield the rows after ``start``, with bounded memory. Unlike ``Reader.read``, it always runs to the end."""
 
     def close(self) -> None:
-        """Give back what was borrowed."""
+        """Return borrowed connections to the pool."""
         return
 
 
@@ -62,32 +61,32 @@ class NativeWriter(ABC):
 
     @abstractmethod
     def stage(self, rows: int) -> Piece:
-        """As :meth:`Writer.stage`; the target must have confirmed exactly ``rows`` before anything is durable."""
+        """Like :meth:`Writer.stage`. The target must confirm exactly ``rows`` before anything becomes durable."""
 
     @abstractmethod
     def abort(self) -> None:
-        """As :meth:`Writer.abort`. Must not raise."""
+        """Like :meth:`Writer.abort`. Must not raise."""
 
 
 class NativeSource(ABC):
-    """Beside :class:`Source`: a source whose rows can be had in a native form."""
+    """Mixin for a :class:`Source` that can also send its rows in a native form."""
 
     @abstractmethod
     def native_form(self, table: SourceTable) -> NativeForm | None:
-        """The form that the table's rows come in, or None. Opens nothing."""
+        """Return the native form of the table's rows, or None. Must not connect."""
 
     @abstractmethod
     def native_reader(self, table: SourceTable) -> NativeReader:
-        """A reader of that form, in a worker."""
+        """Create a reader of the native form, in a worker."""
 
 
 class NativeSink(ABC):
-    """Beside :class:`Sink`: a sink that takes rows in a native form."""
+    """Mixin for a :class:`Sink` that also accepts rows in a native form."""
 
     @abstractmethod
     def takes_native(self, form: NativeForm, setup: Mapping[str, Plain]) -> bool:
-        """Whether rows of that form can be written as they are. Opens nothing."""
+        """Return True if rows of that form can be written unchanged. Must not connect."""
 
     @abstractmethod
     def open_native(self, context: WriteContext) -> NativeWriter:
-        """A writer for one unit, in a worker."""
+        """Create a writer for one unit, in a worker."""

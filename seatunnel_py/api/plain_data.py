@@ -1,5 +1,5 @@
-"""Dataclasses as plain data, for JSON. ``dataclasses.asdict`` also copies every value, which nothing here changes: for
-the receipt of some hundred tables it took six times as long."""
+"""Dataclasses as plain data, for JSON. ``dataclasses.asdict`` also copies every value, which took six times as long
+for a receipt of some hundred tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STATE_BYTES_MAX = 2**20
 
 
 def plain_data(value: Any) -> Any:
-    """The same value with a dict for each dataclass in it, however deep. Other values are shared, not copied."""
+    """Replace every dataclass in the value by a dict, at any depth. Other values are shared, not copied."""
     kind: Any = type(value)
     if kind in _PLAIN:
         return value

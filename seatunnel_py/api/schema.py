@@ -1,4 +1,4 @@
-"""What a table looks like: its path, columns, keys. Frozen, picklable, and plain data on request."""
+"""Schema of a table: its path, columns and keys. Frozen and picklable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TablePath:
-    """Identity of a table: ``database.schema.table``, each of the first two possibly empty."""
+    """Identity of a table: ``database.schema.table``; database and schema may be empty."""
 
     database: str
     schema: str
@@ -24,13 +24,13 @@ class TablePath:
 
     @classmethod
     def parse(cls, text: str, *, schema_first: bool = False) -> TablePath:
-        """``t``, ``db.t`` (``schema.t`` when ``schema_first``) or ``db.schema.t``; anything else is a ValueError.
-        A name that holds a dot stands in quotes: ``schema."a.b"``."""
+        """Parse ``t``, ``db.t`` (``schema.t`` if ``schema_first``) or ``db.schema.t``; a name with a dot is quoted, as
+        in ``schema."a.b"``. Raises ValueError for any other text."""
         parts = divided(text)
         if not all(parts) or len(parts) > 3:
             raise ValueError(
-                f"{text!r} is not a table path: write table, database.table or database.schema.table; a name that "
-                "holds a dot stands in double quotes"
+                f"{text!r} is not a table path: write table, database.table or database.schema.table; put a name that "
+                "contains a dot in double quotes"
             )
         match parts:
             case [table]:
@@ -42,7 +42,7 @@ class TablePath:
 
     @property
     def full_name(self) -> str:
-        """The dotted name without missing parts: the table id that rows carry. ``parse`` reads it back."""
+        """Dotted name without the empty parts; ``Batch.table`` holds it. ``parse`` is the inverse."""
         return dotted(self.database, self.schema, self.table)
 
     def __str__(self) -> str:
@@ -51,9 +51,9 @@ class TablePath:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. ``length`` counts characters or bytes (0: unbounded); ``native`` is the source's own type name.
-    ``converted_from`` is the source's type in its own words where reading it gives another form (a timetz as text):
-    `plan` names it, unless the sink stores that type again."""
+    """One column. ``length`` is in characters or bytes (0: unbounded); ``native`` is the source's own type name.
+    ``converted_from`` is the source's type name if reading changes the form of its values (a timetz becomes text):
+    `plan` lists such columns, unless the sink stores them in that type again."""
 
     name: str
     dtype: DataType
@@ -67,7 +67,7 @@ class Column:
 
 
 class ConstraintType(StrEnum):
-    """What a constraint says about its columns; the peer's names."""
+    """Kind of a constraint, with SeaTunnel's names."""
 
     INDEX_KEY = "INDEX_KEY"
     UNIQUE_KEY = "UNIQUE_KEY"
@@ -77,7 +77,7 @@ class ConstraintType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PrimaryKey:
-    """``proved`` says that the source enforces it, which a keyless shadow load relies on (design, section 6)."""
+    """A primary key. ``proved``: the source enforces it; loading a shadow table without its key relies on that."""
 
     columns: tuple[str, ...]
     name: str = ""
@@ -86,7 +86,7 @@ class PrimaryKey:
 
 @dataclass(frozen=True, slots=True)
 class ConstraintKey:
-    """``columns`` pairs each column with its sort order, ``ASC`` or ``DESC``."""
+    """A unique key or an index. ``columns`` pairs each column with its sort order, ``ASC`` or ``DESC``."""
 
     name: str
     type: ConstraintType
@@ -94,7 +94,7 @@ class ConstraintKey:
 
 
 class DetailKind(StrEnum):
-    """What a table's definition says beside columns and keys."""
+    """Kind of a part of a table's definition other than columns and keys."""
 
     DEFAULT = "default"
     IDENTITY = "identity"
@@ -112,8 +112,8 @@ class DetailKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A part of a source table's definition that its rows do not need. ``definition`` is in the words of ``dialect``.
-    ``name`` is the constraint's or index's, or the column's."""
+    """A part of a source table's definition that its rows do not need. ``definition`` is SQL of ``dialect``.
+    ``name`` is that of the constraint, index or column."""
 
     kind: DetailKind
     name: str
@@ -124,8 +124,8 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """A table's whole description. Transforms and sinks get it instead of looking at rows. ``details``: what else the
-    source's definition says; a sink that makes the table says which of them it leaves behind."""
+    """Complete description of a table, so that transforms and sinks need not inspect rows. ``details``: other parts of
+    the source's definition; a sink that creates the table reports those that it omits."""
 
     path: TablePath
     columns: tuple[Column, ...]
@@ -141,17 +141,17 @@ class TableSchema:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column | None:
-        """The column of that exact name, or None."""
+        """Return the column of that exact name, or None."""
         return next((column for column in self.columns if column.name == name), None)
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Columns of the primary key, else of the first unique key that identifies rows, else nothing."""
+        """Columns of the primary key, else of the first unique key that identifies rows, else empty."""
         return self.primary_key.columns if self.primary_key else self.unique_key
 
     @property
     def unique_key(self) -> tuple[str, ...]:
-        """Columns of the first unique key none of which takes nulls: rows with a null there are not unique."""
+        """Columns of the first unique key without nullable columns: rows with a null there are not unique."""
         nullable = {column.name for column in self.columns if column.nullable}
         for constraint in self.constraints:
             names = tuple(name for name, _ in constraint.columns)
@@ -168,7 +168,7 @@ class TableSchema:
         )
 
     def with_columns(self, columns: tuple[Column, ...]) -> TableSchema:
-        """The same table with other columns; keys and constraints that lost a column are dropped."""
+        """Return the table with other columns, without the keys and constraints that lost a column."""
         names = {column.name for column in columns}
         primary = self.primary_key
         if primary and not names.issuperset(primary.columns):
@@ -191,7 +191,7 @@ class TableSchema:
 
 
 def schema_from_arrow(path: TablePath, arrow: pa.Schema) -> TableSchema:
-    """A table without keys whose columns are those of an Arrow schema; ValueError names a column that cannot be."""
+    """Return a table without keys from an Arrow schema. ValueError names a column whose type is not supported."""
     columns = []
     for arrow_field in arrow:
         try:

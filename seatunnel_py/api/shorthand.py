@@ -1,4 +1,4 @@
-"""One end of ``seatunnel copy`` as a person types it; a factory's ``from_shorthand`` makes options of it."""
+"""Source or target of ``seatunnel copy`` as typed; a factory's ``from_shorthand`` converts it to options."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Shorthand:
-    """``address`` is without ``user`` and ``password``, which is a reference to a secret.
+    """Source or target of a copy. ``address`` excludes ``user`` and ``password``; ``password`` refers to a secret.
 
-    ``tables``: what to read, with ``*`` for anything, none for all, but for those that ``exclude`` names, and of these
-    ``kinds`` (empty: the source's own default); ``into``: the name of a table in the target, where
-    placeholders are filled in; ``replace``: rows that are there already go; ``append``: they stay, and may double;
-    ``format``: that of files. ``schemas``: the source may have tables of several schemas, which a target with schemas
-    of its own keeps.
+    ``tables``: names to read, with ``*`` for anything (empty: all), without those of ``exclude``, and only of ``kinds``
+    (empty: the source's default). ``into``: name of the target table, with placeholders. ``replace`` deletes existing
+    rows; ``append`` keeps them, and rows may double. ``format``: file format. ``schemas``: the tables may be of several
+    schemas, which a target with schemas keeps.
     """
 
     address: str
@@ -31,6 +30,6 @@ class Shorthand:
 
     @property
     def scheme(self) -> str:
-        """``postgresql`` of ``postgresql://db/shop``, also behind ``jdbc:``; a path has none."""
+        """``postgresql`` of ``postgresql://db/shop`` or ``jdbc:postgresql://...``; empty for a path."""
         scheme = urlsplit(self.address.removeprefix("jdbc:")).scheme
         return scheme if len(scheme) > 1 else ""  # one letter is a drive

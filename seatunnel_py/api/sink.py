@@ -1,8 +1,8 @@
 """Sinks: start effects once, writers in the workers, one committer on the driver.
 
-``open(context) -> write(batch)* -> stage() -> Piece`` in a worker; nothing stays open afterwards. A *piece* is a
-small, plain description of something durable and complete that the committer can finish from another process.
-A sink is bound to one upstream table when it is made (its options have had their placeholders replaced).
+A worker calls ``open(context) -> write(batch)* -> stage() -> Piece``; nothing stays open afterwards. A *piece* is a
+small, plain description of durable staged rows, which the committer can commit from another process.
+A sink is bound to one upstream table; the placeholders in its options are already replaced.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from seatunnel_py.nouns import counted
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One start effect, for people and for the once-only record: what will be done to the target, and whether it
-    destroys something that is there now."""
+    """One start effect, for `plan` and for checkpoint 0: the change to the target, and whether it destroys existing
+    data."""
 
     action: str
     target: str
@@ -31,7 +31,7 @@ class Effect:
 
 
 class Treatment(StrEnum):
-    """What becomes of what the target holds when the job begins."""
+    """Treatment of the rows that the target holds before the job starts."""
 
     NEW = "new"
     APPENDED = "appended"
@@ -42,11 +42,11 @@ class Treatment(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What the target holds when the job begins, and what becomes of it; `plan` and the receipt say so.
+    """Rows, files or records that the target holds before the job starts; `plan` and the receipt show them.
 
-    ``count`` is None where nobody can tell; ``bound`` stands in front of one that is not exact (``about``). ``what`` is
-    counted: rows, files, records. ``doubles`` says why a second run would write everything a second time, where the job
-    file has not chosen that, and ``ways`` what to write there: such a run is refused."""
+    ``count`` is None if unknown; ``bound`` precedes an inexact one (``about``). ``what`` is the counted noun.
+    ``doubles`` explains why a second run would write everything twice although the job file did not choose it; such a
+    run is refused, and ``ways`` lists the options that allow it."""
 
     treatment: Treatment
     count: int | None = None
@@ -78,8 +78,8 @@ class Present:
 
 
 class Visible(StrEnum):
-    """From when on people see what a sink wrote: as soon as it is staged, with each commit, with the last commit of a
-    bounded job (until then ``abort`` takes all of it back)."""
+    """When written rows become visible to readers of the target: when staged, with each commit, or with the last
+    commit of a batch job (until then ``abort`` removes all of them)."""
 
     STAGED = "staged"
     COMMITTED = "committed"
@@ -88,12 +88,11 @@ class Visible(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What :meth:`Sink.plan_setup` decided. ``data`` holds the sink's own decisions (how to load, names drawn at
-    random), as plain data: it is part of checkpoint 0 and is given to every writer and to the committer. ``counted``:
-    the target remembers the last checkpoint (``Committer.recover``), although the sink is not two-phase.
-    ``conversions``: the columns whose values are not stored as the rows hold them; `plan` and the receipt name them.
-    ``present``: what is there before, and what becomes of it; None: nobody can tell. ``left_behind``: what a table that
-    is made does not have of its source's definition."""
+    """Result of :meth:`Sink.plan_setup`. ``data`` holds the sink's own decisions (recipe, random names) as plain data;
+    checkpoint 0 stores it, and every writer and the committer get it. ``counted``: the target remembers the last
+    checkpoint (``Committer.recover``), although the sink is not two-phase. ``conversions``: columns whose values are
+    stored in another form; `plan` and the receipt list them. ``present``: existing data and its treatment; None:
+    unknown. ``left_behind``: parts of the source's definition that a created table lacks."""
 
     effects: tuple[Effect, ...] = ()
     data: Mapping[str, Plain] = field(default_factory=dict)
@@ -106,11 +105,11 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """Who writes. ``data_id`` names the rows (split and start position): two attempts at the same rows have the same
-    one; ``vertex`` is whose rows they are. ``incarnation``, ``epoch`` and ``attempt`` are the fence, and part of every
-    staged name. ``staging`` is a location (URL) that workers and driver share, for pieces that the target itself cannot
-    hold: it outlives the driver, and a committer empties what its sink put there. ``trial``: the rows are tried, to
-    find the bad ones among them, and never staged; a writer that cannot take rows back does all but send them."""
+    """Identity of a unit's rows and of the attempt that writes them. ``data_id`` names the rows (split and start
+    position) and is equal for all attempts at them; ``vertex`` is the rows' vertex. ``incarnation``, ``epoch`` and
+    ``attempt`` are the fence, and part of every staged name. ``staging`` is a URL that workers and driver share, for
+    pieces that the target cannot hold: it outlives the driver, and the committer deletes them. ``trial``: the rows are
+    only tested to find bad ones, and never staged; a writer without rollback does everything but send them."""
 
     job_id: str
     lineage: str
@@ -128,8 +127,8 @@ class WriteContext:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """``rows`` is what the target confirmed, row for row as handed over; ``merged`` of them were folded into another
-    row of the same key; ``data`` is the sink's own, plain and versioned."""
+    """Staged rows of one unit. ``rows`` counts the rows that the target confirmed; ``merged`` of them were merged into
+    another row of the same key; ``data`` is the sink's own plain, versioned data."""
 
     rows: int
     bytes: int = 0
@@ -140,8 +139,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far an earlier attempt at a unit's rows has come, as its target says: so many rows of the source, up to
-    ``end`` (None: its split was read whole)."""
+    """Rows of the source that an earlier attempt of the unit wrote, by the target's record: their number, and the
+    position ``end`` after them (None: the whole split was read)."""
 
     rows: int
     end: Position | None = None
@@ -149,8 +148,8 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class CommitContext:
-    """``checkpoint`` grows with each commit of this sink and table; ``final`` is the last of a bounded job;
-    ``staging`` is what the writers had."""
+    """Identity of a commit. ``checkpoint`` grows with each commit of this sink and table; ``final``: the last one of a
+    batch job; ``staging``: as in WriteContext."""
 
     job_id: str
     lineage: str
@@ -165,37 +164,36 @@ class CommitContext:
 class Writer(ABC):
     """Writes the batches of one unit. Exactly one of ``stage`` and ``abort`` ends it.
 
-    ``reached`` is set when the target holds these rows already, from an earlier attempt or life: the unit then ends
-    where that one ended, and the writer only counts what it is given."""
+    ``reached`` is set if the target already holds these rows from an earlier attempt or driver: the unit then ends
+    where that one ended, and the writer only counts the rows that it gets."""
 
     reached: Reached | None = None
 
     @abstractmethod
     def write(self, batch: Batch) -> None:
-        """Take a batch. Rows may be buffered, but memory stays bounded."""
+        """Write or buffer a batch, with bounded memory."""
 
     def flush(self) -> None:
-        """Let the target see every row that was written, so that it refuses bad ones (BadRowsError) now; nothing
-        becomes durable. Called before ``abort``, when the engine looks for bad rows. Needed only where ``write``
-        buffers."""
+        """Send all buffered rows to the target, so that it refuses bad ones now (BadRowsError); nothing becomes
+        durable. Called before ``abort`` when the engine searches for bad rows. Needed only if ``write`` buffers."""
         return
 
     def ends_at(self, reached: Reached) -> None:
-        """Told before ``stage``: what the unit has read of its source. For writers that leave a record of it."""
+        """Receive, before ``stage``, how far the unit has read its source. For writers that store it in the target."""
         return
 
     @abstractmethod
     def stage(self) -> Piece:
-        """Make all that was written durable, with the target's positive confirmation of every row (I32)."""
+        """Make all written rows durable; the target must confirm every row (I32)."""
 
     @abstractmethod
     def abort(self) -> None:
-        """The unit failed: undo what can be undone, give back what was borrowed. Must not raise."""
+        """Roll back after a failure, and return borrowed connections. Must not raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinkCommit:
-    """What one committer is to commit; ``pieces`` are combined already."""
+    """Arguments of one ``commit`` inside ``commit_together``; ``pieces`` are already combined."""
 
     committer: Committer
     pieces: Sequence[Piece]
@@ -203,70 +201,68 @@ class SinkCommit:
 
 
 class Committer(ABC):
-    """Finishes pieces, on the driver. The target's own record decides what was done, never memory (I28)."""
+    """Commits pieces, on the driver. The target's ledger decides whether a commit has happened, never memory (I28)."""
 
     def combine(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
-        """Merge the pieces of a checkpoint where that makes the commit smaller."""
+        """Merge pieces of one checkpoint to make the commit smaller; by default unchanged."""
         return pieces
 
     @abstractmethod
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
-        """Make the pieces visible, all or nothing; called again with the same checkpoint it has the effect of once."""
+        """Make the pieces visible, all or nothing. A repeated call with the same checkpoint has no further effect."""
 
     def commits_with(self, context: CommitContext) -> Hashable:
-        """What all those have in common whose commits this target takes together: a job may have hundreds of tables in
-        it. None: this one is committed alone."""
+        """Return a grouping key: committers with equal keys go to one ``commit_together`` call, which helps with
+        hundreds of tables. None: commit alone."""
         return None
 
     def commit_together(self, commits: Sequence[SinkCommit]) -> None:
-        """All or nothing, of committers (this one among them) that agree in ``commits_with``. What is no RetriableError
-        may concern any of them: they are then asked to ``commit`` each alone."""
-        raise AssertionError(f"{type(self).__name__} has named nobody to commit with")
+        """Commit all or nothing, for committers with equal ``commits_with`` (this one included). After any error but
+        a RetriableError the engine calls ``commit`` for each one alone."""
+        raise AssertionError(f"{type(self).__name__} defines commits_with, but not commit_together")
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
-        """Drop staged pieces that no checkpoint will ever name (I33). ``context.final``: the run is given up, and so is
-        everything that it has staged; else these only, beside others that a checkpoint has named or will name."""
+        """Delete staged pieces that no checkpoint will ever contain (I33). ``context.final``: the run is given up, so
+        delete everything that it staged; else delete these pieces only."""
         return
 
     def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
-        """A lineage begins, before anything is set up: another one under which the target knows this job, or None.
-        Where people want that forgotten (``fresh``) it is, and writers of it are refused from now on."""
+        """Register a new lineage, before any set-up. Return another lineage that the target has for this job, or None.
+        ``fresh``: make the target forget that other lineage and refuse its writers from now on."""
         return None
 
     def sweep(self, context: CommitContext) -> Sequence[str]:
-        """A job begins anew (``--fresh``), before ``begin`` makes the target forget it: removes what earlier lineages
-        of this job, step and table have left beside the target (staged rows, open transactions), and nothing of other
-        jobs. Returns sentences for people: what it has removed, and which rows stay visible, with the statement that
-        deletes them. Safe to call again."""
+        """Delete what earlier lineages of this job, step and table left beside the target (staged rows, open
+        transactions), and nothing of other jobs. Called for ``--fresh``, before ``begin``. Return sentences to show:
+        what was deleted, and which rows stay visible, with the statement that deletes them. Safe to call again."""
         return ()
 
     def recover(self, context: CommitContext) -> int | None:
-        """The last checkpoint that the target knows as committed, or None: it has no such record."""
+        """Return the last checkpoint that is committed in the target; None: the target has no record of one."""
         return None
 
     def last_committed(self, context: CommitContext) -> int | None:
-        """The last checkpoint of this lineage that the target knows as committed, whatever set-up it was of. Asked
-        before a table begins from nothing: a store that knows less than its target has lost something. Changes
-        nothing."""
+        """Return the last checkpoint of this lineage that is committed in the target, of any set-up. Called before a
+        table starts from nothing: if the target has a checkpoint, the store has lost records. Must be read-only."""
         return None
 
     def ledger(self, context: CommitContext) -> Hashable:
-        """The record in the target that :meth:`recover` reads, which many tables and jobs may share. None: it has none,
-        or none that anything is ever removed from."""
+        """Identify the ledger that :meth:`recover` reads, which tables and jobs may share. None: the target has none,
+        or its entries are never deleted."""
         return None
 
     def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
-        """All tables of the job have arrived, in whatever targets. Told to one committer of each :meth:`ledger`, which
-        removes what it holds of lineages that ended so longer ago, by the target's clock, and of no others."""
+        """Record that all tables of the job are done, and delete entries of lineages that ended more than
+        ``keep_days`` ago, by the target's clock. Called for one committer of each :meth:`ledger`."""
         return
 
     def apply(self, change: SchemaChange) -> None:
-        """Change the target's schema between two barriers. Must be idempotent."""
-        raise ValueError(f"this sink applies no schema changes (wanted for {change.table})")
+        """Apply a schema change to the target, between two barriers. Must be idempotent."""
+        raise ValueError(f"this sink does not support schema changes (needed for {change.table})")
 
 
 class NothingToCommit(Committer):
-    """For sinks whose rows are visible once written."""
+    """Committer of sinks whose rows are visible as soon as they are written."""
 
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         return None
@@ -274,70 +270,70 @@ class NothingToCommit(Committer):
 
 @dataclass(frozen=True, slots=True)
 class SinkSetup:
-    """What one sink is to set up."""
+    """One sink and its set-up inside ``set_up_together``."""
 
     sink: Sink
     setup: Setup
 
 
 class Sink(ABC):
-    """The description, bound to the schema of one upstream table. Picklable, opens nothing when it is made."""
+    """Description of a sink for one upstream table. Picklable; its constructor must not connect."""
 
     @property
     def target(self) -> str:
-        """What rows of this sink end up in, for people: a table, a directory, a topic."""
+        """Name the target (a table, directory or topic), for messages."""
         return type(self).__name__
 
     @property
     def target_place(self) -> TargetPlace | None:
-        """The same as data, so that two sinks of a job are found that write to one place. None: rows of several tables
-        may meet there (a console), or each row says where it goes."""
+        """Return the target as data, to detect two sinks with the same target. None: tables may share it (a console),
+        or each row names its own target."""
         return None
 
     def name_rules(self) -> NameRules:
-        """How the target compares the names of its places. Asked, on the driver, only where two sinks of a job have
-        places whose names are alike; the target may be looked at."""
+        """Return how the target compares names. Called on the driver, only if two sinks have similar target names; may
+        connect."""
         return ALIKE
 
     def plan_setup(self) -> Setup:
-        """Look at the target (read only) and decide the start effects; refuse here what cannot work, naming every
-        missing, extra or narrower column. Called once, on the driver, before anything is written."""
+        """Inspect the target (read only) and decide the start effects. Raise here for a target that cannot take the
+        rows, naming every missing, extra or narrower column. Called once, on the driver, before any write."""
         return Setup()
 
     def setup(self, setup: Setup) -> None:
-        """Perform the planned effects, once. Must be safe to call again when a crash left it half done."""
+        """Perform the start effects. Must be safe to repeat after a crash in the middle."""
         return
 
     def sets_up_with(self, setup: Setup) -> Hashable:
-        """What all those have in common whose start effects this target performs together: a job may create hundreds of
-        tables in it. None: these are performed alone."""
+        """Return a grouping key: sinks with equal keys go to one ``set_up_together`` call, which helps with hundreds
+        of tables. None: set up alone."""
         return None
 
     def set_up_together(self, setups: Sequence[SinkSetup]) -> None:
-        """All or nothing, of sinks (this one among them) that agree in ``sets_up_with``; safe to call again. What is no
-        RetriableError may concern any of them: they are then asked to ``setup`` each alone."""
-        raise AssertionError(f"{type(self).__name__} has named nobody to set up with")
+        """Perform the start effects of sinks with equal ``sets_up_with`` (this one included), all or nothing; safe to
+        repeat. After any error but a RetriableError the engine calls ``setup`` for each one alone."""
+        raise AssertionError(f"{type(self).__name__} defines sets_up_with, but not set_up_together")
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
-        """Whether each unit leaves a record of itself beside its rows, in their transaction (``Writer.reached``). Such
-        a sink is also told of units that gave it no rows: where one unit ends the next one begins."""
+        """Return True if the transaction of each unit also stores a record of the unit (``Writer.reached``). Such a
+        sink is also called for units without rows, because a unit starts where the recorded one before it ended."""
         return False
 
     @abstractmethod
     def open(self, context: WriteContext) -> Writer:
-        """A writer for one unit, in a worker."""
+        """Create a writer for one unit, in a worker."""
 
     def committer(self) -> Committer:
-        """The committer, on the driver."""
+        """Create the committer, on the driver."""
         return NothingToCommit()
 
     def at_work(self, seconds: float) -> Sequence[str] | None:
-        """Sessions for which the server has been at one statement, or which have waited for a lock, for so long: a
-        sentence for each. None: nobody can tell. Where nothing moves and the server says that it does nothing, the
-        connection is taken for lost. Asked as ``blocked_by`` is."""
+        """Return a sentence for each session of this sink that has executed one statement, or waited for a lock, for
+        so many seconds. None: unknown. If the job makes no progress and the list is empty, the connection counts as
+        lost. Called like ``blocked_by``."""
         return None
 
     def blocked_by(self) -> Sequence[str]:
-        """What in the target keeps this sink's work there waiting (locks of others), in sentences for people. Asked on
-        the driver when something takes long: it has to answer within seconds, and changes nothing."""
+        """Return a sentence for each session of others whose lock this sink waits for. Called on the driver when
+        something takes long; must return within seconds, and must be read-only."""
         return ()

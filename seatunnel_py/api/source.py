@@ -1,7 +1,7 @@
 """Sources: a frozen description, an enumerator on the driver, readers on the workers.
 
-A *Source* is what the job file describes: picklable, with nothing open. The driver asks it for its tables
-and for an *Enumerator* that finds the splits; a worker asks it for a *Reader* that reads one split.
+A *Source* is picklable and holds nothing open. The driver asks it for its tables and for an *Enumerator* that finds
+the splits; a worker asks it for a *Reader* that reads one split.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table as the source found it. ``rows`` and ``bytes`` are estimates (None: unknown) for packing and for
-    people; ``hints`` is plain data that the source wants to see again in its enumerator and readers. ``notes`` tell
-    people what of the table does not come along though nothing is refused: `plan` and the receipt show them."""
+    """A table of the source. ``rows`` and ``bytes`` are estimates (None: unknown) for packs and for display; ``hints``
+    is plain data for the source's own enumerator and readers. ``notes``: parts of the table that are not copied, though
+    nothing is refused; `plan` and the receipt show them."""
 
     schema: TableSchema
     rows: int | None = None
@@ -30,8 +30,8 @@ class SourceTable:
 
 @dataclass(frozen=True, slots=True)
 class TableFailure:
-    """A table that the source was asked for and found, and that it cannot describe or read. It is isolated with this
-    cause, and the other tables run. ``remedy`` says what helps against this cause and no other."""
+    """A requested table that exists, but cannot be described or read. It is isolated with this cause, and the other
+    tables run. ``remedy`` is specific to the cause."""
 
     path: TablePath
     message: str
@@ -40,8 +40,8 @@ class TableFailure:
 
 @dataclass(frozen=True, slots=True)
 class TableLeftOut:
-    """A table that a pattern of the source matches and that is not read, on purpose. ``why`` is the same text for all
-    that are left out for one reason: `plan`, the receipt and `discover` count them by it."""
+    """A table that matches a pattern of the source, but is not read on purpose. ``why`` is the same text for all tables
+    with the same reason: `plan`, the receipt and `discover` group them by it."""
 
     path: TablePath
     why: str
@@ -49,9 +49,9 @@ class TableLeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A part of one table that one reader reads in order. ``id`` is unique within the source step and stays the
-    same over restarts. ``payload`` is plain, versioned data that only the source understands. ``generation`` names what
-    the split is valid for (an exported snapshot): what is not yet read of it is worth nothing once that is gone."""
+    """A part of one table that one reader reads in order. ``id`` is unique within the source step and the same after
+    a restart. ``payload`` is plain, versioned data that only the source interprets. ``generation`` names the snapshot
+    that the split belongs to: without that snapshot the rest of the split cannot be read."""
 
     id: str
     table: TablePath
@@ -64,13 +64,13 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """The wishes of the engine for one reading of a split.
+    """Parameters of the engine for one reading of a split.
 
-    ``until``: the rows were read before, up to this position, and an element has to end there again, whatever the
-    source holds by now. A reader that ignores it is stopped there by the number of rows, if its rows come in the same
-    order again (``Determinism.DETERMINATE``). ``tolerant``: bad rows are set aside; yield what cannot be decoded as
-    Rejected if reading can go on after it, else raise BadRowsError. ``with_metadata``: a step may look at the metadata
-    of batches; otherwise batches may come without."""
+    ``until``: an earlier attempt read up to this position, and an element must end there again, even if the source has
+    more rows by now. If a reader ignores it, the engine stops by the number of rows, provided that the rows come in the
+    same order again (``Determinism.DETERMINATE``). ``tolerant``: yield records that cannot be decoded as Rejected if
+    reading can continue after them, else raise BadRowsError. ``with_metadata``: a step may use the metadata of batches;
+    otherwise it may be missing."""
 
     until: Position | None = None
     tolerant: bool = False
@@ -78,15 +78,15 @@ class ReadContext:
 
 
 PLAIN_READ = ReadContext()
-"""No wishes."""
+"""Parameters of a first reading without bad rows and metadata."""
 
 
 class Reader(ABC):
-    """Reads one split at a time, in a worker. Made, used and closed inside one unit: keep nothing open longer;
-    connections come from ``borrow``.
+    """Reads one split at a time, in a worker. Created, used and closed inside one unit: keep nothing open longer, and
+    take connections from ``borrow``.
 
-    ``until``, ``tolerant`` and ``with_metadata`` are deprecated: they are set, for one release, on readers whose
-    ``read`` takes no context."""
+    The attributes ``until``, ``tolerant`` and ``with_metadata`` are deprecated: for one release they are set on readers
+    whose ``read`` takes no context."""
 
     until: Position | None = None
     tolerant: bool = False
@@ -94,21 +94,21 @@ class Reader(ABC):
 
     @abstractmethod
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
-        """Yield the split's elements after ``start`` (None: from its beginning), in order, bounded in memory.
+        """Yield the split's elements after ``start`` (None: from its beginning), in order, with bounded memory.
 
-        The engine stops taking elements when a budget is spent and goes on later, in another process, at the ``end``
-        of the last batch that it took; an iterator that ends has read the split to its end. Raise RetriableError or
-        FatalError for the outside world's failures, naming table and split. The classic mistake: a batch whose ``end``
-        lies before rows that an earlier batch held.
+        The engine stops when the unit's budget is used up. It continues later, in another process, at the ``end`` of
+        the last batch that it took. If the iterator ends, the split has been read to its end. Raise RetriableError or
+        FatalError for failures of the external system, naming table and split. The classic mistake: a batch whose
+        ``end`` lies before rows of an earlier batch.
         """
 
     def close(self) -> None:
-        """Give back what was borrowed. Not guaranteed to be called: a worker may be killed."""
+        """Return borrowed connections to the pool. Not called if the worker is killed."""
         return
 
 
 def read_with(reader: Reader, split: Split, start: Position | None, context: ReadContext) -> Iterator[Element]:
-    """Call ``read`` with its context. A reader of the release before takes none and finds it in its attributes."""
+    """Call ``read`` with its context. A reader for the previous release takes none; its attributes are set instead."""
     if _takes_context(reader):
         return reader.read(split, start, context)
     reader.until, reader.tolerant, reader.with_metadata = context.until, context.tolerant, context.with_metadata
@@ -124,48 +124,45 @@ def _takes_context(reader: Reader) -> bool:
 
 
 class Enumerator(ABC):
-    """Finds the splits, on the driver. Dynamic: that of an unbounded source may find more at any time. It is asked one
-    thing at a time, from threads that change. ``interval``: seconds after which it is asked again for more; None:
-    never."""
+    """Finds the splits, on the driver. One method is called at a time, from different threads. ``interval``: seconds
+    between two calls of ``discover``, for a source that gets more splits while it runs; None: one call."""
 
     interval: float | None = None
 
     @abstractmethod
     def discover(self) -> Iterable[Split]:
-        """Splits that were not returned before. A bounded source returns all of them at the first call. What is
-        returned is durable before anybody reads of it, together with ``snapshot()``; an id that is known already is
-        ignored."""
+        """Return splits that were not returned before; a bounded source returns all of them at the first call. They
+        are durable, together with ``snapshot()``, before they are read. A known id is ignored."""
 
     def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
-        """What these splits are valid for is gone (their ``generation``): the same splits, under what is valid now.
-        Asked only where people accept that splits are read as of different moments."""
+        """Return the same splits under a new ``generation``, because theirs is gone. Called only if the job allows
+        splits that are read as of different moments."""
         return splits
 
     def on_reader_event(self, split: Split, event: Plain) -> Iterable[Split]:
-        """A reader reported something (``ReaderEvent``: a split to be divided, a log that ended); returns new splits.
-        The reader's unit counts once this has returned, and the splits and ``snapshot()`` are durable; what it raises
-        fails the unit. It is said again where a unit is repeated."""
+        """Handle a ``ReaderEvent`` (a split to be divided, a log that has ended), and return new splits.
+        The reader's unit counts only after this call, when the splits and ``snapshot()`` are durable; an exception
+        fails the unit. A repeated unit repeats the call."""
         return ()
 
     def on_checkpoint_complete(self, positions: Mapping[str, Position]) -> None:
-        """A checkpoint is durable: the outside may forget what lies before these positions, by split id. They are those
-        of the oldest checkpoint that can be gone back to (I40). A failure is told, and nothing follows from it: with
-        the next checkpoint this is called again."""
+        """Release data of the external system before these positions, which are given by split id. They belong to the
+        oldest checkpoint that a restore may use (I40). An exception is only logged: the next checkpoint calls again."""
         return
 
     def snapshot(self) -> Plain:
-        """State to be given to ``Source.enumerator`` after a restart. Asked after each ``discover`` that found
-        something."""
+        """Return the state to pass to ``Source.enumerator`` after a restart. Called after each ``discover`` that found
+        splits."""
         return None
 
     def close(self) -> None:
-        """The pipeline is done or is being stopped."""
+        """Close connections: the pipeline is done or stopped."""
         return
 
 
 class FixedSplits(Enumerator):
-    """All splits at the first call, and no more: the enumerator of a bounded source. ``splits`` may be a function,
-    which is called once, when the splits are asked for."""
+    """Enumerator of a bounded source: returns all splits at the first call. ``splits`` may be a function, which is
+    called once."""
 
     def __init__(self, splits: Iterable[Split] | Callable[[], Iterable[Split]]) -> None:
         self._splits: Iterable[Split] | Callable[[], Iterable[Split]] = splits
@@ -176,38 +173,38 @@ class FixedSplits(Enumerator):
 
 
 class Source(ABC):
-    """The description. Must be picklable and must open nothing when it is made."""
+    """Description of a source. Must be picklable; its constructor must not connect."""
 
     @abstractmethod
     def tables(self) -> Sequence[SourceTable | TableFailure | TableLeftOut]:
-        """Every table that this source will read, schemas included. Called once, on the driver, at plan time; may
-        connect. Look all tables up together: with hundreds of them a round trip each is too slow.
+        """Return every table that this source will read, with its schema. Called once, on the driver, at plan time; may
+        connect. Describe all tables in a few queries: one round trip for each of hundreds of tables is too slow.
 
-        Return a TableFailure for each table that exists and cannot be described (no privilege, a type that cannot be
-        read, a lock that did not go). Raise where the options are wrong (a table that does not exist, an option that
-        names no column) or nothing at all can be looked up: that refuses the whole job."""
+        Return a TableFailure for each table that exists, but cannot be described (missing privilege, unsupported type,
+        lock timeout). Raise if the options are wrong (a table or column that does not exist) or no table can be
+        described: that refuses the whole job."""
 
     def splits(self, tables: Sequence[SourceTable]) -> Iterable[Split]:
-        """The splits of some of the tables, for a bounded source that knows all of them at once: by default each table
-        is one."""
+        """Return the splits of these tables, for a bounded source that knows all of them at once; by default one per
+        table."""
         return [Split(str(one.schema.path), one.schema.path, rows=one.rows, bytes=one.bytes) for one in tables]
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
-        """An enumerator over some of the tables; ``state`` is an earlier ``snapshot()``, or None. By default it gives
-        ``splits`` once. A source that finds more while it runs has one of its own."""
+        """Create an enumerator of these tables; ``state`` is an earlier ``snapshot()``, or None. The default returns
+        ``splits`` once. A source that gets more splits while it runs must override this method."""
         return FixedSplits(lambda: self.splits(tables))
 
     @abstractmethod
     def reader(self, table: SourceTable) -> Reader:
-        """A reader for splits of that table, in a worker."""
+        """Create a reader for splits of that table, in a worker."""
 
     def blocked_by(self) -> Sequence[str]:
-        """Who keeps sessions of this source waiting, for people: a sentence for each. Asked from a thread of its own,
-        while the source waits; must give up within seconds."""
+        """Return a sentence for each session of others that this source waits for. Called from a separate thread while
+        the source waits; must return within seconds."""
         return ()
 
     def at_work(self, seconds: float) -> Sequence[str] | None:
-        """Sessions for which the server has been at one statement, or which have waited for a lock, for so long: a
-        sentence for each. None: nobody can tell. Where nothing moves and the server says that it does nothing, the
-        connection is taken for lost. Asked as ``blocked_by`` is."""
+        """Return a sentence for each session of this source that has executed one statement, or waited for a lock, for
+        so many seconds. None: unknown. If the job makes no progress and the list is empty, the connection counts as
+        lost. Called like ``blocked_by``."""
         return None

@@ -10,26 +10,26 @@ from seatunnel_py.api.schema import TableSchema
 
 
 class Transform(ABC):
-    """Picklable; opens nothing when made. Works on whole batches: no Python per row on a hot path."""
+    """Picklable; its constructor must not connect. Work on whole batches, without a Python loop over rows."""
 
     @abstractmethod
     def output(self) -> TableSchema | None:
-        """The schema of what comes out; None takes the table out of the flow. Raise ValueError with a clear text
-        for an option that does not fit the input (a field that is not there)."""
+        """Return the output schema; None drops the table. Raise ValueError for an option that does not fit the input,
+        such as a missing field."""
 
     def side_outputs(self) -> Sequence[TableSchema]:
-        """Further tables that ``apply`` may emit rows of, such as an error table."""
+        """Return additional tables that ``apply`` may emit rows of, such as an error table."""
         return ()
 
     @abstractmethod
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
-        """Transform one batch. Keep ``kinds``, ``absent`` and ``metadata`` in step with the rows; keep ``start``
-        and ``end`` as they are. Rows that are refused come out as Rejected, never silently missing."""
+        """Transform one batch. Keep ``kinds``, ``absent`` and ``metadata`` aligned with the rows, and ``start`` and
+        ``end`` unchanged. Yield refused rows as Rejected; never drop them silently."""
 
     def change(self, change: SchemaChange) -> SchemaChange | None:
-        """What the change looks like behind this step; None hides it. The default refuses."""
-        raise ValueError(f"{type(self).__name__} cannot follow a schema change of {change.table}")
+        """Translate a schema change of the input to one of the output; None hides it. The default raises ValueError."""
+        raise ValueError(f"{type(self).__name__} does not support a schema change of {change.table}")
 
     def close(self) -> None:
-        """The unit is over."""
+        """Close resources at the end of the unit."""
         return

@@ -1,6 +1,6 @@
-"""PUBLIC: formats that connectors share. A plugin imports the names listed here, and none of the modules below.
+"""PUBLIC: formats for connectors. Plugins import only the names listed here, not the modules below.
 
-The option ``schema`` with the table that it declares, and a codec for values that hold one row each. Importing
+It offers the option ``schema`` with the table that it declares, and a codec for values of one row each. Importing
 this package does not load pyarrow.
 """
 

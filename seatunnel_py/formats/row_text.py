@@ -81,7 +81,7 @@ def _map(value: Any, dtype: DataType) -> str:
 
 
 def _json(value: Any, dtype: DataType) -> str:
-    """A value inside of a map, in JSON. The type decides: a map's pairs are a Python list like any other."""
+    """A value inside a map, in JSON. The type must decide, because a nested map is also a Python list."""
     if value is None:
         return "null"
     match dtype.kind:

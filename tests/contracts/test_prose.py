@@ -38,8 +38,6 @@ PACKAGES: Mapping[str, int] = {
     "plugins/storages": 1,
     "plugins/transforms": 1,
     "seatunnel_py": 2,
-    "seatunnel_py/api": 130,
-    "seatunnel_py/formats": 4,
     "seatunnel_py/protocol": 309,
     "seatunnel_py/runtime": 467,
     "seatunnel_py/testing": 2,

@@ -1,4 +1,4 @@
-"""Options: what a step may be told, declared once as a pydantic model."""
+"""Options of steps, declared as pydantic models."""
 
 from __future__ import annotations
 

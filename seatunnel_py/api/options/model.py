@@ -1,4 +1,4 @@
-"""Options: what a step may be told, declared once as a pydantic model.
+"""Options of a step, declared once as a pydantic model.
 
 The same declaration serves the job-file resolver, ``seatunnel plugins show`` and the documentation::
 
@@ -9,11 +9,10 @@ The same declaration serves the job-file resolver, ``seatunnel plugins show`` an
         split_size: int = option(8096, key="split.size", ge=1)
         rules = (together("username", "password"),)
 
-A key may be dotted: ``split.size = 1``, ``split { size = 1 }`` and ``"split.size" = 1`` are one and the same.
-Job files carry text where numbers belong (variables do that), so text is parsed; but a number is never
-invented: no NaN, no infinity, no fraction where an integer belongs. Plain types say the rest: a
-``tuple[str, ...]`` also takes one text split at commas, a ``dict[str, str]`` takes dotted keys however they
-nest, an enum is matched without regard to case.
+A key may be dotted: ``split.size = 1``, ``split { size = 1 }`` and ``"split.size" = 1`` mean the same.
+Variables put text where numbers belong, so text is parsed as a number, but never as NaN, as infinity, or as
+a fraction for an integer. A ``tuple[str, ...]`` also accepts one text with commas, a ``dict[str, str]`` accepts
+dotted and nested keys, and an enum ignores case.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ Secret = SecretStr
 
 
 def secret_texts(value: Any) -> frozenset[str]:
-    """What the secrets of options hold, however deep they stand."""
+    """Return the texts of all secrets in an options value, at any depth."""
     match value:
         case SecretStr():
             return frozenset({value.get_secret_value()})
@@ -61,7 +60,7 @@ def secret_texts(value: Any) -> frozenset[str]:
 
 
 JOB_FILE = "job_file"
-"""Validation context in which only job-file keys count, not attribute names, and null means absent."""
+"""Validation context for job files: attribute names are not accepted as keys, and null means absent."""
 
 
 def option(
@@ -70,8 +69,8 @@ def option(
 ) -> Any:  # fmt: skip
     """Declare one option. Without a default it is required.
 
-    ``key`` is the name in the job file where it differs from the attribute, ``fallback`` the older names that still
-    work. ``naming``: its text names a sink's target. ``limits`` are pydantic's (``ge``, ``lt``, ``min_length``, ...). A
+    ``key`` is the name in the job file if it differs from the attribute; ``fallback`` are older names that still
+    work. ``naming``: the option names a sink's target. ``limits`` are pydantic's (``ge``, ``lt``, ``min_length``, ...). A
     default that is a model is made with ``model_construct``: a checked one builds its schema in every process.
     """
     names: dict[str, Any] = {"key": key, "fallback": list(fallback)} | ({"naming": naming} if naming else {})
@@ -82,14 +81,14 @@ def option(
 
 
 _RESERVED = frozenset({"rules", *(name for name in dir(BaseModel) if name.startswith("model_"))})
-"""Names that the model itself needs. Its older methods (``copy``, ``dict``, ``json``, ``schema``) are never called, so
-options may be named after them; pydantic warns of these."""
+"""Names that the model itself needs. Options may have the names of pydantic's deprecated methods (``copy``, ``dict``,
+``json``, ``schema``), because these are never called."""
 
 warnings.filterwarnings("ignore", r'Field name "\w+" in "\w+" shadows an attribute in parent "\w+"', UserWarning)
 
 
 class Options(BaseModel):
-    """Base of every option model: frozen, strict about names, silent about values in its errors."""
+    """Base of every option model: frozen, refuses unknown names, and shows no values in its errors."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -101,24 +100,24 @@ class Options(BaseModel):
     )
 
     rules: ClassVar[tuple[Rule, ...]] = ()
-    """Conditions between several options; every one that is broken is reported."""
+    """Conditions between several options; every violation is reported."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **arguments: Any) -> None:
-        """Refuses a model that fails later, when a job file is read. The error names class and option."""
+        """Refuse a model that would fail when a job file is read. The error names class and option."""
         super().__pydantic_init_subclass__(**arguments)
         refuse_names(cls.__name__, cls.__pydantic_fields__, _RESERVED)
         refuse_rules(cls.__name__, cls.__pydantic_fields__, cls.rules)
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """Values as they may be printed, for secrets stand in maps and addresses too."""
+        """Values without secrets, which may also be in maps and addresses."""
         for name, value in super().__repr_args__():
             yield name, redacted_value(name or "", value)
 
     @model_validator(mode="wrap")
     @classmethod
     def _gathered(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        """Bring keys to attribute names; report bad names and broken rules beside pydantic's own findings."""
+        """Map keys to attribute names; report unknown names and violated rules together with pydantic's errors."""
         if not isinstance(data, Mapping):
             return handler(data)
         values, errors = _gather(cls, data, from_file=bool(info.context and info.context.get(JOB_FILE)))
@@ -134,7 +133,7 @@ class Options(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What the keys of one model mean: key or older name to attribute, and the prefixes worth descending."""
+    """Keys of one model: maps each key or older name to its attribute, and knows the prefixes of dotted keys."""
 
     attributes: Mapping[str, str]
     prefixes: frozenset[str]
@@ -150,7 +149,7 @@ def _layout(model: type[Options]) -> _Layout:
 def _gather(
     model: type[Options], data: Mapping[str, Any], *, from_file: bool
 ) -> tuple[dict[str, Any], list[InitErrorDetails]]:
-    """Values by attribute name, and an error for each key that is unknown or says the same thing twice."""
+    """Values by attribute name, and an error for each key that is unknown or repeats another."""
     layout = _layout(model)
     values: dict[str, Any] = {}
     errors: list[InitErrorDetails] = []
@@ -172,7 +171,7 @@ def _gather(
 
 
 def _declared(layout: _Layout, data: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Pairs of declared (or unknown) key and value, however dots, quotes and braces spell the path."""
+    """Pairs of declared (or unknown) key and value, for every spelling of a path with dots, quotes or braces."""
     for name, value in data.items():
         path = f"{prefix}{name}"
         if path in layout.prefixes and isinstance(value, Mapping):
@@ -197,7 +196,7 @@ def _broken_rules(model: type[Options], values: Mapping[str, Any]) -> list[InitE
 def _broken(
     rule: Rule, given: Mapping[str, Any], known: Mapping[str, Any], keys: Mapping[str, str]
 ) -> InitErrorDetails:
-    """``absent`` are the options of which one more would do."""
+    """Error of a violated rule; ``absent`` are the options of which one more would satisfy it."""
     missing = [name for name in rule.names if name not in given]
     absent = tuple(keys[name] for name in missing if rule.holds({**given, name: True}, {**known, name: True}))
     context = {"message": rule.text.format_map(keys), "absent": absent}
@@ -205,17 +204,17 @@ def _broken(
 
 
 def _error(kind: str, message: str, *loc: str) -> InitErrorDetails:
-    # The message travels as a value of its own template: it may hold braces that a person wrote.
+    # The message is a value of its template, because it may contain braces from the job file.
     error = PydanticCustomError(kind, "{message}", {"message": message})
     return InitErrorDetails(type=error, loc=loc, input=None)
 
 
 def _again(found: Any) -> InitErrorDetails:
-    """An error that pydantic reported, in the form that it takes to be raised once more."""
+    """Convert an error that pydantic reported to the form in which it can be raised again."""
     try:
         again = InitErrorDetails(type=found["type"], loc=found["loc"], input=None, ctx=found.get("ctx", {}))
         ValidationError.from_exception_data("", [again])
-    except (KeyError, TypeError):  # one of our own kinds, which pydantic has no template for
+    except (KeyError, TypeError):  # a kind of error defined here, for which pydantic has no template
         kind, message = found["type"], {**found.get("ctx", {}), "message": found["msg"]}
         again = InitErrorDetails(type=PydanticCustomError(kind, "{message}", message), loc=found["loc"], input=None)
     return again
@@ -226,7 +225,7 @@ def _again(found: Any) -> InitErrorDetails:
 
 @dataclass(frozen=True, slots=True)
 class OptionInfo:
-    """One declared option, as documentation and command line show it."""
+    """One declared option, for documentation and command line."""
 
     name: str
     key: str
@@ -267,7 +266,7 @@ _WORDS = {str: "string", int: "int", float: "float", bool: "bool", SecretStr: "s
 
 
 def _type_text(kind: Any) -> str:
-    """The type in a user's words: ``list of string``, ``map of int``, ``A | B``."""
+    """The type in words: ``list of string``, ``map of int``, ``A | B``."""
     texts = []
     for one in alternatives(kind):
         origin, arguments = get_origin(one) or one, get_args(one)

@@ -1,4 +1,4 @@
-"""Rules between the options of one model, and the declarations that are refused when their class is made."""
+"""Rules between the options of one model, and checks of declarations when a model class is created."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Given = Mapping[str, object]
 class Rule:
     """A condition between several options of one model.
 
-    ``text`` says what must hold, with attribute names in braces, which are shown as job-file keys.
-    ``holds`` gets the values that were given and the same with defaults filled in, by attribute name.
+    ``text`` describes it, with attribute names in braces, which are shown as job-file keys.
+    ``holds`` gets the given values, and the same with defaults, by attribute name.
     """
 
     text: str
@@ -25,7 +25,7 @@ class Rule:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The attributes that it is about."""
+        """The attributes that the rule concerns."""
         return tuple(name for _, name, _, _ in Formatter().parse(self.text) if name)
 
 
@@ -35,22 +35,22 @@ def _listed(names: tuple[str, ...], last: str) -> str:
 
 
 def exactly_one(*names: str) -> Rule:
-    """One of the options is given, and no other of them."""
+    """Exactly one of the options must be given."""
     return Rule(f"exactly one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) == 1)
 
 
 def at_most_one(*names: str) -> Rule:
-    """The options exclude each other."""
+    """At most one of the options may be given."""
     return Rule(f"only one of {_listed(names, 'or')} may be given", lambda given, _: _count(names, given) <= 1)
 
 
 def at_least_one(*names: str) -> Rule:
-    """One of the options, or several, are given."""
+    """One or more of the options must be given."""
     return Rule(f"at least one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) >= 1)
 
 
 def together(*names: str) -> Rule:
-    """All of the options are given, or none."""
+    """All of the options must be given, or none."""
     return Rule(
         f"{_listed(names, 'and')} must be given together",
         lambda given, _: _count(names, given) in (0, len(names)),
@@ -58,7 +58,7 @@ def together(*names: str) -> Rule:
 
 
 def required_when(name: str, *, other: str, equals: tuple[object, ...]) -> Rule:
-    """The option must be given where ``other`` (or its default) has one of the values."""
+    """The option must be given if ``other`` (or its default) has one of the values."""
     wanted = frozenset(folded(value) for value in equals)
     shown = " or ".join(str(getattr(value, "value", value)) for value in equals)
     return Rule(
@@ -75,7 +75,7 @@ def _count(names: tuple[str, ...], given: Given) -> int:
 
 
 def refuse_names(model: str, fields: Collection[str], reserved: Collection[str]) -> None:
-    """No option has a name that the model itself needs. Raises TypeError."""
+    """Raise TypeError if an option has a name that the model itself needs."""
     for name in fields:
         if name in reserved:
             remedy = f'give the attribute another name: option(key="{name}")'
@@ -83,7 +83,7 @@ def refuse_names(model: str, fields: Collection[str], reserved: Collection[str])
 
 
 def refuse_rules(model: str, fields: Collection[str], rules: object) -> None:
-    """Every rule is about options that are there. Raises TypeError."""
+    """Raise TypeError if a rule names an option that does not exist."""
     if not (isinstance(rules, tuple) and all(isinstance(rule, Rule) for rule in rules)):
         raise TypeError(f"{model}.rules has to be a tuple of rules: rules = (together(...),)")
     for name in (name for rule in rules for name in rule.names if name not in fields):

@@ -1,4 +1,4 @@
-"""The options that every source, transform and sink has, beside its own."""
+"""Options that all sources, transforms or sinks have in common."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TransformOptions(Options):
     @model_validator(mode="wrap")
     @classmethod
     def _of_single_tables_only(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Where ``table_transform`` says everything, only the tables that it names are transformed."""
+        """With ``table_transform`` as the only option, only the tables that it names are transformed."""
         if not isinstance(data, Mapping) or not data.get("table_transform"):
             return handler(data)
         keys = {"table_path"} | {key for info in describe(cls) for key in (info.key, *info.fallback)}

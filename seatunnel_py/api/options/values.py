@@ -1,4 +1,4 @@
-"""How a job file's plain values come near to declared types, before pydantic refuses what does not fit."""
+"""Converts plain values of a job file to declared types, as far as they fit; pydantic refuses the others."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SEQUENCES = (list, tuple, set, frozenset)
 
 
 def folded(value: object) -> str:
-    """One spelling for values that mean the same: enum members, their text in any case, booleans as text."""
+    """One spelling for equal values: enum members, their text in any case, booleans as text."""
     return str(value.value if isinstance(value, Enum) else value).casefold().replace("-", "_")
 
 
 def alternatives(kind: Any) -> tuple[Any, ...]:
-    """The types that a (possibly optional, annotated) declaration stands for."""
+    """The types that an annotation allows, without None and ``Annotated``."""
     origin = get_origin(kind)
     if origin is Annotated:
         return alternatives(get_args(kind)[0])
@@ -30,12 +30,12 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 def adapted(kind: Any, value: Any) -> Any:
-    """Bring a job file's value near to the declared type; pydantic refuses what does not fit."""
+    """Convert a job file's value to the declared type, if it fits; pydantic refuses the others."""
     kinds = alternatives(kind)
     if Any in kinds or object in kinds:
         return value
     if isinstance(value, bool):
-        # Where no truth value belongs, `true` is the text; pydantic would make a 1 of it.
+        # If the type is not boolean, `true` is a text; pydantic would turn it into 1.
         return value if bool in kinds else str(value).lower()
     if isinstance(value, str):
         contained = _contained(kinds, value)
@@ -67,19 +67,19 @@ def _adapted_text(kinds: tuple[Any, ...], text: str) -> Any:
 
 
 def _contained(kinds: tuple[Any, ...], text: str) -> list[Any] | dict[str, Any] | None:
-    """The list or map that a text spells as JSON, where one is asked for and text is not: what a variable between
-    quotes becomes."""
+    """Parse a list or map from a JSON text, if the type is a list or map and not text. A quoted variable gives such a
+    text."""
     if {str, SecretStr} & set(kinds) or not text.strip().startswith(("[", "{")):
         return None
     try:
         found = json.loads(text)
-    except (ValueError, RecursionError):  # then it is no container, which whoever asks for one says
+    except (ValueError, RecursionError):  # not JSON: pydantic reports that a list or map is needed
         return None
     return found if isinstance(found, list | dict) else None
 
 
 def _is_scalar(kind: Any) -> bool:
-    """No container, no model and not ``Any``: something that one text can spell."""
+    """True for a type that one text can express: not a container, a model or ``Any``."""
     return all(
         one in (str, int, float, bool, SecretStr, type(None)) or (isinstance(one, type) and issubclass(one, Enum))
         for one in alternatives(kind)
@@ -95,7 +95,7 @@ def _flattened(data: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]
 
 
 def of_older_spelling(rules: Any, keys: Iterable[str]) -> Any:
-    """The rules of ``table_transform`` with keys as they are written now; older job files say ``tablePath``."""
+    """The rules of ``table_transform`` with today's keys; older job files write ``tablePath``."""
     if not isinstance(rules, Sequence) or isinstance(rules, str):
         return rules
     older = {re.sub("_([a-z])", lambda letter: letter[1].upper(), key): key for key in keys}

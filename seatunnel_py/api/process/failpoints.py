@@ -1,19 +1,19 @@
-"""Failpoints: named moments at which a test lets a process die, fail or wait.
+"""Failpoints: named places in the code at which a test can kill a process, make it fail or make it wait.
 
-A module declares its moments when it is imported, and hits them where they are::
+A module declares its failpoints at import, and hits them in its code::
 
     BEFORE = failpoint("postgres.commit.before", "Nothing of the commit has reached the target.")
     ...
     BEFORE.hit()
 
-Rules. (1) A name is ``recipe.act.moment``, as in ``files.commit.after``. (2) A point that is not armed costs a look
-into the environment: hit it once a unit, batch or commit, never once a row. (3) Hits are counted in a directory, over
-all processes and drivers of a job, so that an armed point acts once, whoever reaches it.
+Rules. (1) A name is ``recipe.act.moment``, as in ``files.commit.after``. (2) An unarmed failpoint costs one lookup in
+the environment: hit it once per unit, batch or commit, never per row. (3) Hits are counted in a directory, over all
+processes and drivers of a job, so that an armed failpoint acts once, in whichever process.
 
 ``SEATUNNEL_FAILPOINT = "worker.stage.after:kill@2"`` (several: with commas) arms it for its second hit, ``@2-4`` for
-three of them, ``@2-`` for all from there on. ``SEATUNNEL_FAILPOINT_DIR`` is the directory; workers inherit both. *kill*
-is ``kill -9`` of the own process, *error* a RetriableError, and *pause* waits until the file ``NAME.go`` is there (or
-the parent process is gone): in the meantime a test kills somebody else. Whoever acts leaves its process id in
+three hits, ``@2-`` for all from the second. ``SEATUNNEL_FAILPOINT_DIR`` is the directory; workers inherit both. *kill*
+sends ``kill -9`` to its own process, *error* raises a RetriableError, and *pause* waits until the file ``NAME.go``
+exists or the parent process has died: meanwhile a test can kill another process. The acting process writes its id to
 ``NAME.acted``.
 """
 
@@ -39,7 +39,7 @@ _LOOK_SECONDS = 0.01
 
 
 class Action(StrEnum):
-    """What an armed point does to the process that hits it."""
+    """Action of an armed failpoint on the process that hits it."""
 
     KILL = "kill"
     ERROR = "error"
@@ -48,7 +48,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failpoint:
-    """A moment that has a name. ``meaning`` says what has happened by then, and what has not."""
+    """A named place in the code. ``meaning`` describes what has happened by then, and what has not."""
 
     name: str
     meaning: str
@@ -58,7 +58,7 @@ class Failpoint:
         return self.name.partition(".")[0]
 
     def hit(self) -> None:
-        """The moment is now."""
+        """Act now if the failpoint is armed for this hit."""
         for seen in _watching:
             seen.append(self.name)
         armed = os.environ.get(VARIABLE)
@@ -74,7 +74,7 @@ _watching: list[list[str]] = []
 
 
 def failpoint(name: str, meaning: str) -> Failpoint:
-    """Declare a moment, once, at the top of its module. Two moments cannot have one name."""
+    """Declare a failpoint, once, at the top of its module. Names must be unique."""
     point = Failpoint(name, meaning)
     if _declared.setdefault(name, point) != point:
         raise ValueError(f"the failpoint {name} is declared twice")
@@ -82,13 +82,13 @@ def failpoint(name: str, meaning: str) -> Failpoint:
 
 
 def declared() -> Mapping[str, Failpoint]:
-    """Every failpoint of the modules that are imported, by name."""
+    """Failpoints of all imported modules, by name."""
     return dict(_declared)
 
 
 @contextmanager
 def watched() -> Iterator[list[str]]:
-    """The names of the points that this process passes meanwhile, in their order."""
+    """Collect, in order, the names of the failpoints that this process passes in the block."""
     seen: list[str] = []
     _watching.append(seen)
     try:
@@ -98,7 +98,7 @@ def watched() -> Iterator[list[str]]:
 
 
 def parsed(spec: str) -> tuple[str, Action, range]:
-    """``name:action@hits`` in its parts; without ``@hits`` it is the first."""
+    """Parse ``name:action@hits``; without ``@hits`` it is the first hit."""
     name, _, rest = spec.strip().partition(":")
     action, _, hits = rest.partition("@")
     first, several, last = (hits or "1").partition("-")
@@ -106,7 +106,7 @@ def parsed(spec: str) -> tuple[str, Action, range]:
 
 
 def environment() -> dict[str, str]:
-    """What processes elsewhere need to have the same points armed."""
+    """Environment variables that arm the same failpoints in other processes."""
     return {name: os.environ[name] for name in (VARIABLE, DIRECTORY_VARIABLE) if name in os.environ}
 
 
@@ -129,11 +129,11 @@ def _hit(name: str, action: Action, hits: range) -> None:
 
 
 def _number_of_this_hit(directory: Path, name: str) -> int:
-    """Whoever creates the file of a number has that number."""
+    """Number this hit: the process that creates the file of a number gets that number."""
     for number in count(1):
         try:
             os.close(os.open(directory / f"{name}.{number}", os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
             continue
         return number
-    raise AssertionError("numbers do not end")
+    raise AssertionError("unreachable: numbers are unlimited")

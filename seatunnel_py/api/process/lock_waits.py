@@ -1,5 +1,5 @@
-"""How long a plugin may wait for locks of others: a command that only looks must not stand in a queue, where it keeps
-everybody behind it waiting as well."""
+"""Limits the time that a plugin waits for locks of other sessions. A read-only command must not stay in a lock queue,
+where it also blocks every later session."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _limit: ContextVar[float | None] = ContextVar("lock_timeout", default=None)
 
 
 def lock_timeout() -> float | None:
-    """Seconds that a session may wait for a lock, while tables are described or planned. None: as long as it takes.
-    A session that is opened sets this limit where its server has one, and is kept apart in the pool."""
+    """Seconds that a session may wait for a lock while tables are described or planned; None: no limit.
+    A new session sets this limit if its server supports one, and has a separate key in the pool."""
     return _limit.get()
 
 
 @contextmanager
 def limited_lock_waits(seconds: float) -> Iterator[None]:
-    """Around questions that plugins are asked on this thread."""
+    """Set the limit for plugin calls of this thread inside the block."""
     token = _limit.set(seconds)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Files that hold rows, states or secrets: 0600 in directories of 0700, whatever the umask (S14, S15).
+"""Creates files for rows, state or secrets: mode 0600 in directories of 0700, for any umask (S14, S15).
 
-Rules. (1) Every directory that is made on the way is 0700; one that is there already keeps its mode. (2) A file is 0600
-from its first byte on. (3) Object stores have rules of their own.
+Rules. (1) Each created directory is 0700; an existing one keeps its mode. (2) A file is 0600 before its first byte is
+written. (3) Object stores use their own permissions.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ LOCAL = "local"
 
 
 def make_private(directory: Path) -> None:
-    """This directory, and those above it that are missing."""
+    """Create this directory, and its missing parents."""
     for each in reversed([one for one in (directory, *directory.parents) if not one.is_dir()]):
-        with suppress(FileExistsError):  # somebody else has just made it
+        with suppress(FileExistsError):  # another process has just created it
             each.mkdir(mode=0o700)
     directory.mkdir(mode=0o700, exist_ok=True)  # FileExistsError where it is a file
 
 
 def make_file_private(path: Path) -> None:
-    """An empty file, if none is there; an old one belongs to its owner alone from now on."""
+    """Create an empty file with mode 0600, or set that mode on an existing file."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
     descriptor = os.open(path, flags, 0o600)
     try:
@@ -33,13 +33,13 @@ def make_file_private(path: Path) -> None:
 
 
 def make_private_file(path: str) -> None:
-    """The same for a path that another library opens then; the directories above it are made as well."""
+    """Create a private file and its directories, for a library that opens the path afterwards."""
     make_private(Path(path).absolute().parent)
     make_file_private(Path(path))
 
 
 def private_directory(files: Any, path: str) -> None:
-    """The directory on a file system of pyarrow."""
+    """Create a private directory on a file system of pyarrow."""
     if files.type_name == LOCAL:
         make_private(Path(path))
     else:
@@ -47,7 +47,7 @@ def private_directory(files: Any, path: str) -> None:
 
 
 def private_output(files: Any, path: str) -> Any:
-    """A stream into a new file on a file system of pyarrow."""
+    """Open a new private file for writing on a file system of pyarrow."""
     if files.type_name == LOCAL:
         make_file_private(Path(path))
     return files.open_output_stream(path)

@@ -1,8 +1,8 @@
-"""Connections and other costly things that a worker process keeps between units.
+"""Pools connections and other expensive resources of a worker process between units.
 
-They live in a pool per process, keyed by configuration, and are closed when idle: a connection that nobody has used for
-long may be lost without a word, and is not lent again. A native client is opened
-inside a unit, never at import and never before a fork: the pool notices a fork and forgets what it inherited.
+Each process has a pool, keyed by configuration. It closes connections that have been idle for long, because they may
+be lost without notice. A native client is opened inside a unit, never at import or before a fork: after a fork the
+pool drops inherited connections.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-IDLE_SECONDS_MAX = 30.0  # nor should a target see idle connections for longer than a pause between units
-IDLE_PER_KEY_MAX = 8  # more idle connections to one place than slots on a machine are never of use
+IDLE_SECONDS_MAX = 30.0  # a pause between units is shorter; targets should not keep idle connections longer
+IDLE_PER_KEY_MAX = 8  # a machine has no more slots that could use them
 
 
 @dataclass(slots=True)
@@ -79,8 +79,8 @@ class _Pool:
         return expired
 
     def _forget_after_fork(self) -> None:
-        """What a parent opened belongs to the parent: closing it here would break the parent's connection, and a native
-        client that is collected in a child waits for threads that are not there."""
+        """Drop inherited resources without closing them: closing would break the parent's connection, and a native
+        client that is garbage collected in a child waits for threads that do not exist there."""
         if self.process != os.getpid():
             self.process = os.getpid()
             self.inherited.append(self.idle)
@@ -94,11 +94,11 @@ _pool = _Pool()
 def borrow(
     key: Hashable, make: Callable[[], T], close: Callable[[T], None], sever: Callable[[T], None] | None = None
 ) -> Iterator[T]:
-    """Take a resource out of the pool (or make one) and give it back afterwards. ``sever`` cuts its connection from
-    another thread, so that a call that waits for an answer fails.
+    """Take a resource from the pool (or create one), and return it after the block. ``sever`` closes its connection
+    from another thread, so that a call that waits for a reply fails.
 
-    It is given back only when the block ends without an exception: a connection whose last statement failed, or
-    was interrupted, is closed instead. ``close`` must not raise for a resource that is already broken.
+    After an exception in the block it is closed instead: its last statement has failed or was interrupted. ``close``
+    must not raise for a broken resource.
     """
     resource = _pool.take(key)
     if resource is None:
@@ -118,15 +118,15 @@ def borrow(
 
 
 def sever_lent(seconds: float) -> int:
-    """Cut the connections of this process that have been lent for so long; how many those were."""
+    """Cut the connections of this process that have been in use for so many seconds; return their number."""
     limit = time.monotonic() - seconds
     stuck = [one for one in tuple(_pool.lent) if one.since < limit]
     for one in stuck:
-        with suppress(Exception):  # it may have ended by itself
+        with suppress(Exception):  # it may have closed by itself
             one.sever(one.resource)
     return len(stuck)
 
 
 def close_all() -> None:
-    """Close everything idle in this process; used at the end of a job and between tests."""
+    """Close all idle resources of this process, at the end of a job and between tests."""
     _pool.clear()

@@ -1,4 +1,4 @@
-"""When a silent connection is given up: a peer that is gone without a word closes nothing."""
+"""Limits after which a silent connection counts as lost, because a crashed server never closes it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-IDLE_SECONDS = 30  # without traffic, until the other end is asked whether it is there
-PROBE_SECONDS = 10  # between such questions
-PROBES = 3  # without an answer: the connection is lost
-UNANSWERED_SECONDS = 60  # that data may go unacknowledged
+IDLE_SECONDS = 30  # without traffic, before the first keepalive probe
+PROBE_SECONDS = 10  # between probes
+PROBES = 3  # unanswered ones, before the connection is lost
+UNANSWERED_SECONDS = 60  # for sent data without acknowledgement
 LIBPQ = {
     "keepalives": 1,
     "keepalives_idle": IDLE_SECONDS,
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def watch(sock: socket.socket) -> None:
-    """Set the limits on a socket, as far as the platform has them and nobody has set others."""
+    """Set the limits on a socket, if the platform supports them and none are set."""
     limits = {
         "TCP_KEEPIDLE": IDLE_SECONDS,
         "TCP_KEEPINTVL": PROBE_SECONDS,
@@ -43,10 +43,10 @@ def watch(sock: socket.socket) -> None:
 
 
 def watched(connect: Callable[[], T]) -> T:
-    """Connect by a client library that does not show its sockets, and set the limits on them.
+    """Connect through a client library that hides its sockets, and set the limits on its new sockets.
 
-    Sockets that other threads open meanwhile get the limits too, which does no harm. Works on Linux; elsewhere the
-    library's own parameters count.
+    Sockets that other threads open meanwhile get the limits too, which is harmless. Works on Linux only; elsewhere the
+    library's own parameters apply.
     """
     before = _sockets()
     connection = connect()
@@ -57,7 +57,7 @@ def watched(connect: Callable[[], T]) -> T:
 
 
 def _sockets() -> set[tuple[int, str]]:
-    """The process's sockets by file descriptor, and what tells each from a later one of the same number."""
+    """Sockets of the process: descriptor and inode, which distinguishes a later socket with the same descriptor."""
     found = set()
     with suppress(OSError):
         for descriptor in Path("/proc/self/fd").iterdir():
@@ -68,6 +68,6 @@ def _sockets() -> set[tuple[int, str]]:
 
 
 def cut(fileno: int) -> None:
-    """End a connection, from any thread: whoever waits on it hears that it is gone."""
+    """Shut a connection down, from any thread; pending calls on it fail."""
     with socket.socket(fileno=os.dup(fileno)) as copy, suppress(OSError):
         copy.shutdown(socket.SHUT_RDWR)

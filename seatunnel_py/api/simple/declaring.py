@@ -1,6 +1,6 @@
-"""The options of a simple plugin: annotated attributes of its class become a model, and values of its instances.
+"""Builds the option model of a simple plugin from the annotated attributes of its class.
 
-A class is the factory; a *bound* instance of it also has the values of one step's options as attributes.
+The class is the factory; a *bound* instance also has the option values of one step as attributes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ PluginT = TypeVar("PluginT", bound=Factory)
 
 
 def declare_options(plugin: type[Any], root: type[Any], base: type[Options]) -> None:
-    """Set ``options`` of a plugin's class: those of its parent, or ``base``, and its annotated attributes. A source and
-    a sink may share attributes of a class that stands beside their base. ``rules`` of the class are the model's."""
+    """Set ``options`` of a plugin class: those of its parent, or ``base``, plus its annotated attributes. A source and
+    a sink may inherit shared attributes from another base class. ``rules`` of the class become the model's."""
     known: type[Options] = getattr(plugin, "options", base)
     _check_names(plugin, root, set(known.model_fields) - set(base.model_fields))
     members: dict[str, Any] = {"rules": plugin.__dict__["rules"]} if "rules" in plugin.__dict__ else {}
@@ -35,13 +35,13 @@ def declare_options(plugin: type[Any], root: type[Any], base: type[Options]) -> 
 
 
 def _annotated(kind: type[Any]) -> dict[str, Any]:
-    """The annotated attributes of one class that are values of its instances."""
+    """Annotated attributes of one class, without ``ClassVar``."""
     annotations = inspect.get_annotations(kind)
     return {name: of for name, of in annotations.items() if not name.startswith("_") and not _is_of_class(of)}
 
 
 def _check_names(plugin: type[Any], root: type[Any], names: Iterable[str]) -> None:
-    """Refuse an option with the name of an attribute, which one of the two would hide."""
+    """Refuse an option with the name of an attribute of the base, because one would hide the other."""
     reserved = set(dir(root)).union(*map(inspect.get_annotations, root.__mro__))
     for name in names:
         if name in reserved:
@@ -54,12 +54,12 @@ def _check_names(plugin: type[Any], root: type[Any], names: Iterable[str]) -> No
 def _model(
     plugin: type[Any], known: type[Options], found: Mapping[str, Any], members: Mapping[str, Any]
 ) -> type[Options]:
-    """A model of these options, whose defaults move there from the class."""
+    """Create the model of these options; their defaults move to it from the class."""
     for name in set(found) & set(plugin.__dict__):
         delattr(plugin, name)
     space = {**members, "__annotations__": dict(found), "__module__": plugin.__module__}
     space["__doc__"] = f"Options of {plugin.__name__}."
-    with warnings.catch_warnings():  # pydantic warns of fields that have the name of one of its own old methods
+    with warnings.catch_warnings():  # pydantic warns of fields with the name of one of its deprecated methods
         warnings.filterwarnings("ignore", r'Field name "\w+" in "\w+" shadows an attribute', UserWarning)
         return new_class(f"{plugin.__name__}Options", (known,), exec_body=lambda made: made.update(space))
 
@@ -71,7 +71,7 @@ def _is_of_class(kind: Any) -> bool:
 
 
 def bound(plugin: PluginT, options: Options, **more: Any) -> PluginT:
-    """A copy of the plugin with the values of the options, and ``more``, as attributes."""
+    """Copy the plugin, and set the option values and ``more`` as attributes."""
     made = copy.copy(plugin)
     vars(made).update({name: getattr(options, name) for name in type(options).model_fields}, **more)
     return made

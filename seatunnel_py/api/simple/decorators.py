@@ -1,4 +1,4 @@
-"""A source or a sink in one function, whose parameters are its options."""
+"""Decorators that turn one function into a source or a sink; its parameters are the options."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def simple_source(
     summary: str = "",
     extra: str = "",
 ) -> Callable[[Callable[..., Iterable[Any]]], type[SimpleSource]]:
-    """Make a source of one table from a function that yields rows. Its parameters are options, but ``split`` and
-    ``start``, which it may take as well::
+    """Create a source of one table from a function that yields rows. Its parameters are options, except ``split`` and
+    ``start``, which it may also have::
 
         @simple_source("Countdown", columns={"n": "bigint"})
         def countdown(start_at: int = option(ge=1)):
@@ -48,8 +48,8 @@ def simple_source(
 def simple_sink(
     name: str, *, guarantee: Guarantee = Guarantee.AT_LEAST_ONCE, why: str = AGAIN, summary: str = "", extra: str = ""
 ) -> Callable[[Callable[..., int | None]], type[SimpleSink]]:
-    """Make a sink from a function that writes the ``batches`` of a unit. Its parameters are options, but ``batches``,
-    ``context`` and ``table``, of which it takes those that it names::
+    """Create a sink from a function that writes the ``batches`` of a unit. Its parameters are options, except
+    ``batches``, ``context`` and ``table``, which the engine passes if the function has them::
 
         @simple_sink("Lines")
         def lines(batches: Iterator[Batch], path: str) -> None:
@@ -71,7 +71,7 @@ def simple_sink(
 
 
 class _Parameters:
-    """The parameters of a function: those that the engine gives, and the others, which are options."""
+    """Parameters of a function: those that the engine passes, and the options."""
 
     def __init__(self, function: Callable[..., Any], given: tuple[str, ...]) -> None:
         self._function = function
@@ -89,7 +89,7 @@ class _Parameters:
         return {**options, **{name: given[name] for name in self._given}}
 
     def plugin(self, base: Any, name: str, declared: Mapping[str, Any]) -> Any:
-        """A class in the place of the function, so that pickle finds it under the function's name."""
+        """Create a class under the function's name, so that pickle finds it."""
         place = {key: getattr(self._function, key) for key in ("__module__", "__qualname__", "__doc__")}
         defaults = {one.name: one.default for one in self._options if one.default is not one.empty}
         annotations = {one.name: one.annotation for one in self._options}

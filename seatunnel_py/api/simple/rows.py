@@ -1,4 +1,4 @@
-"""Rows of Python to batches of Arrow. A value that a column cannot hold as it is raises BadRowsError."""
+"""Converts Python rows to Arrow batches. Raises BadRowsError for a value that the column would change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def batch_of_rows(rows: Sequence[Mapping[str, Any]], table: TableSchema) -> pa.RecordBatch:
-    """A batch of the table. A name that is missing in a row is null; one that is no column is refused."""
+    """Convert rows to a batch of the table. A missing name becomes null; an unknown name raises FatalError."""
     import pyarrow as pa
 
     names = set(table.names)
@@ -23,7 +23,7 @@ def batch_of_rows(rows: Sequence[Mapping[str, Any]], table: TableSchema) -> pa.R
         if not names.issuperset(row):
             unknown = ", ".join(repr(name) for name in row if name not in names)
             raise FatalError(
-                f"table {table.path}: a row has {unknown}, which is no column",
+                f"table {table.path}: a row has {unknown}, which is not a column",
                 f"the columns are {', '.join(table.names)}: yield these names, or declare the column",
             )
     arrays = [_array([row.get(column.name) for row in rows], column, table) for column in table.columns]
@@ -45,12 +45,12 @@ def _array(values: list[Any], column: Column, table: TableSchema) -> pa.Array:
 
 
 def _is_same(given: Any, held: Any, dtype: DataType) -> bool:
-    """Whether Arrow holds the value as it was given. It cuts fractions, zones and times of day without a word."""
+    """Return True if Arrow keeps the value unchanged. It silently drops fractions, zones and times of day."""
     if given is None or held is None:
         return given is held
     match dtype.kind:
         case Kind.FLOAT | Kind.DOUBLE | Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR | Kind.SPARSE_FLOAT_VECTOR:
-            return True  # of their nature they hold the nearest number
+            return True  # binary floating-point numbers always round to the nearest
         case Kind.ARRAY:
             return all(_is_same(one, other, dtype.element or dtype) for one, other in zip(given, held, strict=True))
         case Kind.MAP:

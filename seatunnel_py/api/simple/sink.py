@@ -18,7 +18,7 @@ from seatunnel_py.api.sink import Effect, Piece, Setup, Sink, Visible, WriteCont
 from seatunnel_py.errors import FatalError
 
 MEMORY_BYTES_MAX = 32 * 2**20
-"""Of a unit's batches that wait for ``write``; the rest waits in a temporary file."""
+"""Memory for a unit's batches before ``write``; further batches go to a temporary file."""
 
 AGAIN = "a unit that is repeated writes its rows again"
 
@@ -34,13 +34,13 @@ class SimpleSink(SinkFactory[Any]):
                 with open(self.path, "a") as file:
                     file.writelines(f"{row}\\n" for batch in batches for row in batch.data.to_pylist())
 
-    Annotated attributes are options, and have their values in all methods; ``options`` may name a model instead.
-    ``self.table`` is the upstream table. Keep nothing in ``self``: each method runs on a copy, in another process.
+    Annotated attributes are options; all methods see their values. Alternatively set ``options`` to a model.
+    ``self.table`` is the upstream table. Store nothing in ``self``: each method runs on a copy, in another process.
 
-    Rows are visible once they are written, and a unit that failed is written again: the sink is at-least-once. If a
-    second ``write`` of the same rows changes nothing (they have a key; they go to a place that is named after
-    ``context.data_id``), declare ``guarantee = Guarantee.IDEMPOTENT`` and ``why``. A sink with two-phase commit is a
-    ``Sink``. ``takes_changes``: ``write`` looks at ``batch.kinds``; otherwise rows that are no inserts are refused."""
+    Rows are visible once they are written, and a failed unit is written again: the sink is at-least-once. If a
+    second ``write`` of the same rows changes nothing (they have a key, or their file is named after
+    ``context.data_id``), declare ``guarantee = Guarantee.IDEMPOTENT`` and ``why``. For two-phase commit subclass
+    ``Sink``. ``takes_changes``: ``write`` handles ``batch.kinds``; otherwise rows other than inserts are refused."""
 
     guarantee: ClassVar[Guarantee] = Guarantee.AT_LEAST_ONCE
     why: ClassVar[str] = AGAIN
@@ -53,26 +53,26 @@ class SimpleSink(SinkFactory[Any]):
         if cls.guarantee is Guarantee.TWO_PHASE_COMMIT:
             raise TypeError(f"{cls.__name__}: a SimpleSink has no committer; subclass Sink for two-phase commit")
         if cls.guarantee is not Guarantee.AT_LEAST_ONCE and cls.why is AGAIN:
-            raise TypeError(f"{cls.__name__}: say in `why` for what reason a second write of a unit changes nothing")
+            raise TypeError(f"{cls.__name__}: explain in `why` why a second write of a unit changes nothing")
 
     @property
     def target(self) -> str:
-        """The place that rows go to, for people."""
+        """Name the target, for messages."""
         return self.name
 
     def prepare(self) -> None:
-        """Make the target ready, once, on the driver, before anything is written. Must be safe to call again."""
+        """Prepare the target, once, on the driver, before any write. Must be safe to call again."""
         return
 
     def check(self, batch: Batch) -> None:
-        """Raise BadRowsError for rows that the target will not take. Called for each batch before anything of its unit
-        is written; where the job allows bad rows, the engine finds them by it and sets them aside."""
+        """Raise BadRowsError for rows that the target would refuse. Called for each batch before its unit is written;
+        if the job allows bad rows, the engine uses it to find and quarantine them."""
         return
 
     @abstractmethod
     def write(self, batches: Iterator[Batch], context: WriteContext) -> int | None:
-        """Write the batches of one unit, in a worker, and make them durable. Return how many rows the target has
-        confirmed; None: all of them, for a write that failed raises."""
+        """Write the batches of one unit, in a worker, and make them durable. Return the number of rows that the target
+        confirmed, or None for all of them. Raise if the write fails."""
 
     def capabilities(self, options: Any, table: TableSchema, context: StepContext) -> SinkCapabilities:
         return SinkCapabilities(self.guarantee, self.why)
@@ -102,7 +102,7 @@ class _Sink(Sink):
 
 
 class _SimpleWriter(Writer):
-    """Keeps the batches of a unit until all of them have come, and lets the plugin write them."""
+    """Buffers the batches of a unit, and passes them to the plugin's ``write`` at the end."""
 
     def __init__(self, plugin: SimpleSink, context: WriteContext) -> None:
         self._plugin, self._context = plugin, context
@@ -114,7 +114,7 @@ class _SimpleWriter(Writer):
         self._plugin.check(batch)
         self._rows += batch.rows
         if not self._context.trial:
-            import pickle  # in a worker, and not at the start of every command
+            import pickle  # here, so that commands start without it
 
             pickle.dump(batch, self._spool, protocol=5)
 
@@ -142,10 +142,11 @@ class _SimpleWriter(Writer):
         if batch.kinds is not None and pc.any(pc.not_equal(batch.kinds, int(RowKind.INSERT))).as_py():
             raise FatalError(
                 f"table {batch.table}: {self._plugin.name} takes inserts only, and a row is an update or a delete",
-                "leave such rows out with the transform FilterRowKind",
+                "drop such rows with the transform FilterRowKind",
             )
         if batch.absent is not None and any(pc.any(column).as_py() for column in batch.absent.columns):
             raise FatalError(
-                f"table {batch.table}: {self._plugin.name} writes whole rows, and cells of a row were not sent",
-                "let the source send whole rows",
+                f"table {batch.table}: {self._plugin.name} writes whole rows, but the source sent a row without some "
+                "of its cells",
+                "configure the source to send whole rows",
             )

@@ -45,7 +45,7 @@ FoundTable = SourceTable | TableSchema | TableFailure | TableLeftOut
 
 
 def simple_table(name: str, columns: Mapping[str, str | DataType], key: Sequence[str] = ()) -> TableSchema:
-    """A table from the names and types of its columns: ``simple_table("users", {"id": "bigint"}, key=["id"])``."""
+    """Create a schema from column names and types: ``simple_table("users", {"id": "bigint"}, key=["id"])``."""
     types = {one: parse_type(kind) if isinstance(kind, str) else kind for one, kind in columns.items()}
     found = tuple(Column(one, dtype, nullable=one not in key) for one, dtype in types.items())
     return TableSchema(TablePath.parse(name), found, primary_key=PrimaryKey(tuple(key)) if key else None)
@@ -62,12 +62,12 @@ class SimpleSource(SourceFactory[Any]):
             def read(self, split, start):
                 return ({"n": n} for n in range(self.start, 0, -1))
 
-    Annotated attributes are options, and have their values in ``tables``, ``splits`` and ``read``; ``options`` may name
-    a model instead. ``columns`` are those of one table that has the plugin's name. Keep nothing in ``self``: each
+    Annotated attributes are options; ``tables``, ``splits`` and ``read`` see their values. Alternatively set
+    ``options`` to a model. ``columns`` declares one table with the plugin's name. Store nothing in ``self``: each
     method runs on a copy, in another process.
 
-    A split is read whole by one unit, and again from its beginning if that unit fails, unless ``read`` yields a
-    ``Batch`` with an ``end``. ``determinism`` is INDETERMINATE, so that a path of this source is at-least-once; declare
+    One unit reads a whole split, and reads it again from the beginning if it fails, unless ``read`` yields a
+    ``Batch`` with an ``end``. ``determinism`` is INDETERMINATE, so paths from this source are at-least-once; declare
     more if a second reading gives the same rows."""
 
     columns: ClassVar[Mapping[str, str | DataType]] = {}
@@ -79,19 +79,20 @@ class SimpleSource(SourceFactory[Any]):
         declare_options(cls, SimpleSource, SourceOptions)
 
     def tables(self) -> Sequence[FoundTable]:
-        """The tables, on the driver: by default one, of ``columns``. As ``Source.tables``; a schema will do."""
+        """Return the tables, on the driver; by default one, of ``columns``. Unlike ``Source.tables`` it may return a
+        ``TableSchema``."""
         if not self.columns:
             raise ValueError(f"{self.name} declares no table: its class needs `columns` or `tables`")
         return [simple_table(self.name, self.columns)]
 
     def splits(self, tables: Sequence[SourceTable]) -> Iterable[Split]:
-        """The splits of these tables, on the driver: by default one for each table."""
+        """Return the splits of these tables, on the driver; by default one per table."""
         return [Split(str(one.schema.path), one.schema.path, rows=one.rows, bytes=one.bytes) for one in tables]
 
     @abstractmethod
     def read(self, split: Split, start: Position | None) -> Iterable[Any]:
         """Yield the rows of a split, in a worker: dicts by column name, batches or tables of pyarrow, or any
-        ``Element``. ``start`` is None, but where an earlier unit has stopped at the ``end`` of a ``Batch``."""
+        ``Element``. ``start`` is None, unless an earlier unit stopped at the ``end`` of a ``Batch``."""
 
     def capabilities(self, options: Any, context: StepContext) -> SourceCapabilities:
         return SourceCapabilities(determinism=self.determinism)

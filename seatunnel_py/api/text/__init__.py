@@ -1,1 +1,1 @@
-"""Text: patterns that match in linear time, and values as people read them."""
+"""Text: regular expressions with bounded matching time, and values as text for display."""

@@ -1,12 +1,12 @@
 r"""Runs Java's regular expressions from job files on RE2 (Arrow, whole columns) or Python (value by value).
 
-Every pattern of a job file comes through here, over names (``NamePattern``) and over values (``JavaPattern``): one
-pattern means the same in every option. It is translated to Python's syntax, whose semantics are Java's but for little:
-named groups, quoting by ``\\Q…\\E``, ``\\p{Alpha}`` and its like, ``\\h``, ``\\R``, ``\\z``.
+Every pattern of a job file is compiled here, for names (``NamePattern``) or for values (``JavaPattern``), so it means
+the same in every option. It is translated to Python's syntax, which differs from Java's in few points: named groups,
+quoting by ``\\Q…\\E``, ``\\p{Alpha}`` and the like, ``\\h``, ``\\R``, ``\\z``.
 
-What RE2 does alike, it does ten times faster. So a column goes through RE2 when the pattern needs nothing that RE2
-lacks (looking around, back references, possessive quantifiers), cannot match the empty text, and no value holds a line
-break (RE2's ``.`` and ``$`` differ).
+RE2 is ten times faster. It is used if the pattern needs no feature that RE2 lacks (lookaround, back references,
+possessive quantifiers), cannot match the empty text, and no value contains a line break (RE2's ``.`` and ``$``
+differ).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ POSIX = {
     "XDigit": "0-9a-fA-F",
     "Space": " \\t\\n\\x0B\\f\\r",
 }
-"""Java's ASCII classes, as the content of brackets."""
+"""Java's ASCII classes, as Python writes them between brackets."""
 
 _HAN = "\\u2E80-\\u2FDF\\u3005\\u3007\\u3021-\\u3029\\u3038-\\u303B\\u3400-\\u4DBF\\u4E00-\\u9FFF\\uF900-\\uFAFF"
 UNICODE = {"IsHan": _HAN, "script=Han": _HAN, "InCJKUnifiedIdeographs": "\\u4E00-\\u9FFF"}
@@ -48,13 +48,13 @@ _CLASSES = tuple("wWdDsShHvVpP")
 _NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|>)|\\[1-9kGZ]|[*+?}]\+")
 _LITERAL = re.compile(r"(?:[^\\.\[\]{}()*+?^$|]|\\[^0-9a-zA-Z])+")
 _BLANKS = {r"\s": r"\t-\r ", r"\S": r"^\t-\r "}
-"""RE2's classes of blanks lack the vertical tab, which Java's and Python's have."""
+"""Replacements for ``\\s`` and ``\\S``: RE2's lack the vertical tab, which Java and Python include."""
 _ESCAPE = re.compile(r"\\(.)|(\[)|(\])", re.DOTALL)
 _REFERENCE = re.compile(r"\\(.)|\$(?:\{([a-zA-Z][a-zA-Z0-9]*)\}|(\d))(\d*)|([\\$])", re.DOTALL)
 
 
 class JavaPattern:
-    """A pattern with its two engines. Raises ValueError that names ``option`` and the fault of the pattern."""
+    """A pattern compiled for both engines. Raises ValueError that names ``option`` and the fault of the pattern."""
 
     def __init__(self, pattern: str, option: str) -> None:
         self.pattern = pattern
@@ -77,7 +77,7 @@ class JavaPattern:
         return self.python
 
     def require_bounded(self, option: str) -> re.Pattern[str]:
-        """The same at planning: raises ValueError."""
+        """Like ``bounded``, but at planning: raises ValueError."""
         if self._explosive:
             raise ValueError(f"{option}: {self.pattern!r}: {EXPLOSIVE_PATTERN}")
         return self.python
@@ -104,7 +104,7 @@ class JavaPattern:
 
 
 class NamePattern:
-    """A pattern for whole names. ValueError says what is wrong with it."""
+    """A pattern for whole names. Raises ValueError with the fault of the pattern."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -118,7 +118,7 @@ class NamePattern:
             raise ValueError(f"{pattern!r}: {EXPLOSIVE_PATTERN}")
 
     def fullmatch(self, name: str) -> bool:
-        """Whether the pattern stands for the whole name."""
+        """Return True if the pattern matches the whole name."""
         if self._re2 is None:
             return self._python.fullmatch(name) is not None
         import pyarrow as pa
@@ -129,14 +129,13 @@ class NamePattern:
 
 @lru_cache(maxsize=1024)
 def name_pattern(pattern: str) -> NamePattern:
-    """Compile a pattern of a job file that is matched against names. ValueError: it is wrong, or its time has no
-    bound."""
+    """Compile a pattern of a job file for names. ValueError: it has a fault, or its matching time is not bounded."""
     return NamePattern(pattern)
 
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    # Java's \d, \w, \s and its case-insensitive matching use ASCII only, unless told otherwise.
+    # Java's \d, \w, \s and its case-insensitive matching use ASCII only by default.
     return re.compile(_translated(pattern), re.ASCII)
 
 
@@ -155,7 +154,7 @@ def _for_re2(pattern: str) -> str | None:
 
 
 def _whole_for_re2(pattern: str) -> str | None:
-    """The pattern for RE2, over a whole name; None where RE2 knows no such pattern."""
+    """The pattern for RE2, for whole names; None if RE2 does not support it."""
     if r"\b" in pattern or r"\B" in pattern:
         return None
     text = _with_blanks(pattern)
@@ -163,7 +162,7 @@ def _whole_for_re2(pattern: str) -> str | None:
 
 
 def _with_blanks(pattern: str) -> str | None:
-    """With classes of blanks spelled out; None where one stands negated within a class."""
+    """Write ``\\s`` and ``\\S`` out as character ranges; None if a class contains ``\\S``."""
     parts, at, within = [], 0, False
     for found in _ESCAPE.finditer(pattern):
         blanks = _BLANKS.get(found[0])
@@ -281,7 +280,7 @@ def java_replacement(text: str, pattern: re.Pattern[str], option: str) -> list[s
 
 
 def _group_number(digit: str, more: str, groups: int) -> tuple[int, str]:
-    """As many digits as form an existing group's number; the others are text."""
+    """Parse as many digits as form the number of an existing group; the other digits are text."""
     taken = digit
     while more and int(taken + more[0]) <= groups:
         taken, more = taken + more[0], more[1:]

@@ -1,9 +1,9 @@
-"""Regular expressions of job files over names and data, none of which may take time without end.
+"""Finds regular expressions of job files whose matching time is not bounded.
 
-A backtracking engine needs exponential time where one repetition stands within another and both can take the same text
-(``(a+)+$``). Rules. (1) A pattern in which no repetition holds an ambiguous one is left to Python, whose time is
-bounded. (2) Any other is left to RE2 (Arrow's), whose time is linear, where it means the same there. (3) What RE2 lacks
-(looking around, back references) beside such a repetition is refused. ``java_regex.py`` chooses the engine.
+A backtracking engine needs exponential time if a repetition contains another and both can match the same text
+(``(a+)+$``). Rules. (1) A pattern without such nesting runs in Python, in bounded time. (2) A pattern with it runs in
+RE2 (Arrow's), in linear time, if it means the same there. (3) A pattern with it that RE2 does not support (lookaround,
+back references) is refused. ``java_regex.py`` chooses the engine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 MANY = 8
-"""From so many times on a bounded repetition counts as one without end."""
+"""A bounded repetition of so many times or more counts as unbounded."""
 
 EXPLOSIVE_PATTERN = (
     "it may take time without end: write it without a repetition inside a repetition, or with a separator between"
@@ -30,7 +30,7 @@ Items = Iterable[tuple[Any, Any]]
 
 @lru_cache(maxsize=1024)
 def is_explosive(pattern: str) -> bool:
-    """Whether a backtracking engine may need exponential time. Raises re.error."""
+    """Return True if a backtracking engine may need exponential time. Raises re.error."""
     return any(_ambiguous(body) for body in _repeated(parser.parse(pattern)))
 
 
@@ -38,7 +38,7 @@ def is_explosive(pattern: str) -> bool:
 
 
 def _repeated(items: Items) -> Iterable[Any]:
-    """The bodies of all repetitions, however deep."""
+    """Bodies of all repetitions, at any depth."""
     for op, value in items:
         if op in (code.MAX_REPEAT, code.MIN_REPEAT):
             if value[1] == code.MAXREPEAT or value[1] >= MANY:
@@ -62,7 +62,7 @@ def _inner(op: Any, value: Any) -> Iterable[Any]:
 
 
 def _flat(items: Items) -> list[tuple[Any, Any]]:
-    """A sequence with its groups opened."""
+    """Replace groups in a sequence by their content."""
     found: list[tuple[Any, Any]] = []
     for op, value in items:
         found += _flat(value[3]) if op is code.SUBPATTERN else [(op, value)]
@@ -70,8 +70,8 @@ def _flat(items: Items) -> list[tuple[Any, Any]]:
 
 
 def _ambiguous(body: Items) -> bool:
-    """Whether one text can be taken by several rounds of this body in several ways: it varies in length, or branches,
-    and nothing that it must hold keeps its rounds apart."""
+    """Return True if repetitions of this body can match one text in several ways: its length varies or it branches,
+    and no required part separates the repetitions."""
     items = _flat(body)
     varying = [item for item in items if _varies(item)]
     if not varying:
@@ -92,7 +92,7 @@ def _varies(item: tuple[Any, Any]) -> bool:
 
 
 def _takes(item: tuple[Any, Any], letter: str) -> bool:
-    """Whether a part can take the letter; what is not known can."""
+    """Return True if a part can match the letter, or if that is unknown."""
     op, value = item
     if op is code.LITERAL:
         return chr(value) == letter

@@ -1,7 +1,7 @@
-"""Values as people see them on a terminal: any value of any column.
+"""Formats values of any column type for a terminal.
 
-Python's dates end with the year 9999 and begin with the year 1, and know no nanoseconds; columns do not. So dates,
-times and moments are written from their numbers, as ISO 8601 and Java write them: ``+10000-01-01``, ``-0043-03-15``.
+Columns may hold years outside of 1 to 9999 and nanoseconds, which Python's dates cannot. So dates, times and timestamps
+are formatted from their numbers, as in ISO 8601 and Java: ``+10000-01-01``, ``-0043-03-15``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DAY = 86_400
 
 
 def value_text(value: Any) -> str:
-    """A value of ``shown_values`` for a line or a cell of a table."""
+    """Format a value of ``shown_values`` for a line or a table cell."""
     match value:
         case None:
             return "null"
@@ -40,12 +40,12 @@ def value_text(value: Any) -> str:
 
 
 def literal_text(value: Any) -> str:
-    """The same where others stand beside it: a text is quoted."""
+    """Format a value like ``value_text``, with quotes around a text, for lists of values."""
     return repr(value) if isinstance(value, str) else value_text(value)
 
 
 def shown_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """The values of a column, dates, times, moments and durations among them as text; entries of maps as pairs."""
+    """Values of a column; dates, times, timestamps and durations as text, maps as lists of pairs."""
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
@@ -70,7 +70,7 @@ def shown_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def shown_rows(data: pa.RecordBatch) -> list[dict[str, Any]]:
-    """The rows of a batch, with values as ``shown_values`` gives them."""
+    """Rows of a batch, with the values of ``shown_values``."""
     names = data.schema.names
     rows = zip(*map(shown_values, data.columns), strict=True) if names else [()] * data.num_rows
     return [dict(zip(names, row, strict=True)) for row in rows]
@@ -100,13 +100,13 @@ def _times(array: pa.Array) -> list[str | None]:
 
 
 def moment_text(number: int, per_second: int) -> str:
-    """So many parts of a second since 1970."""
+    """Format a timestamp, given in ticks since 1970."""
     days, rest = divmod(number, _DAY * per_second)
     return f"{date_text(days)}T{clock_text(rest, per_second)}"
 
 
 def clock_text(number: int, per_second: int) -> str:
-    """``12:34`` when there are no seconds; a fraction in groups of three digits."""
+    """Format a time: ``12:34`` without seconds; a fraction in groups of three digits."""
     seconds, fraction = divmod(number, per_second)
     text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}"
     if seconds % 60 or fraction:
@@ -120,8 +120,8 @@ def clock_text(number: int, per_second: int) -> str:
 
 
 def date_text(days: int) -> str:
-    """So many days since 1970, in the calendar of today; the year before 1 is 0."""
-    shifted = days + 719_468  # eras of 400 years begin with a March
+    """Format a date, given in days since 1970, in the Gregorian calendar; the year 0 precedes the year 1."""
+    shifted = days + 719_468  # days since 1 March of the year 0; cycles of 400 years start in March
     era, day_of_era = divmod(shifted, 146_097)
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)

@@ -1,4 +1,4 @@
-"""Column types: what they are, how job files write them, and the Arrow types that carry them."""
+"""Column types, their spelling in job files, and their Arrow types."""
 
 from __future__ import annotations
 

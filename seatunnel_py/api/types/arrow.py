@@ -1,7 +1,7 @@
 """Column types and their Arrow counterparts. pyarrow is imported on use only.
 
-Batches carry times and timestamps in microseconds, or in nanoseconds where the type says so; decimals of more than 38
-digits travel as decimal256.
+Batches carry times and timestamps in microseconds, or in nanoseconds if the type has that unit; decimals of more than
+38 digits use decimal256.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def _arrow_scalars() -> dict[Kind, pa.DataType]:
 
 
 def from_arrow(arrow: pa.DataType) -> DataType:
-    """The column type of an Arrow type; unsigned integers take the next wider one, dictionaries their values'.
+    """The column type of an Arrow type; unsigned integers give the next wider one, dictionaries that of their values.
 
-    Raises ValueError for a type that has no counterpart (durations, intervals, unions).
+    Raises ValueError for a type without counterpart (durations, intervals, unions).
     """
     import pyarrow as pa
 
@@ -115,8 +115,8 @@ def _unit_of(arrow: pa.DataType) -> str:
 
 
 def _decimal_of(arrow: pa.DataType) -> DataType:
-    """A negative scale rounds before the point: such values are whole numbers of more digits. A scale beyond the
-    precision means zeros behind the point."""
+    """Column type of an Arrow decimal. A negative scale gives whole numbers with more digits; a scale beyond the
+    precision gives zeros after the point."""
     scale = max(arrow.scale, 0)
     return decimal(max(arrow.precision - min(arrow.scale, 0), scale), scale)
 

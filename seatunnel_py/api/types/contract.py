@@ -1,9 +1,9 @@
-"""The contract for values: how each type may be stored as each other type.
+"""Decides how values of each type may be stored as each other type.
 
-A value has four ways: it arrives exactly (EXACT), in another form under a name that `plan` prints (CONVERTED), exactly
-if it passes a test, else its row is refused (CHECKED), or its table is refused before a row is written (REFUSED).
-A pair of types that no rule names is REFUSED. Elements of arrays, values of maps and fields of rows follow the rules of
-columns. ``convert`` (in convert.py) carries out what this module decides.
+There are four outcomes. EXACT: values arrive unchanged. CONVERTED: in another form, which `plan` prints. CHECKED:
+each value is tested, and a row with a value that would change is refused. REFUSED: the table is refused before a row is
+written; this is the default for a pair of types without a rule. Elements of arrays, values of maps and fields of rows
+follow the rules of columns. ``convert`` (in convert.py) performs the conversions.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from seatunnel_py.api.types.data_type import INTEGERS, NANOSECONDS, NUMBER_TEXT,
 
 INTEGER_DIGITS = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 19}
 FLOAT_DIGITS = {Kind.FLOAT: 6, Kind.DOUBLE: 15}
-"""Decimal digits that every number of so many keeps in a binary one."""
+"""Decimal digits that a binary floating-point number always keeps."""
 
 ANY_DIGITS = -1
-"""A time or timestamp column that keeps every digit of a second that its Arrow type has."""
+"""For a time or timestamp column that keeps all digits of its Arrow type."""
 
 
 class Outcome(StrEnum):
-    """The four ways of a value."""
+    """How values of one type arrive as another type."""
 
     EXACT = "exact"
     CONVERTED = "converted"
@@ -33,7 +33,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``note`` says what changes, what is tested, or why it is refused."""
+    """Outcome for a pair of types. ``note``: the change, the test, or the reason for the refusal."""
 
     outcome: Outcome
     note: str = ""
@@ -41,9 +41,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A column whose values arrive in another form, or only if they pass a test. ``source`` and ``target`` are types in
-    the words of either side. A ``target`` that equals ``source`` without a note says that the sink undoes a conversion
-    of the source: a column read as text that is stored in its own type again."""
+    """A column whose values arrive in another form, or only if they pass a test. ``source`` and ``target`` are the
+    type names of both systems. If they are equal and ``note`` is empty, the sink undoes a conversion of the source: a
+    column that is read as text is stored in its own type again."""
 
     column: str
     source: str
@@ -68,7 +68,7 @@ def refused(note: str) -> Verdict:
 
 
 def stored_as(source: DataType, target: DataType, digits: int = ANY_DIGITS) -> Verdict:
-    """How values of ``source`` may be stored in a column of ``target``. ``digits``: how many of a second's fraction a
+    """Decide how values of ``source`` may be stored as ``target``. ``digits``: the digits of a second's fraction that a
     time or timestamp column keeps."""
     if source.kind is Kind.NULL:
         return EXACT
@@ -110,7 +110,7 @@ def _decimals(source: DataType, target: DataType, digits: int) -> Verdict:
     whole, wanted = target.precision - target.scale, source.precision - source.scale
     if whole >= wanted and target.scale >= source.scale:
         return EXACT
-    if 38 in (source.precision, target.precision):  # a width that Spark or a database chose, and no person
+    if 38 in (source.precision, target.precision):  # a default of Spark or of a database, not a chosen width
         return checked(f"numbers that {target} holds")
     return refused(f"narrower than {source}")
 

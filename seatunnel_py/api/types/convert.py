@@ -1,7 +1,7 @@
-"""Columns of one type to columns of another, exactly or not at all: what ``contract.stored_as`` calls CHECKED.
+"""Converts columns to another type, exactly or not at all: the outcome CHECKED of ``contract.stored_as``.
 
-Whole columns are tested and cast at Arrow's speed. Where a value fails, the column is searched for the first one, so
-that the row can be named and set aside.
+Whole columns are tested and cast by Arrow. If a value fails, the first such row is searched, so that it can be named
+and quarantined.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ZONED = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 
 
 class ValueMisfitError(ValueError):
-    """A value does not fit the type that it has to be stored as; ``row`` is its place in the column, from 0."""
+    """A value does not fit the target type; ``row`` is its index in the column, from 0."""
 
     def __init__(self, row: int, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class ValueMisfitError(ValueError):
 
 
 def convert(array: pa.Array, source: DataType, target: DataType, digits: int = ANY_DIGITS) -> pa.Array:
-    """The column as ``target``. Raises ValueMisfitError for the first value that would change."""
+    """Convert the column to ``target``. Raises ValueMisfitError for the first value that would change."""
     import pyarrow as pa
 
     if source.kind is Kind.ARRAY and target.kind is Kind.ARRAY:
@@ -48,7 +48,7 @@ def convert(array: pa.Array, source: DataType, target: DataType, digits: int = A
 
 
 def _each(array: pa.Array, source: DataType, target: DataType, digits: int, whole: Callable[..., pa.Array]) -> Any:
-    """A cast refuses some value: the same cast of one value at a time, which names it."""
+    """Repeat a failed cast value by value, and raise for the first value that fails."""
     import pyarrow as pa
 
     for row in range(len(array)):
@@ -68,7 +68,7 @@ def _words(value: Any, target: DataType, digits: int) -> str:
 
 
 def _require(array: pa.Array, fits: pa.Array, target: DataType, digits: int) -> None:
-    """Raise for the first value that does not pass; nulls always do."""
+    """Raise for the first value whose ``fits`` is false; nulls always pass."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -76,7 +76,7 @@ def _require(array: pa.Array, fits: pa.Array, target: DataType, digits: int) -> 
     if at >= 0:
         try:
             value = array[at].as_py()
-        except (ValueError, OverflowError):  # a moment outside of Python's years
+        except (ValueError, OverflowError):  # a timestamp outside of Python's years
             value = array[at : at + 1].cast(pa.int64())[0].as_py()
         raise ValueMisfitError(at, _words(value, target, digits))
 
@@ -86,7 +86,7 @@ def _as_it_is(array: pa.Array, source: DataType, target: DataType, digits: int) 
 
 
 def _elements(array: Any, source: DataType, target: DataType) -> pa.Array:
-    """A list whose elements are converted; a misfit is reported by the row that holds it."""
+    """Convert the elements of lists; a misfit is reported with the row of its list."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -106,7 +106,7 @@ def _elements(array: Any, source: DataType, target: DataType) -> pa.Array:
 
 
 def decimal_of_text(texts: pa.Array, target: DataType) -> pa.Array:
-    """Plain digits to decimals. Arrow's cast wraps a number of too many digits around: they are counted first."""
+    """Convert plain digits to decimals. Digits are counted first, because Arrow's cast overflows silently."""
     import pyarrow.compute as pc
 
     whole = max(target.precision - target.scale, 0)
@@ -121,8 +121,8 @@ def _text_to_decimal(array: pa.Array, source: DataType, target: DataType, digits
 
 
 def plain_digits(array: pa.Array) -> pa.Array:
-    """Floating numbers as the shortest plain digits that give them back, decimals as all of theirs; not a number stays
-    a word."""
+    """Write floating-point numbers with the shortest plain digits that restore them, and decimals with all digits;
+    ``NaN`` and ``Infinity`` stay words."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -146,7 +146,7 @@ def _decimal_to_float(array: pa.Array, source: DataType, target: DataType, digit
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    numbers = array.cast(pa.string()).cast(to_arrow(target))  # Arrow's own cast is not the nearest number
+    numbers = array.cast(pa.string()).cast(to_arrow(target))  # Arrow's own cast does not round to the nearest
     try:
         back = decimal_of_text(plain_digits(numbers), source)
     except ValueMisfitError as error:
@@ -164,7 +164,7 @@ def _text_to_float(array: pa.Array, source: DataType, target: DataType, digits: 
 
 
 def _shortest(texts: pa.Array) -> pa.Array:
-    """Plain digits without zeros that say nothing; words of no numbers in one spelling."""
+    """Remove redundant zeros from plain digits; unify the spelling of ``NaN`` and ``Infinity``."""
     import pyarrow.compute as pc
 
     texts = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+$", r"\1")
@@ -186,7 +186,7 @@ def _integers(array: pa.Array, source: DataType, target: DataType, digits: int) 
 
 
 def _moments(array: pa.Array, source: DataType, target: DataType, digits: int) -> pa.Array:
-    """Times and timestamps of fewer digits of a second."""
+    """Convert times and timestamps to fewer digits of a second."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -201,7 +201,7 @@ def _moments(array: pa.Array, source: DataType, target: DataType, digits: int) -
 
 
 def _iso_text(array: pa.Array, source: DataType, target: DataType, digits: int) -> pa.Array:
-    """ISO 8601 has four digits for a year; Arrow's text of others is not one that anything reads."""
+    """Write ISO 8601. Years need four digits: Arrow's text for other years is not readable by parsers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -2,7 +2,7 @@
 
 The text form (``str(type)``, :func:`parse_type`) is the spelling of job files: ``decimal(10, 2)``, ``timestamp(9)``,
 ``array<int>``, ``map<string, bigint>``, ``{a = int, b = string}`` for a nested row.
-Nothing here loads pyarrow, so that reading and checking a job file never does.
+This module does not load pyarrow, so that reading and checking a job file stays fast.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ NUMBER_TEXT = "number"
 class DataType:
     """One column type. ``precision``/``scale`` belong to DECIMAL; ``element`` to ARRAY and MAP (its values);
     ``key`` to MAP; ``fields`` (name, type) to ROW. ``unit`` belongs to TIME, TIMESTAMP and TIMESTAMP_TZ: microseconds
-    (the empty text) or NANOSECONDS. ``logical`` belongs to STRING: NUMBER_TEXT says that its texts are numbers of any
-    size in plain digits, or ``NaN``, ``Infinity``, ``-Infinity``. Everything else is absent."""
+    (the empty text) or NANOSECONDS. ``logical`` belongs to STRING: NUMBER_TEXT means that its texts are numbers of any
+    size in plain digits, or ``NaN``, ``Infinity``, ``-Infinity``."""
 
     kind: Kind
     precision: int = 0
@@ -97,7 +97,7 @@ TIME = DataType(Kind.TIME)
 TIMESTAMP = DataType(Kind.TIMESTAMP)
 TIMESTAMP_TZ = DataType(Kind.TIMESTAMP_TZ)
 NUMBER = DataType(Kind.STRING, logical=NUMBER_TEXT)
-"""A number that no decimal bounds, such as PostgreSQL's numeric without a scale: its text, the same on every route."""
+"""A number of unlimited digits, such as PostgreSQL's numeric without a scale, kept as text."""
 
 
 def decimal(precision: int, scale: int) -> DataType:
@@ -108,7 +108,7 @@ def decimal(precision: int, scale: int) -> DataType:
 
 
 def array(element: DataType) -> DataType:
-    """The type of a list of such elements."""
+    """The array type with elements of this type."""
     return DataType(Kind.ARRAY, element=element)
 
 

@@ -1,4 +1,4 @@
-"""The text of a type, as a job file writes it. Names are compared without regard to case."""
+"""Parses types in the spelling of job files. Names ignore case."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ALIASES = {
     "bool": Kind.BOOLEAN,
     "varchar": Kind.STRING,
     "text": Kind.STRING,
-    "json": Kind.STRING,  # its text, as of every container that lands in a string
+    "json": Kind.STRING,  # kept as its text
     "binary": Kind.BYTES,
     "datetime": Kind.TIMESTAMP,
     "timestamptz": Kind.TIMESTAMP_TZ,
@@ -41,7 +41,7 @@ def parse_type(text: str) -> DataType:
 
 
 class _TypeParser:
-    """A recursive descent over the few forms that a type may have."""
+    """Recursive-descent parser of types."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -81,7 +81,7 @@ class _TypeParser:
                 return DataType(kind)
 
     def _temporal(self, kind: Kind) -> DataType:
-        """Up to six digits of a second are microseconds; seven to nine are nanoseconds."""
+        """Parse the digits of a second: up to six mean microseconds, seven to nine mean nanoseconds."""
         self._blanks()
         if self._peek() != "(":
             return DataType(kind)

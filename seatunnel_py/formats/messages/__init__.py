@@ -1,1 +1,1 @@
-"""Messages to rows and rows to messages: a value holds one row, or a few."""
+"""Converts messages to rows and rows to messages; a message holds one row, or a few."""

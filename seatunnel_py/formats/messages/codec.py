@@ -1,4 +1,4 @@
-"""The public codec: values that hold one row each, such as the messages of a queue or the values of a key-value store.
+"""Public codec for values of one row each, such as messages of a queue or values of a key-value store.
 
 ::
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class MessageFormat(StrEnum):
-    """How a value holds a row."""
+    """Format of a row in a value."""
 
     JSON = "json"
     TEXT = "text"
@@ -32,8 +32,8 @@ class MessageFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MessageCodec:
-    """Decodes and encodes the rows of one table. Picklable. ``delimiter`` stands between the fields of text and csv.
-    ``drop_surplus``: fields beyond the columns of the table are left out, else such a value is a bad row."""
+    """Decodes and encodes the rows of one table. Picklable. ``delimiter`` separates the fields of text and csv.
+    ``drop_surplus`` drops fields beyond the table's columns; otherwise such a value is a bad row."""
 
     table: TableSchema
     format: MessageFormat = MessageFormat.JSON
@@ -41,8 +41,8 @@ class MessageCodec:
     drop_surplus: bool = False
 
     def decode(self, values: Sequence[bytes], *, end: Position | None = None) -> Iterator[Batch | Rejected]:
-        """Yield the rows of these values, in order, and before them the values that cannot be decoded. The last
-        element has the position ``end``. A JSON array is one row for each of its objects."""
+        """Yield first the values that cannot be decoded, then the rows of the others, in order. The last element has
+        the position ``end``. A JSON array gives one row for each of its objects."""
         from seatunnel_py.formats.messages.decoder import decode_good
 
         if not values:
@@ -55,7 +55,7 @@ class MessageCodec:
             yield Batch(self.table.path, decoded.data, end=end)
 
     def encode(self, data: pa.RecordBatch) -> pa.StringArray:
-        """One text for each row, of the columns of the table. Raises BadRowsError where a value has no such text."""
+        """Return one text per row, with the table's columns. Raises BadRowsError for a value without text form."""
         from seatunnel_py.formats.messages.encode import delimited_messages, json_messages
 
         if self.format is MessageFormat.JSON:

@@ -1,6 +1,6 @@
-"""Messages to rows: the base of the decoders, and how the good messages are parted from the bad ones.
+"""Base of the decoders from messages to rows; separates good messages from bad ones.
 
-A message without a value (a tombstone, or an empty one) is no row, as in SeaTunnel, but in native and protobuf.
+A message without a value (a tombstone, or an empty one) gives no row, as in SeaTunnel, except in native and protobuf.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BadMessageError(Exception):
-    """A message does not match the format; ``index`` is its place among the given messages."""
+    """A message does not match the format; ``index`` is its index among the given messages."""
 
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(index, reason)
@@ -34,8 +34,8 @@ class Decoded:
 
 
 class Decoder(ABC):
-    """Decodes the messages of one table. Made in a worker, from the table alone. ``with_headers``: it needs headers;
-    ``takes_empty``: an empty value is a row as well, and only a tombstone yields none."""
+    """Decodes the messages of one table; created in a worker. ``with_headers``: it needs the headers;
+    ``takes_empty``: an empty value is also a row, and only a tombstone gives none."""
 
     with_headers: ClassVar[bool] = False
     takes_empty: ClassVar[bool] = False
@@ -49,7 +49,7 @@ class Decoder(ABC):
         """Decode the result of ``values`` to rows, in order. Raises BadMessageError for the first bad message."""
 
     def values(self, records: Any) -> Sequence[Any]:
-        """The part of each record that the decoder reads, by default its value. An empty one is no row."""
+        """The part of each record to decode, by default its value. An empty part gives no row."""
         found: Sequence[Any] = records.values
         return found
 
@@ -65,7 +65,7 @@ def row_type(columns: Sequence[Column]) -> DataType:
 
 
 def decode_good(decoder: Decoder, values: Sequence[Any]) -> tuple[Decoded, Mapping[int, str]]:
-    """Decode the good messages in one go, and return the cause for each bad one by its place."""
+    """Decode the good messages in one pass; also return the cause for each bad message, by index."""
     try:
         return decoder.decode(values), {}
     except BadMessageError:
@@ -74,9 +74,8 @@ def decode_good(decoder: Decoder, values: Sequence[Any]) -> tuple[Decoded, Mappi
 
 
 def decode_some(decoder: Decoder, values: Sequence[Any]) -> tuple[list[Decoded], dict[int, str]]:
-    """Decode the good messages, in order, with places counted from the first of ``values``. Also return the cause for
-    each bad one. The list is halved until bad messages are isolated, so one costs a few more passes, not one per
-    message."""
+    """Decode the good messages, in order; also return the cause for each bad message, by its index in ``values``. The
+    list is halved until bad messages are found, so a bad one costs a few more passes, not one per message."""
     good: list[Decoded] = []
     bad: dict[int, str] = {}
     _halve(decoder, values, 0, good, bad)

@@ -1,4 +1,4 @@
-"""Rows to messages in JSON, text and csv: one text for each row, whole columns at a time."""
+"""Converts rows to messages in JSON, text and csv: one text per row, whole columns at a time."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def json_messages(columns: Sequence[Column], data: pa.RecordBatch) -> pa.StringA
 def delimited_messages(
     columns: Sequence[Column], data: pa.RecordBatch, delimiter: str, *, quotes: bool
 ) -> pa.StringArray:
-    """The texts of these columns with the delimiter between them. ``quotes``: csv, whose values may hold it. Raises
-    BadRowsError for a value that would tear its row."""
+    """Join the texts of these columns with the delimiter. ``quotes``: csv, whose values may contain it. Raises
+    BadRowsError for a value that would be split when it is read."""
     import pyarrow.compute as pc
 
     fields = []
@@ -36,7 +36,7 @@ def delimited_messages(
             texts = _quoted(texts, delimiter)
         elif len(columns) > 1 and _is_torn(texts, delimiter):
             raise BadRowsError(
-                f"column {column.name!r}: a value holds the delimiter {delimiter!r}, which would tear its row",
+                f"column {column.name!r}: a value contains the delimiter {delimiter!r}, and would be split when read",
                 "choose another field_delimiter, or the format csv, which quotes values",
             )
         fields.append(texts)
@@ -44,7 +44,7 @@ def delimited_messages(
 
 
 def _is_torn(texts: Any, delimiter: str) -> bool:
-    """Whether a value holds the delimiter, or ends with what would make an earlier one."""
+    """Return True if a value contains the delimiter, or would form one with the next delimiter."""
     import pyarrow.compute as pc
 
     at = pc.find_substring(pc.binary_join_element_wise(texts, delimiter, ""), delimiter)
@@ -52,7 +52,7 @@ def _is_torn(texts: Any, delimiter: str) -> bool:
 
 
 def _quoted(texts: Any, delimiter: str) -> Any:
-    """csv: a value with a delimiter, a quote or a line break stands in quotes."""
+    """Quote csv values that contain a delimiter, a quote or a line break."""
     import pyarrow.compute as pc
 
     special = "[" + "".join(f"\\x{{{ord(mark):x}}}" for mark in dict.fromkeys(delimiter + _CSV_MARKS)) + "]"

@@ -1,7 +1,7 @@
 """Decodes the format json: a message is an object, or an array of objects, each a row.
 
-Arrow's parser reads many messages at once. That is safe if each looks like one object: one document in two messages, or
-two in one, cannot parse then without a wrong count. All other messages are read one by one.
+Arrow's parser reads many messages at once if each looks like one object: then a document spread over two messages, or
+two documents in one message, give a wrong count and are detected. All other messages are read one by one.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class Documents:
         return arrays, None if parents == list(range(len(values))) else parents
 
     def rows(self, index: int, value: bytes) -> list[Any]:
-        """The rows of one message: itself, or the items of an array; an array of values is a row by position."""
+        """Rows of one message: the object itself, or the items of an array. An array of plain values is one row, by
+        column order."""
         try:
             found = DOCUMENTS.decode(value.decode())
         except UnicodeDecodeError:

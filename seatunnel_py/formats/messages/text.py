@@ -59,12 +59,12 @@ class TextDecoder(Decoder):
             raise BadMessageError(
                 at,
                 f"it has {lengths[at]} fields for {len(self.columns)} columns; "
-                "surplus_fields = drop leaves what is too much out",
+                "surplus_fields = drop drops the surplus fields",
             )
 
 
 class CsvDecoder(TextDecoder):
-    """Decodes csv: quotes are honoured, and so are line breaks inside them."""
+    """Decodes csv, with quotes, and with line breaks inside quotes."""
 
     def __init__(self, table: TableSchema, delimiter: str, *, drop: bool = False) -> None:
         super().__init__(table, delimiter, whole=False, drop=drop)

@@ -4,7 +4,7 @@ A container's values have separators between them, as in SeaTunnel, one separato
 that this form cannot express is escaped by one control character, DLE, which texts do not contain:
 
 - DLE and a letter of ``@`` to ``_``: the control character 64 below it, a separator or DLE itself
-- DLE and ``"``: nothing; it makes a text of what follows, so that an empty text is no null
+- DLE and ``"``: nothing; it marks the rest as a text, so that an empty text is not null
 - DLE and the level's digit, alone: a container without values
 - DLE and the level's small letter, alone: a container of one value, which is null
 """

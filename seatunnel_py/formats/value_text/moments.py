@@ -62,7 +62,7 @@ def _without_zone(text: str) -> tuple[str, int]:
         return match[1], 0
     hours, minutes = int(zone[1:3]), int(zone[3:] or 0)
     if hours > 23 or minutes > 59:
-        raise NotAMomentError("its zone is none")
+        raise NotAMomentError("its time zone is not valid")
     seconds = hours * 3600 + minutes * 60
     return match[1], seconds if zone[0] == "+" else -seconds
 

@@ -1,4 +1,4 @@
-"""Checks unbounded numbers that are kept as text: plain digits, or one of three words."""
+"""Checks unbounded numbers that are kept as text: plain digits, ``NaN``, ``Infinity`` or ``-Infinity``."""
 
 from __future__ import annotations
 

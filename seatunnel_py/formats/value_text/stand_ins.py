@@ -5,7 +5,7 @@ from __future__ import annotations
 from seatunnel_py.api import FatalError
 
 _STAND_INS = "\x1f\x1e\x1d\x1c\x1b\x1a\x19\x18\x17\x16\x15\x14\x13\x12\x11\x0f\x0e\x0c\x0b\x01"
-"""Characters that may replace it, if a text does not contain them."""
+"""Characters that may replace the delimiter, if a text does not contain them."""
 
 
 def stand_in(text: str, delimiter: str) -> str:

@@ -1,7 +1,7 @@
 """Converts columns of text to dates, times and timestamps.
 
-Without a pattern ISO text is tried first, a whole column at Arrow's speed; then each value alone, by the same rules,
-for the other spellings in files and for the message.
+Without a pattern Arrow first tries the whole column as ISO text. If that fails, each value is parsed alone, to accept
+other spellings and to name the value in the error.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _cast_iso(texts: pa.Array, dtype: DataType) -> pa.Array:
 
 
 def _time_of_day(texts: pa.Array, dtype: DataType) -> pa.Array:
-    """Times of timestamps that are all of 1 January 1970."""
+    """Convert timestamps to times; all must be on 1 January 1970."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -46,7 +46,7 @@ def test_quotes_keep_a_name_together(text: str, names: tuple[str, str, str]) -> 
 
 @pytest.mark.parametrize("text", ['a."b', "a..b", "", "a.b.c.d", '"a" b".c'])
 def test_what_is_no_path_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"table path|nothing closes"):
+    with pytest.raises(ValueError, match=r"table path|not closed"):
         TablePath.parse(text)
 
 

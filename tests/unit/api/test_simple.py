@@ -102,7 +102,7 @@ def test_rows_and_batches_come_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ({"idd": 1}, "'idd', which is no column"),
+        ({"idd": 1}, "'idd', which is not a column"),
         ({"id": 1.5}, "column 'id'"),
         ({"id": 2**63}, "column 'id'"),
         ({"day": NOON}, "column 'day'"),

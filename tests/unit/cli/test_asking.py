@@ -60,7 +60,7 @@ def test_tables_are_left_out_by_name_as_in_copy(shop: Path, name: str) -> None:
 
 
 def test_a_quote_that_stays_open_is_named(shop: Path) -> None:
-    with pytest.raises(SeaTunnelError, match="--exclude: .*nothing closes"):
+    with pytest.raises(SeaTunnelError, match="--exclude: .*not closed"):
         ask("discover", "Jdbc", "-o", f"url=jdbc:sqlite:{shop}", "--exclude", '"visits')
 
 
