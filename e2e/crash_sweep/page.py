@@ -1,4 +1,4 @@
-"""docs/crash-sweep.md: what our sweep and the peer's have come to, side by side."""
+"""docs/crash-sweep.md: results of the sweep of seatunnel-py and of SeaTunnel, side by side."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from e2e.crash_sweep.report import Damage, Outcome
 OURS, PEER = "`make crash-sweep JOURNAL=ours.jsonl`", "`make crash-sweep PEER=1 OURS=ours.jsonl`"
 HEAD = """# Crash sweep
 
-What happens to rows when processes are killed with `kill -9`: here, and on the peer (SeaTunnel Zeta 2.3.8). Every row
-carries (source, split, number within it) and is looked for afterwards. Written on {day} by
+Rows after processes were killed with `kill -9`: in seatunnel-py, and in SeaTunnel (Zeta 2.3.8). Every row
+carries (source, split, number within it) and is searched for afterwards. Written on {day} by
 {peer}, after {ours}.
 
-Ours are killed at named moments (`SEATUNNEL_FAILPOINT`), several times in one job, and go on by the same command. The
-peer has no such points: its engine is killed when its log says that it sends a barrier, has stored a checkpoint, begins
-a commit or its last one, and at seeded random moments; PostgreSQL under it too. Its job is restored by its id, up to
-four times. What a job lacks that has not ended in spite of that is not counted as lost: it says that it has failed. Its
-source is a table in all its jobs: with `parallelism = 2` its LocalFile source returned 14,400 rows of
-9,600, without any kill.
+seatunnel-py (`ours`) is killed at named failpoints (`SEATUNNEL_FAILPOINT`), several times in one job, and resumed by the
+same command. SeaTunnel (`peer`) has no failpoints: its engine is killed when its log reports a barrier, a stored
+checkpoint, a commit or the last commit, and at seeded random moments, and so is PostgreSQL. Its job is restored by its id,
+up to four times. Missing rows of a job that still has not ended do not count as lost, because the job reports its failure.
+Its source is always a table: with `parallelism = 2` its LocalFile source returned 14,400 rows of 9,600, without any kill.
 
 """
-COLUMNS = "| who | sink | jobs | kills | rows lost | rows duplicated | things left behind | jobs that did not end |\n"
+COLUMNS = "| who | sink | jobs | kills | rows lost | rows duplicated | leftovers | jobs that did not end |\n"
 
 
 def text(ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> str:
@@ -40,7 +39,7 @@ def text(ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> str:
 
 
 def compared(ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> str:
-    """A row for each sink of the peer, undisturbed and disturbed, and one for ours of the same kind."""
+    """A row for each sink of SeaTunnel, undisturbed and disturbed, and one for the same kind of sink here."""
     rows = []
     for recipe in RECIPES:
         of_it = [one for one in theirs if one.recipe == recipe.name]

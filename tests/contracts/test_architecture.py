@@ -12,7 +12,7 @@ checkpoint, savepoint; region; commit scope; ledger"""
 
 def rows() -> dict[str, str]:
     text = (ROOT / "docs" / "architecture.md").read_text()
-    table = text.partition("## Where each term lives")[2].partition("\n## ")[0]
+    table = text.partition("## Terms and their files")[2].partition("\n## ")[0]
     return dict(re.findall(r"^\| ([^|`]+?) \| (`[^|]+?) \|", table, flags=re.MULTILINE))
 
 

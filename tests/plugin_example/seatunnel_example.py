@@ -94,7 +94,7 @@ class CountdownReader(Reader):
         self._source = source
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Batch]:
-        """Each batch says where to go on behind it, so a unit may stop after any of them."""
+        """Each batch has the position after it, so a unit may stop after any of them."""
         left = start.int("left") if start else self._source.start
         while left:
             rows = min(left, self._source.batch)
@@ -134,7 +134,7 @@ class Follow(Source):
 
 
 class FollowEnumerator(Enumerator):
-    """Files that appear later are splits that are found later."""
+    """Finds new files as new splits."""
 
     interval = 1.0
 
@@ -155,7 +155,7 @@ class FollowReader(Reader):
     def read(
         self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ
     ) -> Iterator[Batch | Heartbeat]:
-        """Never ends: an iterator that ends has read its split for good."""
+        """Never ends: the end of the iterator would end the split."""
         at = start.int("at") if start else 0
         with Path(str(split.payload["file"])).open("rb") as file:
             while True:

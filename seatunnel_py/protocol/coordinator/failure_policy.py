@@ -63,7 +63,7 @@ POLICIES: Mapping[Reason, ReasonPolicy] = {
     Reason.RESTORE_FAILED: ReasonPolicy(NO, NO, YES, "see the first error of the vertex that is named"),
     # An id beyond the next one is a fatal gap (I23): a restart would only hide that a batch got lost.
     Reason.GAP: ReasonPolicy(
-        NO, YES, NO, "run the job again with --restore latest, and report this: it is an error of ours"
+        NO, YES, NO, "run the job again with --restore latest, and report this: it is a bug of seatunnel-py"
     ),
     # The receiver and its descendants go back to the checkpoint, and then take what comes (I22).
     Reason.CONTENT_CHANGED: ReasonPolicy(NO, NO, YES, "set channel.retain = always, or source.consistency = snapshot"),
@@ -76,7 +76,7 @@ POLICIES: Mapping[Reason, ReasonPolicy] = {
     Reason.TOO_MANY_FAILED_CHECKPOINTS: ReasonPolicy(NO, YES, NO, "see the log: why each of them failed"),
     Reason.FENCED: ReasonPolicy(NO, YES, NO, "none needed: the newer driver goes on with the job"),
     Reason.FOREIGN: ReasonPolicy(
-        NO, YES, NO, "give the job its store back, or begin anew with --fresh and another target"
+        NO, YES, NO, "restore the job's store, or start again with --fresh and another target"
     ),
     Reason.CANCELLED: ReasonPolicy(NO, NO, NO),
 }

@@ -1,12 +1,11 @@
-"""The life of what one checkpoint has to make visible in one scope, and the twelve points at which a driver's death may
-cut it short.
+"""States of the pieces of one checkpoint in one commit scope, and the twelve points at which a driver may die.
 
-Rules, in continuation of ``commits.py``. (CM10) What is prepared survives the abort of its checkpoint (I14), is applied
-only when a record names it (I27), and is dropped only when none ever will (I33). (CM11) A commit that reaches the
-target again, at whatever time, leads nowhere else (I28, F18). (CM12) What the next driver does follows from durable
-facts alone: records, ledger, pieces.
+Rules, continued from ``commit_queue.py``. (CM10) Pieces survive the abort of their checkpoint (I14), are committed
+only if a record contains them (I27), and are deleted only if no record ever will (I33). (CM11) A repeated or late commit
+has no further effect on the target (I28, F18). (CM12) The next driver decides by durable facts alone: records, ledger,
+pieces.
 
-May not know: what the driver that died remembered.
+May not know: the memory of the driver that died.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from seatunnel_py.protocol.model.lifecycle import Table
 
 
 class Stage(StrEnum):
-    """How far the pieces of one checkpoint in one scope have come."""
+    """State of the pieces of one checkpoint in one scope."""
 
     PREPARED = "prepared"
     COMPLETED = "completed"
@@ -29,50 +28,50 @@ class Stage(StrEnum):
 
 
 class Step(StrEnum):
-    """What happens to them."""
+    """Events of these pieces."""
 
-    ABORT = "their checkpoint is given up"
+    ABORT = "their checkpoint is aborted"
     PERSIST = "their record is durable"
-    SWEEP = "no record will ever name them"
+    SWEEP = "no record will ever contain them"
     APPLY = "the target applies a commit"
-    FAIL = "the answer is a failure, or none"
-    MISS = "they are gone before they were applied"
-    CONFIRM = "the driver hears that the ledger holds them"
+    FAIL = "the reply is a failure, or none"
+    MISS = "they disappear before they are committed"
+    CONFIRM = "the driver reads them in the ledger"
 
 
 COMMIT_LIFE: Table[Stage, Step] = {
-    # An abort keeps what is prepared: the next completed checkpoint carries it (CM10).
+    # An abort keeps the pieces: the next completed checkpoint carries them (CM10).
     Stage.PREPARED: {Step.ABORT: Stage.PREPARED, Step.PERSIST: Stage.COMPLETED, Step.SWEEP: Stage.DROPPED},
     Stage.COMPLETED: {Step.FAIL: Stage.COMPLETED, Step.APPLY: Stage.COMMITTED, Step.MISS: Stage.LOST},
-    # The driver may not know it: it asks again, and the ledger says that it is done (CM11).
+    # The driver may not know it: it commits again, and finds the commit in the ledger (CM11).
     Stage.COMMITTED: {Step.FAIL: Stage.COMMITTED, Step.APPLY: Stage.COMMITTED, Step.CONFIRM: Stage.CONFIRMED},
     Stage.CONFIRMED: {Step.APPLY: Stage.CONFIRMED, Step.FAIL: Stage.CONFIRMED, Step.CONFIRM: Stage.CONFIRMED},
     Stage.DROPPED: {},
     Stage.LOST: {},
 }
-"""CONFIRMED is no end: a late or repeated commit still reaches the target, and changes nothing (F18)."""
+"""CONFIRMED is not final: a late or repeated commit may still reach the target, and changes nothing (F18)."""
 
 
 class Recorded(StrEnum):
-    """What the records say of a checkpoint."""
+    """State of a checkpoint's commit in the records."""
 
     NOWHERE = "no record of it is published"
     CARRIED = "the newest record carries its commit"
-    CONFIRMED = "a newer record carries its commit no longer"
+    CONFIRMED = "a newer record no longer carries its commit"
 
 
 class Recovery(StrEnum):
-    """What the next driver does about it."""
+    """Reaction of the next driver."""
 
-    NOTHING = "nothing is left of it"
-    SWEEP = "its pieces are orphans"
-    COMMIT = "commit again: the ledger makes it once"
-    CLEAN = "only cleaning is left"
-    ALARM = "stop and say so: a memory is lost"
+    NOTHING = "does nothing"
+    SWEEP = "deletes its pieces"
+    COMMIT = "commits again: the ledger makes it effective once"
+    CLEAN = "only cleans up"
+    ALARM = "stops with an error: durable data is lost"
 
 
 RECOVERY: Mapping[tuple[Recorded, bool, bool], Recovery] = {
-    # what the records say, the ledger holds it, something of it is staged (where it is to be applied: all of it)
+    # records, committed in the ledger, pieces exist (if the commit is due: all of them)
     (Recorded.NOWHERE, False, False): Recovery.NOTHING,
     (Recorded.NOWHERE, False, True): Recovery.SWEEP,
     (Recorded.NOWHERE, True, False): Recovery.ALARM,
@@ -86,7 +85,7 @@ RECOVERY: Mapping[tuple[Recorded, bool, bool], Recovery] = {
     (Recorded.CONFIRMED, True, False): Recovery.NOTHING,
     (Recorded.CONFIRMED, True, True): Recovery.CLEAN,
 }
-"""Durable facts alone decide: nothing that a driver remembers survives it."""
+"""Durable facts alone decide: a driver's memory dies with it."""
 
 CRASH_POINTS: tuple[tuple[str, Recorded, bool, bool], ...] = (
     ("p1 staging begun", Recorded.NOWHERE, False, True),
@@ -102,4 +101,4 @@ CRASH_POINTS: tuple[tuple[str, Recorded, bool, bool], ...] = (
     ("p11 commit recorded", Recorded.CONFIRMED, True, True),
     ("p12 cleaning", Recorded.CONFIRMED, True, True),
 )
-"""Where a driver may die, and the durable facts that it leaves: the key of ``RECOVERY``."""
+"""Points at which a driver may die, and the durable facts then: the key of ``RECOVERY``."""
