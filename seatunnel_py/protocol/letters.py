@@ -1,9 +1,9 @@
-"""Letters between a coordinator and the participants of its pipeline: two literal tables, one for each direction.
+"""Messages between a coordinator and the participants of its pipeline: two tables, one for each direction.
 
-Rules. (LT1) A command that is a letter becomes one event of the other side, with the time at which it arrives and
-nothing else. (LT2) Restart is a letter to which the journal is added: what the durable journal still holds.
+Rules. (LT1) A command to the other side becomes one event there, with its time of arrival and no other addition.
+(LT2) Restart becomes Restored, with the entries of the durable journal added.
 
-May not know: how letters travel, and how long.
+May not know: how messages are transported, and how long it takes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from seatunnel_py.protocol.model.stream_elements import TakenInput
 from seatunnel_py.protocol.participant import messages as task
 
 Letter = Callable[[float, Any], Any]
-"""The event that a command becomes at this time."""
+"""Converts a command to an event at this time."""
 
 TO_PARTICIPANT: Mapping[type, Letter] = {
     order.SendTrigger: lambda at, c: task.Triggered(at, c.incarnation, c.epoch, c.checkpoint, c.operation, c.unaligned),
@@ -27,7 +27,7 @@ TO_PARTICIPANT: Mapping[type, Letter] = {
     order.SendStart: lambda at, c: task.Started(at, c.incarnation, c.epoch),
     order.FailUnit: lambda at, c: task.UnitFailed(at, c.epoch, c.number, c.reason),
 }
-"""Each goes to the ``subtask`` that it names."""
+"""Each command goes to its ``subtask``."""
 
 TO_COORDINATOR: Mapping[type, Letter] = {
     task.Acknowledge: lambda at, c: report.Acknowledged(
@@ -41,19 +41,19 @@ TO_COORDINATOR: Mapping[type, Letter] = {
 
 
 def to_participant(at: float, command: Any) -> task.ParticipantEvent:
-    """The event of a participant that this command of its coordinator becomes."""
+    """Convert a command of the coordinator to an event of the participant."""
     event: task.ParticipantEvent = TO_PARTICIPANT[type(command)](at, command)
     return event
 
 
 def to_coordinator(at: float, command: Any) -> report.CoordinatorEvent:
-    """The event of a coordinator that this command of a participant becomes."""
+    """Convert a command of a participant to an event of the coordinator."""
     event: report.CoordinatorEvent = TO_COORDINATOR[type(command)](at, command)
     return event
 
 
 def restored(at: float, command: order.Restart, journal: Sequence[TakenInput]) -> task.Restored:
-    """The letter that begins a life (LT2)."""
+    """Convert a Restart to the event that starts an execution (LT2)."""
     return task.Restored(
         at, command.incarnation, command.epoch, command.checkpoint, command.snapshot, command.senders,
         command.receivers, tuple(journal),

@@ -1,17 +1,16 @@
-"""Stable properties, read off a recorded snapshot (O1.6, O3.4), and who waits for whom in a pipeline that hangs.
+"""Derives stable properties from a snapshot (O1.6, O3.4), and explains which subtask waits for which in a stuck
+pipeline.
 
-A property is stable if it stays true once it is true: found in a consistent cut, it holds now, although the program has
-gone on since the cut was taken.
+A stable property stays true once it is true: if it holds in a consistent cut, it still holds now.
 
-Rules. (Y1) A pipeline has terminated when every source subtask has ended and no channel state holds a batch: nothing
-is left that could make one. (Y3) Processes are deadlocked when each waits, every channel
-that could set it going is empty, and the sender of each such channel is deadlocked as well: what one needs only another
-of them could send. Somewhere among them is a cycle, and the cycle is what is reported. (Y4) Whoever waits for input
-goes on when one of its inputs has something; whoever waits for room goes on when all its full outputs have room.
-(Y5) An explanation begins with the root causes: deadlocks first, then those who wait for nobody, the one for whom most
-others wait foremost, those who have ended last; then the others, the nearer to a root the earlier.
+Rules. (Y1) A pipeline has terminated when every source subtask has ended and no channel state holds a batch. (Y3)
+Subtasks are deadlocked when each waits, every channel that could wake it is empty, and the sender of each such channel
+is deadlocked as well. They contain a cycle, which is reported. (Y4) A subtask that waits for input continues when one
+of its inputs has a batch; one that waits for room continues when all its full outputs have room. (Y5) An explanation
+starts with the root causes: first deadlocks, then subtasks that wait for no other, ordered by the number of subtasks
+that wait for them, ended ones last; then the others, by their distance to a root.
 
-May not know: how a snapshot was taken, what a participant is, clocks (times come in), and any remedy.
+May not know: how a snapshot was taken, what a participant is, clocks (times are arguments), and any remedy.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.topology import Topology
 
 NAMES_MAX = 5
-"""Names in one list of a sentence; the others are counted. More would hide the rest of the sentence."""
+"""Largest number of names in a sentence; further ones are only counted."""
 
 # ---------------------------------------------------------------- properties of a snapshot
 
 
 def terminated(record: CheckpointRecord, topology: Topology) -> bool:
-    """All sources have ended, and every channel was empty at the cut (Y1). Isolated sources are not asked."""
+    """True if all sources had ended and every channel was empty at the cut (Y1). Isolated sources do not count."""
     sources = topology.subtasks(name for name in topology.sources if name in topology.live)
     snapshots = record.snapshots
     return all(source in snapshots and snapshots[source].ended for source in sources) and not any(
@@ -39,11 +38,11 @@ def terminated(record: CheckpointRecord, topology: Topology) -> bool:
     )
 
 
-# ---------------------------------------------------------------- who waits for whom
+# ---------------------------------------------------------------- waiting subtasks
 
 
 class SubtaskActivity(StrEnum):
-    """What a subtask is at. The value is what people read; braces are filled in."""
+    """Activity of a subtask. The value is the text for users, with placeholders in braces."""
 
     NOT_STARTED = "is not started"
     RUNNING = "runs unit {unit}"
@@ -57,12 +56,12 @@ class SubtaskActivity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubtaskWait:
-    """A subtask as it was seen last.
+    """Last known state of a subtask.
 
-    ``unit``: the one in flight. ``channels``: for INPUT_EMPTY and REPLAYING the empty inputs that would set it going
-    (none: a source without news), for OUTPUT_FULL the full outputs. ``checkpoint``: 0, or the one whose barrier is at
-    hand on some inputs and still to come on those in ``missing``; ``blocked`` are the inputs that are not read until
-    then. NOT_STARTED also covers the time between two lives, ENDED a source that was stopped behind a barrier.
+    ``unit``: the running one. ``channels``: for INPUT_EMPTY and REPLAYING the empty inputs that could wake it
+    (none: a source without new rows), for OUTPUT_FULL the full outputs. ``checkpoint``: the one whose barrier has been
+    reached on some inputs but not on those in ``missing``, or 0; ``blocked``: inputs that are not read until
+    then. NOT_STARTED includes the time during a restart, ENDED a source that was stopped at a barrier.
     """
 
     subtask: Subtask
@@ -102,8 +101,8 @@ def explain(seen: Iterable[SubtaskWait], at: float) -> tuple[str, ...]:
 
 
 def _awaited(view: SubtaskWait) -> tuple[Subtask, ...]:
-    """Who could set it going. A source that has ended counts among them, since it goes on sending barriers: to wait for
-    it is the end of a bounded pipeline, no deadlock."""
+    """The subtasks that could wake it. A source that has ended counts, because it still sends barriers: waiting for it
+    is the end of a batch pipeline, not a deadlock."""
     match view.doing:
         case SubtaskActivity.OUTPUT_FULL:
             return tuple(channel.receiver for channel in view.channels)
@@ -144,19 +143,19 @@ def _doing(view: SubtaskWait, at: float) -> str:
 
 
 def names(things: Sequence[Subtask] | Sequence[Channel]) -> str:
-    """The first of them, and how many more there are."""
+    """The first names, and the number of the others."""
     shown = ", ".join(str(thing) for thing in things[:NAMES_MAX])
     return shown if len(things) <= NAMES_MAX else f"{shown} and {len(things) - NAMES_MAX} more"
 
 
-# ---------------------------------------------------------------- the graph of waiting
+# ---------------------------------------------------------------- wait-for graph
 
 
 def stuck_processes(
     awaited: Mapping[Subtask, Collection[Subtask]], needs_all: Collection[Subtask]
 ) -> frozenset[Subtask]:
-    """Those who wait for one another for ever: who can be set going by somebody outside is taken out, until nobody is
-    left to take out (Y3). Those in ``needs_all`` need all whom they wait for, others one of them (Y4)."""
+    """Subtasks that wait for each other forever: repeatedly removes those that another subtask outside can wake (Y3).
+    Subtasks in ``needs_all`` need all that they wait for, others one of them (Y4)."""
     stuck = set(awaited)
     while free := {
         name for name in stuck if (all if name in needs_all else any)(other not in stuck for other in awaited[name])
@@ -168,8 +167,8 @@ def stuck_processes(
 def waiting_cycles(
     awaited: Mapping[Subtask, Collection[Subtask]], stuck: Collection[Subtask]
 ) -> tuple[tuple[Subtask, ...], ...]:
-    """From each who is stuck to the first for whom it waits and who is stuck too, and so on, until the way meets itself
-    (a cycle) or an earlier way (the same cycle again)."""
+    """Cycles among stuck subtasks: follows from each the first stuck subtask that it waits for, until the path meets
+    itself (a cycle) or an earlier path (a known cycle)."""
     found = []
     seen: set[Subtask] = set()
     for start in sorted(stuck):
@@ -185,7 +184,7 @@ def waiting_cycles(
 
 
 def _turned_round(awaited: Mapping[Subtask, Collection[Subtask]]) -> Mapping[Subtask, set[Subtask]]:
-    """For each who is waited for: by whom."""
+    """Invert the graph: the waiting subtasks of each awaited one."""
     waiters: dict[Subtask, set[Subtask]] = {}
     for name, others in awaited.items():
         for other in others:
@@ -194,7 +193,7 @@ def _turned_round(awaited: Mapping[Subtask, Collection[Subtask]]) -> Mapping[Sub
 
 
 def _outwards(roots: Iterable[Subtask], waiters: Mapping[Subtask, Collection[Subtask]]) -> tuple[Subtask, ...]:
-    """Who waits for the roots, who waits for those, and so on; the nearer the earlier, the roots left out."""
+    """Subtasks that wait for the roots, directly or not, nearest first, without the roots."""
     ring = list(roots)
     seen = set(ring)
     found: list[Subtask] = []

@@ -273,8 +273,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "what stands too much in a row is left out",
         "encoding/validation.py",
-        '    if len(found) != width:\n        raise ValueError(f"{len(found)} values stand where {width} belong")\n    return found\n',
-        '    if len(found) < width:\n        raise ValueError(f"{len(found)} values stand where {width} belong")\n    return found[:width]\n',
+        '    if len(found) != width:\n        raise ValueError(f"{len(found)} values instead of {width}")\n    return found\n',
+        '    if len(found) < width:\n        raise ValueError(f"{len(found)} values instead of {width}")\n    return found[:width]\n',
         "SH2",
         RECORD,
     ),

@@ -162,7 +162,7 @@ def sealed(body: bytes, version: int = 1) -> bytes:
         (TEXT[:-1] + b" ", Damage.CHECKSUM, "its checksum is wrong"),
         (TEXT.replace(b"seatunnel-checkpoint 1", b"seatunnel-checkpoint 2"), Damage.CHECKSUM, "its checksum is wrong"),
         (sealed(b"{}", 2), Damage.VERSION, "its version is not known to this release: it is of version 2, this release writes 1"),
-        (sealed(b"[]"), Damage.CONTENT, "its content is not that of a checkpoint record: [] is no dict"),
+        (sealed(b"[]"), Damage.CONTENT, "its content is not that of a checkpoint record: [] is not of the type dict"),
         (sealed(b"{"), Damage.CONTENT, None),
         (sealed(b"\xff"), Damage.CONTENT, None),
         (sealed(b"[" * 100_000), Damage.CONTENT, None),
@@ -207,8 +207,8 @@ def test_f24_a_field_of_another_type_is_refused(field: str) -> None:
     [
         ({"more": 1}, "ValueError: 'more' is not known"),
         ({"kind": "guess"}, "ValueError: 'guess' is not a valid RecordKind"),
-        ({"uncommitted": [["K", 1]]}, "ValueError: 2 values stand where 3 belong"),
-        ({"uncommitted": [["K", 1, [], "more"]]}, "ValueError: 4 values stand where 3 belong"),
+        ({"uncommitted": [["K", 1]]}, "ValueError: 2 values instead of 3"),
+        ({"uncommitted": [["K", 1, [], "more"]]}, "ValueError: 4 values instead of 3"),
         ({"snapshots": [["K", 1, {"state": 1, "colour": 2}]]}, "ValueError: 'colour' is not known"),
         ({"snapshots": [["K", 1, {}]]}, "KeyError: 'state'"),
     ],
@@ -226,7 +226,7 @@ def test_f24_other_shapes_are_refused(change: Mapping[str, Plain], text: str) ->
     [
         (float("nan"), "Out of range float values are not JSON compliant"),
         ([float("inf")], "Out of range float values are not JSON compliant"),
-        ({1: "one"}, "1 is a key, and no text"),
+        ({1: "one"}, "1 is a key, but not text"),
         ([{"a": {1}}], "set is not plain data"),
         (b"bytes", "bytes is not plain data"),
     ],

@@ -26,7 +26,7 @@ def test_a_vertex_that_is_named_twice_is_refused() -> None:
 
 
 def test_an_edge_to_nobody_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"\['b'\], which is no vertex"):
+    with pytest.raises(ValueError, match=r"\['b'\], which is not a vertex"):
         Topology((Vertex("a"),), (Edge("a", "b"),))
 
 

@@ -40,8 +40,8 @@ def test_a_topology_survives_the_way_to_text_and_back(topology: Topology) -> Non
     ("change", "words"),
     [
         ({"colour": "red"}, "'colour' is not known"),
-        ({"version": True}, "True is no int"),
-        ({"vertices": [["a", 1]]}, "2 values stand where 6 belong"),
+        ({"version": True}, "True is not of the type int"),
+        ({"vertices": [["a", 1]]}, "2 values instead of 6"),
         ({"edges": [["a", "z", "keyed", False]]}, "is no vertex"),
         ({"vertices": [["a", 1, "sometimes", "none", True, ""]]}, "'sometimes' is not a valid"),
     ],

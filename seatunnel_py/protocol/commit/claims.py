@@ -1,16 +1,16 @@
-"""Who may write, what is valid of what was written, and from where the next driver goes on.
+"""Decides which driver may write, which records are valid, and which record the next driver resumes from.
 
-Rules. (CL1) An incarnation is taken by create-if-absent, is higher than every earlier one, and only the highest may
-write (I34). (CL2) Fence, then read, then decide (I38): a driver takes its incarnation first, reads the records then,
-and publishes at last a claim that names the record which it continues from. (CL3) The chain: the records of the highest
-claim; before them the record that it continues from, and so on with that record's incarnation. What is not on the chain
-is void (P3). (CL4) A driver continues from the newest record of the chain. Where that one cannot be read, is missing,
-or is older than another durable place says, it stops; it never takes an older one by itself (I17, F23, F24). (CL5) An
-id is never used twice (I11). Ids of aborted checkpoints are nowhere durable: a driver therefore uses no id that is
-``ID_RESERVE`` or more above the newest durable one, and the next driver begins above that. (CL6) Claims that contradict
-each other or themselves are damaged: nothing is restored by them, not even what they agree on.
+Rules. (CL1) A driver takes an incarnation by create-if-absent. It is higher than every earlier one, and only the
+highest may write (I34). (CL2) Fence, then read, then decide (I38): a driver first takes its incarnation, then reads the
+records, and last publishes a claim that names the record to resume from. (CL3) The chain consists of the records of the
+highest claim, before them the record that it continues from, and so on with that record's incarnation. Records outside
+of the chain are void (P3). (CL4) A driver resumes from the newest record of the chain. If that record is damaged,
+missing, or older than another durable place proves, it stops; it never takes an older one by itself (I17, F23, F24).
+(CL5) An id is never used twice (I11). Ids of aborted checkpoints are not durable: so a driver uses no id that is
+``ID_RESERVE`` or more above the newest durable one, and the next driver starts above that. (CL6) Claims that contradict
+each other or themselves are damaged: nothing is restored from them, not even their common part.
 
-May not know: how the store does any of it.
+May not know: how the store works.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import TypeAlias
 from seatunnel_py.protocol.model.records import CheckpointRecord
 
 ID_RESERVE = 1000
-"""Checkpoints that may be given up in a row before one has to complete. Larger: ids jump further at each start of a
-driver, nothing else. Smaller: a pipeline with many tolerated failures is told to stop."""
+"""Number of checkpoints that may be aborted in a row before one must complete. Larger: only increases the gap in ids at
+each start of a driver. Smaller: a pipeline with many tolerated failures must stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """This incarnation continues from the record (``continues``, of ``continues_of``); None: from nothing.
+    """This incarnation continues from checkpoint ``continues`` of incarnation ``continues_of``; None: from nothing.
     ``first`` is the first checkpoint id that it may use."""
 
     incarnation: int
@@ -39,7 +39,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class DamagedRecord:
-    """A record that is in the store under these names, and cannot be read."""
+    """A record that exists in the store under these names, but cannot be read."""
 
     checkpoint: int
     incarnation: int
@@ -48,7 +48,7 @@ class DamagedRecord:
 
 @dataclass(frozen=True, slots=True)
 class RestoreRefusal:
-    """Nothing is restored, and nothing is tried instead: a person has to look."""
+    """Nothing is restored, without a fallback: a user must intervene."""
 
     why: str
 
@@ -57,13 +57,13 @@ Stored: TypeAlias = CheckpointRecord | DamagedRecord
 
 
 def next_incarnation(owner: int, claims: Iterable[Claim] = ()) -> int:
-    """The number to take, by create-if-absent; who finds it taken asks again (CL1)."""
+    """The incarnation to take by create-if-absent; if it exists already, read the claims and call again (CL1)."""
     return max([owner, *(claim.incarnation for claim in claims)]) + 1
 
 
 def on_chain(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored, ...]:
-    """The records that count, oldest first (CL3). Within an incarnation records are made one after the other, so those
-    up to the one that is continued from are exactly its ancestors; retention may have deleted some."""
+    """The valid records, oldest first (CL3). Records of an incarnation are written in sequence, so those up to the one
+    that a claim continues from are exactly its ancestors; retention may have deleted some."""
     by_incarnation = {claim.incarnation: claim for claim in claims}
     every = tuple(records)
     valid: list[Stored] = []
@@ -77,7 +77,7 @@ def on_chain(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored
 
 
 def void(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored, ...]:
-    """The records that nothing continues from: what an older driver wrote after a newer one had taken over (CL3)."""
+    """The invalid records: an older driver wrote them after a newer one had taken over (CL3)."""
     every = tuple(records)
     valid = {(one.incarnation, one.checkpoint) for one in on_chain(claims, every)}
     return tuple(one for one in every if (one.incarnation, one.checkpoint) not in valid)
@@ -86,8 +86,8 @@ def void(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored, ..
 def newest(
     claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0
 ) -> CheckpointRecord | RestoreRefusal | None:
-    """The record to go on from; None: there is none, and none was ever said to be (CL4). ``at_least``: the highest
-    checkpoint that another durable place (a ledger, a savepoint's list) says was completed."""
+    """The record to resume from; None: there is none, and no claim names one (CL4). ``at_least``: the highest
+    checkpoint that another durable place (a ledger, a savepoint's list) proves to be completed."""
     known, every = tuple(claims), tuple(records)
     if why := contradiction(known):
         return RestoreRefusal(why)
@@ -100,7 +100,7 @@ def newest(
     last = chain[-1] if chain else None
     if isinstance(last, DamagedRecord):
         return RestoreRefusal(f"the newest checkpoint, {last.checkpoint}, cannot be read: {last.why}")
-    # Checkpoint 0 is a record too; a ledger that stands at 0 says nothing about it.
+    # Checkpoint 0 is a record too; the value 0 in a ledger does not prove that it exists.
     reached = -1 if last is None else last.checkpoint
     claimed = -1 if top is None or top.continues is None else top.continues
     if reached < claimed or max(reached, 0) < at_least:
@@ -110,7 +110,7 @@ def newest(
 
 
 def contradiction(claims: Iterable[Claim]) -> str:
-    """What is wrong with these claims of one pipeline (CL6), or nothing."""
+    """The contradiction in these claims of one pipeline (CL6); empty without one."""
     seen: dict[int, Claim] = {}
     for claim in sorted(claims, key=lambda one: one.incarnation):
         who, from_nothing = f"the claim of driver {claim.incarnation}", claim.continues is None
@@ -122,7 +122,7 @@ def contradiction(claims: Iterable[Claim]) -> str:
             return f"{who} is damaged: driver {claim.continues_of}, first checkpoint {claim.first}"
         if claim.continues is not None and not 0 <= claim.continues < claim.first:
             return f"{who} is damaged: it continues from checkpoint {claim.continues}, and begins with {claim.first}"
-        # One that was overtaken while it claimed was not seen by others; one that is continued from was.
+        # Others need not have seen a claim that was overtaken meanwhile, but they have seen one that they continue.
         if claim.continues_of in seen and claim.first <= seen[claim.continues_of].first:
             return f"{who} is damaged: it begins with checkpoint {claim.first}, which an earlier driver has used"
         seen[claim.incarnation] = claim
@@ -132,7 +132,7 @@ def contradiction(claims: Iterable[Claim]) -> str:
 def claim_from(
     incarnation: int, claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0
 ) -> Claim | RestoreRefusal:
-    """The claim to publish after the incarnation was taken (CL2)."""
+    """The claim to publish, once the incarnation is taken (CL2)."""
     known, every = tuple(claims), tuple(records)
     record = newest(known, every, at_least)
     if isinstance(record, RestoreRefusal):
@@ -144,13 +144,13 @@ def claim_from(
 
 
 def next_checkpoint(claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0) -> int:
-    """The first id of the next incarnation: above everything that any driver may have used, void and aborted ones
-    included (CL5)."""
+    """The first id of the next incarnation: above every id that any driver may have used, also for void and aborted
+    checkpoints (CL5)."""
     highest = [claim.first - 1 for claim in claims]
     durable = [*highest, at_least, *(one.checkpoint for one in records)]
     return max(durable) + (ID_RESERVE if highest else 1)
 
 
 def may_use(checkpoint: int, claim: Claim, newest_completed: int) -> bool:
-    """Asked before a trigger: what is refused here would not be seen by the next driver (CL5)."""
+    """Check an id before a trigger: the next driver would not know of a higher one (CL5)."""
     return checkpoint < max(claim.first - 1, newest_completed) + ID_RESERVE

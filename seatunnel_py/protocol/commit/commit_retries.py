@@ -1,14 +1,14 @@
-"""What is said to targets, and what their answers lead to: the queue of commits in the coordinator's hands.
+"""Sends commits to targets, and handles their replies.
 
-Rules. (CN1) A failed commit is tried again, ever more rarely: for ever where no bound is set, so that what is completed
-becomes visible however long the target is away (I29); after the bound it counts as refused. One counter makes both, and
-the pause that people read. (CN2) What never will succeed ends the pipeline; nobody is told that it was committed (I31,
-I34). (CN3) An answer to another incarnation changes nothing (I37). (CN4) Whom the target refuses for good is
-left out where the others can go on without it (FO5), also behind the record that holds everything: what it has not
-committed stays in every record, for a later driver to commit, and keeps nobody waiting. One that is out already harms
-nobody any more.
+Rules. (CN1) A failed commit is retried with growing pauses: without a limit forever, so that completed checkpoints
+become visible however long the target is unavailable (I29); with a limit it then counts as refused. One counter
+determines the limit, the pause and the report. (CN2) A commit that can never succeed ends the pipeline, and is never
+reported as committed (I31, I34). (CN3) A reply to another incarnation has no effect (I37). (CN4) A scope whose target
+refuses for good is isolated if the others can go on without it (FO5), also after the record that holds everything: its
+uncommitted pieces stay in every record, for a later driver to commit, and delay no other scope. A refusal by an
+isolated scope has no effect.
 
-May not know: why a target refuses, and what a ledger is (``commits.py``).
+May not know: why a target refuses, and what a ledger is (``commit_queue.py``).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ COMMIT = "commit "
 
 
 class CommitRetries:
-    """``failures`` counts, by scope, tries since the last one that succeeded; ``tries``: how many there may be, None:
-    as many as it takes."""
+    """Retries failed commits. ``failures``: consecutive failed tries by scope; ``tries``: their limit, None: no
+    limit."""
 
     def __init__(self, shared: CoordinatorState, backoff: Backoff, tries: int | None = None) -> None:
         self.tries = tries
@@ -34,7 +34,7 @@ class CommitRetries:
         self.failures: dict[str, int] = {}
 
     def confirmed(self, event: CommitConfirmed) -> None:
-        """The ledger of this scope holds the checkpoint."""
+        """The ledger of this scope contains the checkpoint."""
         shared = self.shared
         if event.incarnation != shared.incarnation:
             shared.stale += 1
@@ -44,7 +44,7 @@ class CommitRetries:
         shared.issue_commits()
 
     def failed(self, event: CommitFailed) -> Reason | None:
-        """Returns why the pipeline must end, None where the commit is tried again."""
+        """Return why the pipeline must end; None: the commit is retried."""
         shared = self.shared
         if event.incarnation != shared.incarnation:
             shared.stale += 1
@@ -59,6 +59,6 @@ class CommitRetries:
         return reason if follows is FailedCommit.END else None
 
     def retry(self, scope: str) -> None:
-        """The pause after a failure is over."""
+        """The pause after a failure has ended."""
         self.shared.commits = self.shared.commits.retry(scope)
         self.shared.issue_commits()

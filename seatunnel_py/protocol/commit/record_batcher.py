@@ -1,7 +1,7 @@
 """Records of many pipelines on their way to the store together.
 
 A job of hundreds of tables has as many pipelines; a durable write for each record would cost more than their rows. So
-records that become ready while a write is under way travel together with the next one.
+records that become ready during a write go into the next write together.
 
 Rules. (HU1) At most one write is under way; it is one durable act for all records in it (I10). (HU2) A pipeline has at
 most one record here: the newest. (HU3) The outcome of a write is that of every record in it, and concerns no other
@@ -44,12 +44,12 @@ class RecordBatch:
 
     @property
     def writing(self) -> bool:
-        """A write is under way."""
+        """True while a write is in progress."""
         return self._under_way is not None
 
     @property
     def waiting(self) -> Mapping[str, CheckpointRecord]:
-        """Records that the next write will hold."""
+        """Records of the next write."""
         return self._waiting
 
     def write(self) -> PersistTogether | None:

@@ -1,14 +1,14 @@
-"""What may be deleted, what must stay and why, and which pending checkpoints a completed one makes needless.
+"""Decides which records may be deleted, and which pending checkpoints a completed one subsumes.
 
-Rules. (RT1) A savepoint is pinned: retention neither deletes nor counts it (I44); so is checkpoint 0, which says what
-was decided at the start, until another one takes its place (void positions). (RT2) What a savepoint refers to stays.
-(RT3) A checkpoint with an unconfirmed commit of its own stays: its pieces are all that is left of those rows (I29).
-What it carries on of earlier ones does not keep it, for the newest carries that too (CM5): else a target that is away
-would keep every record. (RT4) A checkpoint goes only when a newer one has completed and all commits of that one itself
-are confirmed (I18); so the newest always stays (I17). (RT5) The newest ``max_retained`` stay besides. (RT6) The answer
-follows from what is listed, in whatever order: what failed to be deleted and is listed again is named again (F26).
-(RT7) A completed checkpoint makes every older one needless that can still be given up (O4.10); savepoints too, because
-commits of a scope go in order (I30): whoever asked for one gets a new one.
+Rules. (RT1) A savepoint is pinned: retention neither deletes nor counts it (I44). So is checkpoint 0, which holds the
+plan, until another one replaces it (void positions). (RT2) Checkpoints that a savepoint refers to stay.
+(RT3) A checkpoint with an unconfirmed commit of its own stays: only its pieces hold those rows (I29).
+Commits that it carries for earlier checkpoints do not keep it, because the newest carries them too (CM5): otherwise an
+unavailable target would keep every record. (RT4) A checkpoint is deleted only after a newer one has completed and all
+commits of the newer one are confirmed (I18); so the newest always stays (I17). (RT5) The newest ``max_retained`` stay
+as well. (RT6) The decision depends only on the listed records, in any order: a record whose deletion failed is
+deleted again (F26). (RT7) A completed checkpoint subsumes every older one that can still be aborted (O4.10), including
+savepoints, because commits of a scope are in order (I30): a subsumed savepoint is requested again.
 
 May not know: the store, and whether deleting worked.
 """
@@ -25,7 +25,7 @@ from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """What retention has to know of a completed record. ``refers_to``: earlier checkpoints whose pieces it names."""
+    """A completed record as retention sees it. ``refers_to``: earlier checkpoints whose pieces it names."""
 
     checkpoint: int
     kind: RecordKind
@@ -33,7 +33,7 @@ class Retained:
 
 
 class RetentionReason(StrEnum):
-    """Why a record stays, in the order in which it is asked."""
+    """Why a record stays, in the order of the checks."""
 
     PINNED = "it is a savepoint or the checkpoint 0 in force"
     REFERRED = "a savepoint refers to it"
@@ -46,7 +46,7 @@ NOT_COUNTED = frozenset({RecordKind.SAVEPOINT, RecordKind.ZERO})
 
 
 def retained(record: CheckpointRecord) -> Retained:
-    """What retention has to know of this record."""
+    """Reduce a record to the facts that retention needs."""
     earlier = frozenset(commit.checkpoint for commit in record.uncommitted) - {record.checkpoint}
     return Retained(record.checkpoint, record.kind, earlier)
 
@@ -54,7 +54,8 @@ def retained(record: CheckpointRecord) -> Retained:
 def judge(
     records: Iterable[Retained], unconfirmed: Collection[int], max_retained: int
 ) -> Mapping[int, RetentionReason | None]:
-    """Why each completed record stays; None: it may go. ``unconfirmed``: checkpoints with an unconfirmed commit."""
+    """Why each completed record stays; None: it may be deleted. ``unconfirmed``: checkpoints with an unconfirmed
+    commit."""
     ordered = sorted(records, key=lambda record: record.checkpoint)
     referred = {earlier for record in ordered if record.kind is RecordKind.SAVEPOINT for earlier in record.refers_to}
     confirmed = max((record.checkpoint for record in ordered if record.checkpoint not in unconfirmed), default=0)
@@ -77,11 +78,11 @@ def judge(
 
 
 def to_delete(records: Iterable[Retained], unconfirmed: Collection[int], max_retained: int) -> tuple[int, ...]:
-    """The records that may go, oldest first."""
+    """The records that may be deleted, oldest first."""
     return tuple(checkpoint for checkpoint, keep in judge(records, unconfirmed, max_retained).items() if keep is None)
 
 
 def subsumed(pending: Iterable[PendingCheckpoint], completed: int) -> tuple[PendingCheckpoint, ...]:
-    """Which of these the completion of ``completed`` makes needless, oldest first (RT7)."""
+    """The pending checkpoints that the completion of ``completed`` subsumes, oldest first (RT7)."""
     needless = (older for older in pending if older.checkpoint < completed and older.abortable)
     return tuple(sorted(needless, key=lambda older: older.checkpoint))

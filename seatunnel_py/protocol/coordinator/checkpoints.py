@@ -1,14 +1,14 @@
-"""From a request to a completed checkpoint: the pending ones of one pipeline, and what follows from each answer.
+"""Takes the checkpoints of one pipeline, from the request to the completed record.
 
-Rules. (CK1) A trigger goes to sources only (O4.6), an abort and a completion to everybody (I13). (CK2) One record is
-stored at a time, the newest complete one first: storing an older one afterwards would be storing what is subsumed
-already. (CK3) Nothing is committed and nobody is told before the record is durable (I10, I27). (CK4) While a record
+Rules. (CK1) Only sources get a trigger (O4.6); all subtasks are notified of an abort or a completion (I13). (CK2) One
+record is stored at a time, the newest complete one first: an older one would already be subsumed. (CK3) Nothing is
+committed or reported before the record is durable (I10, I27). (CK4) While a record
 is being stored its outcome is unknown, so it is neither aborted nor timed out. (CK5) A final checkpoint is final only
-if its record shows that everything has ended (O1.6); otherwise there is another one. (CK6) What a person asked for is
-asked for again when it was aborted for somebody else's sake, and answered when it failed. (CK7) The final one waits for
-all rows, and there is no knowing how many are still queued: its time begins again as long as units are done.
+if its record shows that everything has ended (O1.6); otherwise another one follows. (CK6) A user's request is repeated
+if its checkpoint was aborted for another reason than its own failure; a failure is reported. (CK7) The final one waits
+for all rows, and the number of queued rows is unknown: its time-out restarts as long as units are done.
 
-May not know: which subtasks fail and restart, and what is done about it (``recovery.py``).
+May not know: which subtasks fail and restart, and the reaction to that (``recovery.py``).
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from seatunnel_py.protocol.model.stream_elements import OperationKind
 TRIGGER = "trigger"
 EXPIRE = "expire "
 AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.STOP, TriggerKind.OPERATION})
-"""Asked for again after an abort (CK6); a stop after a restart, for its sources may be silent already (LC5). The final
-one is not: the coordinator asks for it as long as it is due."""
+"""Kinds that are requested again after an abort (CK6); a stop after a restart, because its sources may have stopped
+emitting (LC5). FINAL is not among them: the coordinator requests it as long as it is due."""
 FOR_OTHERS = frozenset({Reason.RESTARTING, Reason.SUBSUMED})
 ACTIVE = frozenset({PipelineState.RUNNING, PipelineState.FINISHING, PipelineState.STOPPING})
 
 
 class Checkpoints:
-    """``late`` counts answers without effect, to checkpoints that had ended or from past lives."""
+    """Pending and completed checkpoints. ``late`` counts acknowledgements without effect: too late, or stale."""
 
     def __init__(self, shared: CoordinatorState, leaving: Isolating, rejoining: Rejoining) -> None:
         self.shared = shared
@@ -68,24 +68,24 @@ class Checkpoints:
 
     @property
     def storing(self) -> PendingCheckpoint | None:
-        """The one whose record is on its way to the store."""
+        """The checkpoint whose record is being stored."""
         return next((one for one in self.pending.values() if one.state is CheckpointState.STORING), None)
 
     @property
     def asked(self) -> dict[TriggerKind, TriggerRequest]:
-        """What is under way, and what waits, by kind; of several of a kind the newest."""
+        """The newest pending or waiting request of each kind."""
         waiting = {request.kind: request for request in self.queue if request.kind is not TriggerKind.STOP}
         return waiting | {request.kind: request for request in self.asked_as.values()}
 
     @property
     def requests(self) -> tuple[TriggerRequest, ...]:
-        """All that is under way, and all that waits."""
+        """All pending and waiting requests."""
         return (*self.queue, *self.asked_as.values())
 
     # ---------------------------------------------------------------- requests
 
     def request(self, request: TriggerRequest) -> None:
-        """Start it now, later, or not at all."""
+        """Start the checkpoint now, queue the request, or refuse it."""
         decision = decide(request, self._view(request.kind, request.at), self.shared.settings)
         if isinstance(decision, Run):
             self._start(request, decision)
@@ -97,7 +97,7 @@ class Checkpoints:
             self.shared.refuse(request.name or request.kind, decision.reason)
 
     def ask_queued(self, at: float, *, stops: bool) -> None:
-        """Something has changed: those that had to wait are looked at again, in their order; or all but ``stops``."""
+        """Check the waiting requests again, in order, after a change; without ``stops`` all but stops."""
         again = [request for request in self.queue if stops or request.kind is not TriggerKind.STOP]
         self.queue = tuple(request for request in self.queue if request not in again)
         for request in again:
@@ -105,7 +105,7 @@ class Checkpoints:
 
     def _view(self, kind: TriggerKind, at: float) -> TriggerView:
         shared = self.shared
-        # What began before a new checkpoint 0 is durable would hold positions that are void (BE5).
+        # A checkpoint that starts before a new checkpoint 0 is durable would hold void positions (BE5).
         anew = shared.storing is not None and shared.storing.kind is RecordKind.ZERO
         return TriggerView(
             now=at,
@@ -123,7 +123,7 @@ class Checkpoints:
     def _start(self, request: TriggerRequest, run: Run) -> None:
         shared, begin = self.shared, self.begins.get(run.operation.kind)
         operation = begin(run.operation) if begin else run.operation
-        if operation is None:  # it has become impossible, and whoever asked was told
+        if operation is None:  # it has become impossible, and was refused
             return
         number = shared.take_id()
         self.asked_as[number] = request
@@ -141,7 +141,7 @@ class Checkpoints:
     # ---------------------------------------------------------------- answers
 
     def acknowledged(self, event: Acknowledged) -> None:
-        """A subtask's part."""
+        """Handle a subtask's acknowledgement."""
         pending = self.pending.get(event.checkpoint)
         if pending is None or pending.acknowledge(event) is not AnswerOutcome.SUCCESS:
             self.late += 1
@@ -149,7 +149,7 @@ class Checkpoints:
             self._store_next(event.at)
 
     def declined(self, event: Declined) -> None:
-        """A subtask will not; whoever is not waited for is not asked."""
+        """Handle a decline; only those of awaited subtasks count."""
         pending = self.pending.get(event.checkpoint)
         if pending is None or pending.state is CheckpointState.STORING:
             self.late += 1
@@ -159,7 +159,7 @@ class Checkpoints:
             self.late += 1
 
     def expired(self, number: int, at: float) -> None:
-        """Its time is up (O4.11), but for one that waits for rows which come (CK7)."""
+        """Handle a time-out (O4.11), unless the final checkpoint still makes progress (CK7)."""
         pending = self.pending.get(number)
         if pending is None or pending.state is CheckpointState.STORING:
             return
@@ -172,7 +172,7 @@ class Checkpoints:
     # ---------------------------------------------------------------- ends
 
     def _store_next(self, at: float) -> None:
-        """Hand the newest complete one to the store, unless one is there already (CK2)."""
+        """Store the newest complete record, unless one is being stored (CK2)."""
         complete = [one for one in self.pending.values() if one.complete]
         if complete and self.storing is None:
             chosen = max(complete, key=lambda one: one.checkpoint)
@@ -198,7 +198,7 @@ class Checkpoints:
         return shared.storing
 
     def persisted(self, checkpoint: int, at: float) -> None:
-        """The record that is being stored is durable: completed."""
+        """The record is durable: the checkpoint has completed."""
         shared, pending, record = self.shared, self.pending[checkpoint], self.shared.storing
         assert record is not None, f"checkpoint {checkpoint} is durable, but no record was on its way"
         pending.stored()
@@ -221,7 +221,7 @@ class Checkpoints:
         self._store_next(at)
 
     def not_persisted(self, checkpoint: int, at: float) -> None:
-        """There is no record: the checkpoint counts as failed, the pipeline goes on (F22)."""
+        """The record was not stored: the checkpoint counts as failed, the pipeline goes on (F22)."""
         pending = self.pending.get(checkpoint)
         if pending is not None and pending.state is CheckpointState.STORING:
             self.shared.storing = None
@@ -230,7 +230,7 @@ class Checkpoints:
             self._store_next(at)
 
     def close(self, at: float) -> None:
-        """There will be no other one: what is under way is given up, what waits is refused."""
+        """Take no further checkpoints: abort the pending ones, refuse the waiting ones."""
         self.abort_all(Reason.OPERATION_ENDED, at)
         waiting, self.queue = self.queue, ()
         for request in waiting:
@@ -238,18 +238,18 @@ class Checkpoints:
                 self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)
 
     def abort_all(self, reason: Reason, at: float) -> None:
-        """Give up everything that is not in the store's hands (I24, CK4)."""
+        """Abort every checkpoint that is not being stored (I24, CK4)."""
         for pending in list(self.pending.values()):
             if pending.state is not CheckpointState.STORING:
                 self.abort(pending, reason, at)
 
     def abort(self, pending: PendingCheckpoint, reason: Reason, at: float) -> None:
-        """Give one up."""
+        """Abort one checkpoint."""
         pending.abort(reason)
         self._aborted(pending, at)
 
     def _aborted(self, pending: PendingCheckpoint, at: float) -> None:
-        """It was given up: everybody hears of it, and it counts, or is asked for again."""
+        """Notify all subtasks of the abort, and count it or repeat the request."""
         shared, reason = self.shared, pending.reason
         assert reason is not None, f"checkpoint {pending.checkpoint} ended without a reason"
         request = self.asked_as[pending.checkpoint]
@@ -275,17 +275,17 @@ class Checkpoints:
 
     @property
     def too_many_failed(self) -> bool:
-        """One more than is borne (I15), or as many as there are ids for (CL5)."""
+        """More failures than tolerated (I15), or no ids left (CL5)."""
         shared = self.shared
         left = may_use(shared.next_checkpoint, self.claim, shared.newest.checkpoint if shared.newest else 0)
         return not left or self.failed.verdict(shared.settings.tolerable_failures) is FailureVerdict.FAIL
 
     def keep(self, record: CheckpointRecord) -> None:
-        """Retention has to know of this record."""
+        """Register a record for retention."""
         self.completed[record.checkpoint] = retained(record)
 
     def sweep(self) -> None:
-        """Delete what retention lets go (I18)."""
+        """Delete the records that retention releases (I18)."""
         unconfirmed = {commit.checkpoint for commit in self.shared.commits.waiting}
         gone = to_delete(self.completed.values(), unconfirmed, self.shared.settings.max_retained)
         for checkpoint in (one for one in gone if one not in self.leaving.stood_at):
@@ -294,5 +294,6 @@ class Checkpoints:
 
 
 def _answered(request: TriggerRequest, reason: Reason) -> bool:
-    """Who leaves has left all the same (LE3); who cannot come back was told why (RJ3)."""
+    """True if the request needs no repetition: isolated vertices are gone anyway (LE3), a refused rejoining was
+    reported (RJ3)."""
     return request.operation.kind is OperationKind.ISOLATE or reason is Reason.NOT_POSSIBLE

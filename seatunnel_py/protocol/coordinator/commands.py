@@ -1,6 +1,6 @@
-"""What comes out of a coordinator. The world performs commands in order, and answers with events.
+"""Commands of a coordinator. The runtime performs them in order, and replies with events.
 
-May not know: how anything is performed.
+May not know: how a command is performed.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class SendCompleted:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """End whatever life the subtask has (its units are cancelled, its queues emptied) and begin another: Restored, to
-    which the world adds what ``units.retaken`` leaves of the durable journal after ``snapshot.taken``; the rest of it
-    is void and is dropped, durably, before the new life begins."""
+    """End the subtask's execution (cancel its units, empty its queues) and start another: Restored, to which the
+    runtime adds the entries that ``unit_log.retaken`` selects from the durable journal after ``snapshot.taken``. The
+    other entries are void, and are deleted durably before the new execution starts."""
 
     subtask: Subtask
     incarnation: int
@@ -64,8 +64,8 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class EndExecution:
-    """End whatever life below this epoch the subtask has, or is about to have, as Restart does, and begin no other: it
-    is left out. What is still sent to it is dropped, and keeps no sender waiting for room."""
+    """End every execution of the subtask below this epoch, as Restart does, and start no other: it is isolated.
+    Messages to it are dropped, and block no sender."""
 
     subtask: Subtask
     incarnation: int
@@ -93,15 +93,15 @@ class SendStart:
 
 @dataclass(frozen=True, slots=True)
 class Persist:
-    """Store the record, atomically, only if this incarnation still owns the store. Answer: Persisted, PersistFailed."""
+    """Store the record atomically, if this incarnation still owns the store. Reply: Persisted or PersistFailed."""
 
     record: CheckpointRecord
 
 
 @dataclass(frozen=True, slots=True)
 class CommitPieces:
-    """Commit in the target, decided by its ledger (I28); ``previous``: where that has to stand, where known (I30).
-    Answer: CommitConfirmed or CommitFailed."""
+    """Commit in the target, if its ledger lacks the commit (I28); ``previous``: the expected last checkpoint in the
+    ledger, if known (I30). Reply: CommitConfirmed or CommitFailed."""
 
     incarnation: int
     scope: str
@@ -112,8 +112,7 @@ class CommitPieces:
 
 @dataclass(frozen=True, slots=True)
 class CommitWaits:
-    """For people: so many ``tries`` of a commit have failed in a row, and the next one follows after ``pause``
-    seconds."""
+    """Report: ``tries`` of a commit have failed in a row, and the next one follows after ``pause`` seconds."""
 
     scope: str
     checkpoint: int
@@ -123,7 +122,7 @@ class CommitWaits:
 
 @dataclass(frozen=True, slots=True)
 class RetryUnit:
-    """Try the unit again after ``pause`` seconds, in the same epoch: no restart can help it, and it may still pass."""
+    """Try the unit again after ``pause`` seconds, in the same epoch: a restart cannot help, but a retry may."""
 
     subtask: Subtask
     epoch: int
@@ -143,7 +142,7 @@ class FailUnit:
 
 @dataclass(frozen=True, slots=True)
 class DropPieces:
-    """Pieces that no checkpoint will ever name (I33)."""
+    """Delete pieces that no checkpoint will ever contain (I33)."""
 
     scope: str
     pieces: tuple[StagedPiece, ...]
@@ -151,14 +150,14 @@ class DropPieces:
 
 @dataclass(frozen=True, slots=True)
 class DeleteRecord:
-    """Retention: a failure to delete is nobody's concern (I18)."""
+    """Delete a record that retention releases; a failure is ignored (I18)."""
 
     checkpoint: int
 
 
 @dataclass(frozen=True, slots=True)
 class SetTimer:
-    """Answer after ``seconds``: Timer. A second timer of the same name replaces the first."""
+    """Reply with Timer after ``seconds``. A second timer of the same name replaces the first."""
 
     name: str
     seconds: float
@@ -166,14 +165,14 @@ class SetTimer:
 
 @dataclass(frozen=True, slots=True)
 class CancelTimer:
-    """A timer that is not needed any longer."""
+    """Cancel a timer."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """Perform the start effects of one table: intent record, effects, done record. Answer: SetUpDone."""
+    """Perform the start effects of one table: intent record, effects, done record. Reply: SetUpDone."""
 
     unit: str
     checkpoint: int
@@ -189,9 +188,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Isolated:
-    """For people and the runtime: it is durable that these are left out. They have what checkpoint ``stand_at`` holds,
-    whose record stays until they are back; whoever reads for them begins where the sources stand in that one (0: at
-    the beginning)."""
+    """Report: the isolation of these vertices is durable. Their state is that of checkpoint ``stand_at``, whose record
+    is kept until they rejoin; their rows must be read from the positions of that checkpoint (0: from the
+    beginning)."""
 
     vertices: tuple[str, ...]
     checkpoint: int
@@ -200,14 +199,14 @@ class Isolated:
 
 @dataclass(frozen=True, slots=True)
 class Rejoined:
-    """For people and the runtime: these take part again, from this checkpoint on."""
+    """Report: these vertices take part again, from this checkpoint on."""
 
     vertices: tuple[str, ...]
     checkpoint: int
 
 
 class RejoinObstacle(StrEnum):
-    """Why isolated vertices cannot come back. The value is what people read."""
+    """Why isolated vertices cannot rejoin. The value is the text for users."""
 
     STRANGERS = "nobody isolated them"
     LEAVING = "it is not durable yet that they are left out"
@@ -220,7 +219,7 @@ class RejoinObstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RejoinRefused:
-    """These stay where they are; ``about`` names whom the reason is about."""
+    """These vertices stay isolated; ``about`` names the vertices that the reason concerns."""
 
     vertices: tuple[str, ...]
     lack: RejoinObstacle
@@ -229,7 +228,7 @@ class RejoinRefused:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointEnded:
-    """For people: how a checkpoint ended; ``missing`` names who had not answered."""
+    """Report: the outcome of a checkpoint; ``missing`` names the subtasks that had not acknowledged."""
 
     checkpoint: int
     reason: Reason | None
@@ -238,8 +237,8 @@ class CheckpointEnded:
 
 @dataclass(frozen=True, slots=True)
 class PipelineEnded:
-    """The pipeline has ended: ``reason`` is None for success. ``shows_twice``: sinks for whose sake it could not be
-    restarted, since they show rows already that would come again as others (FO2)."""
+    """The pipeline has ended: ``reason`` is None for success. ``shows_twice``: sinks that prevented a restart, because
+    they already show rows that would come again with other content (FO2)."""
 
     reason: Reason | None
     savepoint: str = ""

@@ -1,7 +1,8 @@
-"""The coordinator of one pipeline: the thin hub round its deciders. ``handle(event) -> commands`` is its only door.
+"""The coordinator of one pipeline: passes events to the modules that decide. ``handle(event) -> commands`` is its only
+entry.
 
-Rules. (CO1) After the end nothing is said. (CO2) Messages of past lives are dropped and counted (I37). (CO3) While
-a region restarts nothing is triggered (O4.1). (CO4) Whatever is asked for by a person gets an answer.
+Rules. (CO1) After the end there are no commands. (CO2) Stale messages are dropped and counted (I37). (CO3) While
+a region restarts nothing is triggered (O4.1). (CO4) Every request of a user gets a reply.
 
 May not know: clocks, stores, targets, what units do.
 """
@@ -36,8 +37,8 @@ from seatunnel_py.protocol.model.topology import Topology
 
 
 class Coordinator:
-    """Coordinates one pipeline. ``record``: its newest one, None for a fresh one. ``first_checkpoint``: above every id
-    ever used. ``epochs``: those that this driver has counted already (BE7). ``set_up``: names of the set-up units;
+    """Coordinates one pipeline. ``record``: its newest one, None for a new pipeline. ``first_checkpoint``: above every
+    id ever used. ``epochs``: epochs that this driver has already used (BE7). ``set_up``: names of the set-up units;
     ``done``: those with a done record. Without ``replay`` the journals belong to another graph than the record, and are
     void. ``policy``: whether a table that fails for good is isolated, or fails the pipeline."""
 
@@ -80,15 +81,15 @@ class Coordinator:
 
     @property
     def view(self) -> CoordinatorView:
-        """What others see of it, until the next event."""
+        """A frozen view of its state, valid until the next event."""
         if self._view is None:
             self._view = view_of(self.shared, self.checkpoints, self.recovery, self.committing)
         return self._view
 
-    # ---------------------------------------------------------------- the door
+    # ---------------------------------------------------------------- entry
 
     def handle(self, event: ev.CoordinatorEvent) -> tuple[CoordinatorCommand, ...]:
-        """What this event leads to, in the order in which it is to be performed."""
+        """Handle an event, and return the commands in order."""
         shared = self.shared
         if has_ended(PIPELINE, shared.state):
             shared.stale += 1
@@ -117,7 +118,7 @@ class Coordinator:
     # ---------------------------------------------------------------- checkpoints
 
     def _arm(self, at: float) -> None:
-        """Ask for the timer of the next periodic one (O4.1, O4.2)."""
+        """Set the timer of the next periodic checkpoint (O4.1, O4.2)."""
         due = self.trigger_due
         if due is not None:
             self.trigger_due = due = due if due > at else tr.next_trigger(due, at, self.shared.settings)
@@ -241,7 +242,7 @@ class Coordinator:
             self.shared.ended.add(event.subtask)
             self._go_on(event.at)
 
-    # ---------------------------------------------------------------- what follows from what has become true
+    # ---------------------------------------------------------------- after each event
 
     def _go_on(self, at: float) -> None:
         shared = self.shared

@@ -1,10 +1,10 @@
-"""What the parts of one coordinator share: the graph, who lives in which epoch, the newest record, and the commands
-that this event has led to so far.
+"""State that the modules of one coordinator share: the graph, the epochs, the newest record, and the commands of the
+current event.
 
 Rules. (PS1) Epochs and checkpoint ids only grow, over all incarnations (I11). (PS2) ``newest`` changes only when a
-record is known to be durable; ``storing`` is on its way there.
+record is known to be durable; ``storing`` is being stored.
 
-May not know: why anything in it changes.
+May not know: why its values change.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from seatunnel_py.protocol.model.topology import Topology
 
 @dataclass(slots=True)
 class CoordinatorState:
-    """``stale`` counts messages of past lives that were dropped (I37); ``moved``: units were done since the last
-    completed checkpoint; ``kept``: everything is in a durable record, a final one or that of a stop; ``ended`` are
-    source subtasks that have nothing more to read."""
+    """``stale`` counts dropped messages of earlier epochs (I37); ``moved``: units were done since the last
+    completed checkpoint; ``kept``: everything is in a durable record, a final one or that of a stop; ``ended``:
+    source subtasks that have read everything."""
 
     topology: Topology
     settings: CheckpointSettings
@@ -50,7 +50,7 @@ class CoordinatorState:
         self.out.extend(commands)
 
     def issue_commits(self) -> None:
-        """Send what is due, in order for each scope (I30)."""
+        """Send the due commits, in order for each scope (I30)."""
         self.commits, due = self.commits.issue()
         for commit in due:
             previous = self.commits.ledgers.get(commit.scope)
@@ -60,17 +60,17 @@ class CoordinatorState:
         self.say(Refused(what, reason))
 
     def advance(self, event: PipelineEvent) -> None:
-        """The pipeline's life goes on as its table says."""
+        """Change the pipeline's state as its table prescribes."""
         self.state = advance(PIPELINE, self.state, event)
 
     def take_id(self) -> int:
-        """A checkpoint id that was never used (I11)."""
+        """Return a checkpoint id that was never used (I11)."""
         taken = self.next_checkpoint
         self.next_checkpoint += 1
         return taken
 
     def is_stale(self, vertex: str, incarnation: int, epoch: int) -> bool:
-        """Whether a message comes from a past life; counted (I37)."""
+        """Return True, and count it, if a message comes from an earlier epoch or incarnation (I37)."""
         stale = incarnation != self.incarnation or epoch != self.epochs.get(vertex)
         self.stale += stale
         return stale

@@ -1,7 +1,7 @@
-"""What goes into a coordinator. Each event carries ``at`` as a participant's do; messages of participants carry
+"""Events of a coordinator. Each carries the time ``at``, like a participant's; messages of participants carry
 incarnation and epoch (I37).
 
-May not know: what an event leads to.
+May not know: the reaction to an event.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from seatunnel_py.protocol.model.stream_elements import Operation, Plain, Subtas
 
 @dataclass(frozen=True, slots=True)
 class Activated:
-    """The pipeline shall run: from the newest record of its store, or from nothing."""
+    """Start the pipeline: from the newest record of its store, or from nothing."""
 
     at: float
     incarnation: int
@@ -25,7 +25,7 @@ class Activated:
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A timer that was asked for."""
+    """A timer of SetTimer has expired."""
 
     at: float
     name: str
@@ -33,7 +33,7 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """A subtask's part of a checkpoint."""
+    """A subtask acknowledges a checkpoint with its snapshot."""
 
     at: float
     incarnation: int
@@ -45,7 +45,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """A subtask will not acknowledge this checkpoint."""
+    """A subtask cannot acknowledge this checkpoint."""
 
     at: float
     incarnation: int
@@ -67,7 +67,7 @@ class SubtaskReady:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFailed:
-    """A life of a subtask is over."""
+    """An execution of a subtask has failed."""
 
     at: float
     incarnation: int
@@ -78,7 +78,7 @@ class SubtaskFailed:
 
 @dataclass(frozen=True, slots=True)
 class UnitExhausted:
-    """All attempts at a unit have failed, the last one for this reason. ``retriable``: another one may succeed. Answer:
+    """All attempts at a unit have failed, the last one for this reason. ``retriable``: another one may succeed. Reply:
     RetryUnit or FailUnit."""
 
     at: float
@@ -92,7 +92,7 @@ class UnitExhausted:
 
 @dataclass(frozen=True, slots=True)
 class SourceEnded:
-    """A source subtask has nothing more to read."""
+    """A source subtask has read everything."""
 
     at: float
     incarnation: int
@@ -102,15 +102,15 @@ class SourceEnded:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """A unit of the pipeline was done: there is something new to be kept."""
+    """A unit of the pipeline was done, so a checkpoint has something new to store."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class PlanGrew:
-    """Splits were found while the pipeline runs: what every later record carries on as its plan. Told before anybody
-    reads of them, so that no record stands inside a split that it does not hold (I41)."""
+    """Splits were found while the pipeline runs; every later record stores them in its plan. Sent before the splits are
+    read, so that a record with a position inside a split also holds the split (I41)."""
 
     at: float
     plan: Plain
@@ -126,7 +126,7 @@ class Persisted:
 
 @dataclass(frozen=True, slots=True)
 class PersistFailed:
-    """The record is not there; ``fenced``: a newer incarnation owns the store (I34)."""
+    """The record was not stored; ``fenced``: a newer incarnation owns the store (I34)."""
 
     at: float
     checkpoint: int
@@ -135,7 +135,7 @@ class PersistFailed:
 
 @dataclass(frozen=True, slots=True)
 class CommitConfirmed:
-    """The target's ledger holds this checkpoint for this scope."""
+    """The target's ledger contains this checkpoint for this scope."""
 
     at: float
     incarnation: int
@@ -145,8 +145,7 @@ class CommitConfirmed:
 
 @dataclass(frozen=True, slots=True)
 class CommitFailed:
-    """A try of a commit has failed. COMMIT_FAILED: another one may succeed; COMMIT_REFUSED, LOST, FENCED, FOREIGN: none
-    ever will."""
+    """A commit has failed. COMMIT_FAILED: a retry may succeed; COMMIT_REFUSED, LOST, FENCED, FOREIGN: it cannot."""
 
     at: float
     incarnation: int
@@ -165,7 +164,7 @@ class SetUpDone:
 
 @dataclass(frozen=True, slots=True)
 class SavepointRequested:
-    """By a person; ``stop``: the pipeline ends behind its barrier (I44)."""
+    """A user requests a savepoint; ``stop``: the pipeline ends after its barrier (I44)."""
 
     at: float
     name: str
@@ -174,8 +173,8 @@ class SavepointRequested:
 
 @dataclass(frozen=True, slots=True)
 class OperationRequested:
-    """By a person or the runtime: a control operation that shall travel with the next barrier (O6.2). ISOLATE names one
-    vertex: who leaves with it is found out here."""
+    """A user or the runtime requests an operation with the next barrier (O6.2). ISOLATE names one vertex; the
+    coordinator computes which vertices leave with it."""
 
     at: float
     operation: Operation
@@ -183,9 +182,9 @@ class OperationRequested:
 
 @dataclass(frozen=True, slots=True)
 class RejoinRequested:
-    """By a person or the runtime: these isolated vertices shall come back. ``brought``: their snapshots after somebody
-    else read for them what they had missed, up to where each source had ``reached``; nothing: they had sources of their
-    own, and go on from what the record holds."""
+    """A user or the runtime requests that isolated vertices rejoin. ``brought``: their snapshots after a separate
+    reader processed the rows that they missed, up to the source positions ``reached``. Empty: their own sources
+    resume from the record."""
 
     at: float
     vertices: tuple[str, ...]
@@ -195,21 +194,21 @@ class RejoinRequested:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested:
-    """By a person: end now, nothing unfinished becomes visible."""
+    """A user cancels the pipeline: end now, without making unfinished rows visible."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class PositionsVoid:
-    """The generation of positions is gone (a snapshot died with its connection)."""
+    """The positions are void, because their generation is gone (a snapshot was lost with its connection)."""
 
     at: float
     generation: str
 
 
 OfSubtask: TypeAlias = SubtaskReady | Acknowledged | Declined | SubtaskFailed | UnitExhausted | SourceEnded
-"""Messages of a life: those of a past one are dropped (I37)."""
+"""Messages of an execution: those of an earlier one are dropped (I37)."""
 
 CoordinatorEvent: TypeAlias = (
     Activated

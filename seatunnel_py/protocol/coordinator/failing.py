@@ -1,11 +1,11 @@
-"""The failures of subtasks, and what a coordinator does about each.
+"""Handles failures of subtasks.
 
-Rules. (FA1) A failure first aborts what is pending (I24), and a vertex that sent content that changed is not trusted
-any longer (I22). (FA2) A failure after the record that holds everything undoes nothing (F54). (FA3) A vertex restarts
-as a whole: another subtask of it that fails for the same reason, or one that says it again, costs no further attempt.
-(FA4) A unit whose attempts are used up is tried on where only that can help, else it fails (FO9).
+Rules. (FA1) A failure first aborts all pending checkpoints (I24); a vertex that sent changed content counts as
+indeterminate from then on (I22). (FA2) A failure after the record that holds everything undoes nothing (F54). (FA3) A
+vertex restarts as a whole: a second subtask that fails for the same reason, or a repeated report, costs no further
+attempt. (FA4) A unit whose attempts are used up is retried if only that can help, else it fails (FO9).
 
-May not know: what failed in a unit, and who restarts with whom (``recovery.py``).
+May not know: the cause of a unit's failure, and which vertices restart together (``recovery.py``).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from seatunnel_py.protocol.model.reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class FailureLimits:
-    """``commit_tries``: how often a commit is tried in a row, None: for ever; ``endless``: the pipeline does not end by
-    itself; ``undroppable``: sinks whose pieces are visible as soon as they are staged."""
+    """``commit_tries``: limit of consecutive tries of a commit, None: no limit; ``endless``: the pipeline does not end
+    by itself; ``undroppable``: sinks whose pieces are visible as soon as they are staged."""
 
     commit_tries: int | None = None
     endless: bool = False
@@ -37,7 +37,7 @@ NO_LIMITS = FailureLimits()
 
 
 class Failing:
-    """``known``: failures that were answered, by vertex, epoch and reason."""
+    """``known``: failures that were handled, by vertex, epoch and reason."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Failing:
         self.ending = ending
 
     def failed(self, event: SubtaskFailed) -> None:
-        """A subtask has failed, and its attempt is over."""
+        """Handle the failure of a subtask's execution."""
         shared, vertex = self.shared, event.subtask.vertex
         failure = (vertex, event.epoch, event.reason)
         if shared.kept or failure in self.known:
@@ -70,13 +70,13 @@ class Failing:
             self.ending.end(event.reason, event.at)
 
     def void(self, at: float) -> None:
-        """What was read under a lost snapshot is worth nothing."""
+        """Restart from a new checkpoint 0, because all positions are void."""
         self.checkpoints.abort_all(Reason.POSITIONS_VOID, at)
         if not self.beginning.void():
             self.ending.end(Reason.POSITIONS_VOID, at)
 
     def exhausted(self, event: UnitExhausted) -> None:
-        """The attempts at a unit are used up."""
+        """Handle a unit whose attempts are used up."""
         subtask, recovery = event.subtask, self.recovery
         if self.endless and event.retriable and recovery.tries_on(subtask.vertex, event.at, event.reason):
             self.shared.say(RetryUnit(subtask, event.epoch, event.number, recovery.backoff.longest))

@@ -1,12 +1,11 @@
-"""What follows from each reason, and how many failed checkpoints in a row are borne.
+"""The reaction to each reason, and the number of tolerated checkpoint failures.
 
-Rules. (FP1) Every reason has a row; none is judged by default. (FP2) A checkpoint that was declined, not acknowledged
-in time or not stored counts; one that was given up because something else was wanted does not. (FP3) More than the
-tolerable number of counted ones in a row fail the pipeline, one fewer does not (I15). (FP4) A completed checkpoint, of
-whatever kind, sets the count to nothing. (FP5) A failed savepoint is answered to whoever asked for it, and does not
-count.
+Rules. (FP1) Every reason has a row; there is no default. (FP2) A checkpoint that was declined, not acknowledged in time
+or not stored counts; one that was aborted in favour of another request does not. (FP3) More than the tolerable number
+of counted failures in a row fail the pipeline, one fewer does not (I15). (FP4) A completed checkpoint of any kind
+resets the count. (FP5) A failed savepoint is reported to the user who requested it, and does not count.
 
-May not know: how often a vertex was restarted (``backoff.py`` does), and what a failure looked like outside.
+May not know: how often a vertex was restarted (``backoff.py`` does), and the details of a failure.
 """
 
 from __future__ import annotations
@@ -21,9 +20,8 @@ from seatunnel_py.protocol.model.records import RecordKind
 
 @dataclass(frozen=True, slots=True)
 class ReasonPolicy:
-    """``counts``: towards the tolerable failures. ``fails``: the pipeline ends at once. ``retriable``: the same thing,
-    asked for again, may succeed without anybody changing anything. ``remedy``: what a person can do, empty where
-    nothing is wrong."""
+    """``counts``: towards the tolerable failures. ``fails``: the pipeline ends at once. ``retriable``: the same
+    request may succeed later without any change. ``remedy``: advice for the user, empty if nothing is wrong."""
 
     counts: bool
     fails: bool
@@ -61,11 +59,11 @@ POLICIES: Mapping[Reason, ReasonPolicy] = {
     Reason.UNIT_REFUSED: ReasonPolicy(NO, NO, NO, "see the first error of the vertex that is named"),
     Reason.SNAPSHOT_FAILED: ReasonPolicy(YES, NO, YES, "see the first error of the vertex that is named"),
     Reason.RESTORE_FAILED: ReasonPolicy(NO, NO, YES, "see the first error of the vertex that is named"),
-    # An id beyond the next one is a fatal gap (I23): a restart would only hide that a batch got lost.
+    # An id beyond the next one is a fatal gap (I23): a restart would only hide that a batch was lost.
     Reason.GAP: ReasonPolicy(
         NO, YES, NO, "run the job again with --restore latest, and report this: it is a bug of seatunnel-py"
     ),
-    # The receiver and its descendants go back to the checkpoint, and then take what comes (I22).
+    # The receiver and its descendants restart from the checkpoint, and then accept the new content (I22).
     Reason.CONTENT_CHANGED: ReasonPolicy(NO, NO, YES, "set channel.retain = always, or source.consistency = snapshot"),
     Reason.COMMIT_FAILED: ReasonPolicy(NO, NO, YES, "look whether the target is reachable and takes writes"),
     Reason.COMMIT_REFUSED: ReasonPolicy(NO, NO, NO, "mend what the target names, then go on with --restore latest"),
@@ -83,7 +81,7 @@ POLICIES: Mapping[Reason, ReasonPolicy] = {
 
 
 class FailureVerdict(StrEnum):
-    """What a pipeline does after a checkpoint has ended."""
+    """Reaction of a pipeline to the end of a checkpoint."""
 
     GO_ON = "go on"
     FAIL = "fail"
@@ -91,7 +89,7 @@ class FailureVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FailedInARow:
-    """How many counted checkpoints have failed since the last one completed."""
+    """Number of counted checkpoint failures since the last completed one."""
 
     count: int = 0
 
@@ -100,16 +98,16 @@ class FailedInARow:
         return FailedInARow()
 
     def aborted(self, kind: RecordKind, reason: Reason) -> FailedInARow:
-        """After a checkpoint ended otherwise (FP2, FP5)."""
+        """After a checkpoint was aborted (FP2, FP5)."""
         counts = POLICIES[reason].counts and kind is not RecordKind.SAVEPOINT
         return FailedInARow(self.count + 1) if counts else self
 
     def verdict(self, tolerable: int) -> FailureVerdict:
-        """Whether that was one too many (FP3)."""
+        """Fail the pipeline if there were too many failures (FP3)."""
         return FailureVerdict.FAIL if self.count > tolerable else FailureVerdict.GO_ON
 
 
 def explain(reason: Reason) -> str:
-    """A sentence for people: what happened, and what can be done about it."""
+    """A sentence for users: the reason and the remedy."""
     remedy = POLICIES[reason].remedy
     return f"{reason}: {remedy}" if remedy else str(reason)

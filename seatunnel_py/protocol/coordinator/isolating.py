@@ -1,15 +1,15 @@
-"""Tables that are left out of a running pipeline: cut at once, asked for with a barrier, durable with its record.
+"""Isolates tables of a running pipeline: cuts them at once, requests a barrier, and stores the isolation in its record.
 
-Rules. (LE1) Who leaves is found once, with everybody who leaves with it (IS1, IS2): the barrier names them all. (LE2)
-They are cut when they are asked to leave: nobody waits for them any longer, their lives are over, and what they still
-say is of a past life (I37). So a vertex that failed has to do nothing in order to leave, and a healthy one is no other
-case. (LE3) A barrier is asked for as long as no record of one shows that they are gone: the others still send to them.
-(LE4) Every record holds them as the last one did that they took part in, without the pieces that were committed with
-that one; what they did since counts for nothing. (LE5) That record stays while they stand at it: it says where the
-sources were (IS6, I40). (LE6) Where a checkpoint before the last would show rows early none is asked for: the last one
-shows that they are gone, and a driver that dies before it has left nobody out.
+Rules. (LE1) The leaving set of a vertex is computed once (IS1, IS2), and the barrier names all of it. (LE2)
+Its vertices are cut at the request: no subtask waits for them, their executions end, and their later messages are
+stale (I37). So a failed vertex need not answer, and a healthy one is handled in the same way. (LE3) The barrier is
+requested until a record of it shows the isolation, because the others still send to the isolated vertices.
+(LE4) Every record holds the isolated vertices as of their last checkpoint, without the pieces that were committed with
+it; their later work is void. (LE5) The record of that checkpoint is kept: it holds the positions of the sources
+(IS6, I40). (LE6) If a checkpoint before the last would show rows early, none is requested: the last one records the
+isolation, and a driver that dies earlier has isolated nothing.
 
-May not know: why they leave, and whether they come back.
+May not know: why vertices leave, and whether they rejoin.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind
 
 
 class Isolating:
-    """``going`` are cut, and no record of a barrier shows it yet."""
+    """``going``: vertices that are cut, but not yet isolated in any record."""
 
     def __init__(self, shared: CoordinatorState) -> None:
         self.shared = shared
         self.going: frozenset[str] = frozenset()
 
     def cut(self, vertex: str) -> frozenset[str]:
-        """It leaves now; returned is who leaves, itself included (LE1, LE2)."""
+        """Cut the vertex now, and return its leaving set, itself included (LE1, LE2)."""
         gone = leaving(self.shared.topology, vertex)
         self.shared.topology = without(self.shared.topology, gone)
         self.going |= gone
@@ -42,7 +42,7 @@ class Isolating:
         return gone
 
     def end_lives(self, gone: frozenset[str]) -> None:
-        """They are out of the topology: whatever they were doing is over (LE2)."""
+        """End the executions of vertices that have left the topology (LE2)."""
         shared, names = self.shared, sorted(gone)
         shared.epochs = {**shared.epochs, **{name: shared.epochs[name] + 1 for name in names}}
         shared.say(
@@ -53,7 +53,7 @@ class Isolating:
         )
 
     def begin(self, operation: Operation) -> Operation | None:
-        """What the barrier carries that begins now: all who are going (LE1). None: it is not possible any longer."""
+        """The operation of the barrier that starts now, with all leaving vertices (LE1). None: no longer possible."""
         vertex = str(operation.argument)
         if vertex not in self.going:
             if not isolable(self.shared.topology, vertex):
@@ -64,12 +64,12 @@ class Isolating:
 
     @property
     def comes_first(self) -> bool:
-        """A stop waits until those who leave are gone (EN6)."""
+        """True while a stop must wait for leaving vertices (EN6)."""
         return bool(self.going) and not self.shared.settings.at_end_only
 
     def due(self, at: float, asked: Iterable[TriggerRequest]) -> TriggerRequest | None:
-        """The request that has to be made until they are gone (LE3); None: it is among those that were, or they are, or
-        the last checkpoint shows it (LE6)."""
+        """The request for a barrier, while vertices are leaving (LE3). None: none are, it was already requested, or the
+        last checkpoint records it (LE6)."""
         if not self.comes_first:
             return None
         if any(request.operation.kind is OperationKind.ISOLATE for request in asked):
@@ -77,7 +77,7 @@ class Isolating:
         return TriggerRequest(TriggerKind.OPERATION, at, "", Operation(OperationKind.ISOLATE, min(self.going)))
 
     def kept(self, record: CheckpointRecord) -> CheckpointRecord:
-        """The record with those who are left out (LE4)."""
+        """The record, with the snapshots of isolated vertices added (LE4)."""
         newest, out = self.shared.newest, self.shared.topology.detached
         if newest is None or not out:
             return record
@@ -91,7 +91,7 @@ class Isolating:
         return replace(record, snapshots={**record.snapshots, **stand})
 
     def completed(self, record: CheckpointRecord, operation: Operation) -> None:
-        """This record is durable: those whom its barrier named are gone; behind a last one nobody needs a barrier."""
+        """The record is durable: the vertices of its barrier are isolated; after a last record no barrier is needed."""
         if operation.kind is not OperationKind.ISOLATE and not self.shared.kept:
             return
         gone = self.going & record.topology.detached
@@ -102,7 +102,7 @@ class Isolating:
 
     @property
     def stood_at(self) -> frozenset[int]:
-        """The checkpoints whose records have to stay (LE5)."""
+        """The checkpoints whose records must be kept for isolated vertices (LE5)."""
         newest = self.shared.newest
         assert newest is not None, "nothing is deleted before there is a record"
         out = newest.topology.detached

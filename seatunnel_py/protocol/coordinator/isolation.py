@@ -1,19 +1,18 @@
-"""A table is left out, and comes back: what an isolation changes in the topology, and where the table stands meanwhile.
+"""Isolation and rejoining of a table: the changes of the topology, and the table's state in between.
 
-Not all of it is reached yet: ``ParkedBatches`` and ``joined_by_parked``, and everything about tables that rejoin, wait
-for change data capture.
+Not all of it is used yet: ``ParkedBatches``, ``joined_by_parked`` and rejoining are for change data capture.
 
-May not know: why a table is left out (``failover.py``), how rows are read a second time, how much a batch weighs.
+May not know: why a table is isolated (``decisions.py``), how rows are read a second time, the size of a batch.
 
-Rules. (IS1) Whoever is fed by an isolated vertex leaves with it, since what it makes would lack rows, and whoever
-becomes visible together with it. (IS2) Whoever feeds nobody that remains leaves as well, so that nothing runs for
-nothing. (IS3) An isolation after which nothing would remain is refused: that is a failure of the pipeline. (IS4) An
+Rules. (IS1) The receivers of an isolated vertex leave with it, because they would lack rows, and so do vertices that
+become visible together with it. (IS2) A vertex without a remaining receiver leaves as well, because its work would be
+useless. (IS3) An isolation after which nothing would remain is refused: that is a failure of the pipeline. (IS4) An
 isolation and a rejoining are new versions of the topology; both become durable with a record (I10). (IS5) Each cut
-channel is detached behind the last batch that the record knows its receiver to have; everything after it is missing
-until the table has it again, once. (IS6) Where the sources stood at the same cut stands in the detachment: a side
-reader begins there, and no source may give up what lies behind it (I40). (IS7) Batches are parked without gaps and up
-to a bound; beyond either the parked ones are worth nothing, and the table needs a resync (I50). (IS8) A table joins at
-a barrier, and only if what it has ends exactly there: with the source's position, or with the last number sent.
+channel is detached after the last batch that its receiver has by the record; all later batches are missing
+until the table gets them, once. (IS6) The detachment holds the positions of the sources at the same cut: a side
+reader starts there, and no source may delete data after them (I40). (IS7) Batches are parked without gaps and up
+to a limit; after a gap or beyond the limit they are useless, and the table needs a resync (I50). (IS8) A table joins at
+a barrier, and only if its rows end exactly there: at the source's position, or with the last number sent.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from seatunnel_py.protocol.model.topology import SinkKind, Topology
 
 @dataclass(frozen=True, slots=True)
 class Detachment:
-    """Everything that a table needs to come back. It is read off the record at which the table stands, which is kept
-    until then; what the table was stands in every later record too.
+    """Everything that a table needs to rejoin, computed from the record of its last checkpoint, which is kept until
+    then. Every later record also holds the table's snapshots.
 
-    ``positions``: for each cut channel the number behind which the table lacks everything; ``snapshots``: the table at
-    ``checkpoint`` (0: it had none); ``sources``: those that go on without it, at the same cut: where a side reader
-    begins.
+    ``positions``: for each cut channel the last number that the table has; ``snapshots``: the table at
+    ``checkpoint`` (0: it had none); ``sources``: snapshots of the remaining sources at the same cut, where a side
+    reader starts.
     """
 
     vertices: frozenset[str]
@@ -57,12 +56,12 @@ class ParkedBatches:
     lost: bool = False
 
     def end(self, channel: Channel) -> int:
-        """The last number that is here."""
+        """The last parked number."""
         here = self.batches.get(channel, ())
         return here[-1].number if here else self.positions[channel]
 
     def add(self, channel: Channel, batch: BatchHandle, size: int) -> ParkedBatches:
-        """With one batch more; the same when it is here already, since a sender that restarted sends it again."""
+        """Add a batch. A batch that is already parked is ignored, because a restarted sender sends it again."""
         if self.lost or batch.number <= self.end(channel):
             return self
         if batch.number > self.end(channel) + 1 or self.size + size > self.limit:
@@ -72,7 +71,7 @@ class ParkedBatches:
 
 
 def leaving(topology: Topology, vertex: str) -> frozenset[str]:
-    """Who leaves the acknowledgement set when ``vertex`` is isolated (IS1, IS2)."""
+    """The leaving set of ``vertex``: all vertices that are isolated with it (IS1, IS2)."""
     feeding: dict[str, list[str]] = {name: [] for name in topology.by_id}
     following = {name: [*finishing_with(topology, [name])] for name in topology.by_id}
     for edge in topology.edges:
@@ -92,17 +91,17 @@ def finishing_with(topology: Topology, vertices: Collection[str]) -> frozenset[s
 
 
 def isolable(topology: Topology, vertex: str) -> bool:
-    """Something would remain to run (IS3)."""
+    """True if other vertices would remain (IS3)."""
     return vertex in topology.live and leaving(topology, vertex) != frozenset(topology.live)
 
 
 def without(topology: Topology, gone: frozenset[str]) -> Topology:
-    """The topology from their leaving on (IS4)."""
+    """The topology without these vertices (IS4)."""
     return replace(topology, version=topology.version + 1, detached=topology.detached | gone)
 
 
 def detachment(topology: Topology, gone: frozenset[str], record: CheckpointRecord | None) -> Detachment:
-    """Where a table stands; ``topology`` is the one with it."""
+    """The detachment of a table; ``topology`` still contains it."""
     snapshots = record.snapshots if record else {}
     shared = [name for name in _above(topology, gone) if name in topology.sources]
     return Detachment(
@@ -115,28 +114,28 @@ def detachment(topology: Topology, gone: frozenset[str], record: CheckpointRecor
 
 
 def cut(topology: Topology, gone: Collection[str]) -> tuple[Channel, ...]:
-    """The channels on which somebody else goes on to send to these; ``topology`` is the one with them."""
+    """The channels from remaining vertices to these; ``topology`` still contains them."""
     into = (channel for channel in topology.channels if channel.receiver.vertex in gone)
     return tuple(channel for channel in into if channel.sender.vertex not in gone)
 
 
 def _above(topology: Topology, gone: Collection[str]) -> frozenset[str]:
-    """Everybody else whose rows reach these."""
+    """The other vertices whose rows reach these."""
     return frozenset[str]().union(*(topology.ancestors(name) for name in gone)).difference(gone)
 
 
 def missing_to_rejoin(topology: Topology, vertices: Collection[str]) -> frozenset[str]:
-    """Isolated vertices that would have to rejoin with these, or before: they feed them or finish with them (IS1)."""
+    """Isolated vertices that must rejoin with these, or earlier: they feed them or finish with them (IS1)."""
     needed = _above(topology, vertices) | finishing_with(topology, vertices)
     return (topology.detached & needed).difference(vertices)
 
 
 def rejoin(topology: Topology, vertices: Collection[str]) -> Topology:
-    """The topology from the joining barrier on (IS4). Raises LocalProtocolError where somebody is missing."""
+    """The topology after the joining barrier (IS4). Raises LocalProtocolError if a required vertex is missing."""
     if missing := missing_to_rejoin(topology, vertices):
         raise LocalProtocolError(f"{sorted(vertices)} cannot rejoin without {sorted(missing)}")
     if strangers := set(vertices) - topology.detached:
-        raise LocalProtocolError(f"{sorted(strangers)} cannot rejoin: nobody isolated them")
+        raise LocalProtocolError(f"{sorted(strangers)} cannot rejoin: they are not isolated")
     return replace(topology, version=topology.version + 1, detached=topology.detached.difference(vertices))
 
 
@@ -146,8 +145,8 @@ def behind(
     snapshots: Mapping[Subtask, SubtaskSnapshot],
     reached: Mapping[Subtask, Plain],
 ) -> frozenset[Subtask]:
-    """Who, at the barrier of these snapshots, stands elsewhere than the side readers, or has rows before it that are
-    still to come behind it: no joining there (IS8). ``topology`` is the one with the vertices."""
+    """The sources that prevent a joining at the barrier of these snapshots (IS8): their position differs from that of
+    the side readers, or rows from before the barrier are still to come after it. ``topology`` contains the vertices."""
     above = topology.subtasks(sorted(_above(topology, vertices)))
     sources = [one for one in above if one.vertex in topology.sources]
     elsewhere = {one for one in sources if one not in reached or snapshots[one].state != reached[one]}
@@ -162,9 +161,9 @@ def behind(
 def joined_by_reader(
     detachment: Detachment, record: CheckpointRecord, caught_up: Mapping[Subtask, SubtaskSnapshot]
 ) -> Mapping[Subtask, SubtaskSnapshot]:
-    """The table's snapshots at the joining barrier, after side readers brought it there: on the cut channels it has,
-    under whatever numbers it read that, everything that was sent until then (IS5). What it staged on the way is
-    committed with ``record``."""
+    """The table's snapshots at the joining barrier, if side readers have read the missing rows: on the cut channels it
+    then has everything that was sent until the barrier (IS5). Its pieces from the time in between are committed with
+    ``record``."""
     sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
     return {
         subtask: replace(
@@ -181,9 +180,9 @@ def joined_by_reader(
 def joined_by_parked(
     detachment: Detachment, record: CheckpointRecord, parked: ParkedBatches
 ) -> Mapping[Subtask, SubtaskSnapshot] | None:
-    """The table's snapshots at the joining barrier: as it left, with what was parked as channel state, to be applied
-    first (I25). None while they do not reach to the barrier exactly, as lost ones never do (IS8). The pieces that it
-    left with were committed then, and are not named a second time."""
+    """The table's snapshots at the joining barrier: as it left, with the parked batches as channel state, to be applied
+    first (I25). None unless these reach exactly to the barrier, which lost ones never do (IS8). Its old pieces are
+    already committed, and are not named a second time."""
     sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
     if any(parked.end(channel) != at for channel, at in sent.items()):
         return None

@@ -1,13 +1,13 @@
-"""One checkpoint in flight: from its trigger to its only end.
+"""One pending checkpoint, from its trigger to its end.
 
 Rules. (PE1) It waits for exactly the subtasks that it was created with, each in the epoch that its vertex had then
-(I9). (PE2) A subtask answers once: a second answer changes nothing. (PE3) What comes from somebody who is not waited
-for, or from a life that is not known yet, is refused. (PE4) What comes from an older incarnation or epoch is discarded
-(I37). (PE5) It has one end: nothing that comes after it has an effect (I12, F16), and an aborted one gives up what it
-has collected. (PE6) A decline by somebody who is waited for ends it (O4.11); any other decline does not. (PE7) While
-the store is at it, only the store ends it: its record may be durable already, and then it has completed (I10).
+(I9). (PE2) A subtask acknowledges once: a second acknowledgement has no effect. (PE3) A message from a subtask that is
+not awaited, or of an unknown epoch, is refused. (PE4) A message of an older incarnation or epoch is discarded
+(I37). (PE5) It ends once: later messages have no effect (I12, F16), and an aborted one drops the snapshots that it
+has collected. (PE6) A decline by an awaited subtask ends it (O4.11); any other decline does not. (PE7) While its record
+is being stored, only the store ends it: the record may be durable already, and then it has completed (I10).
 
-May not know: what snapshots contain, how records look, who is told about the end.
+May not know: the content of snapshots, the format of records, which subtasks are notified of the end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from seatunnel_py.protocol.model.stream_elements import Operation, SubtaskSnapsh
 
 
 class AnswerOutcome(StrEnum):
-    """What became of an answer (O4.9). Only SUCCESS changed anything."""
+    """Outcome of an acknowledgement or decline (O4.9). Only SUCCESS changed anything."""
 
     SUCCESS = "success"
     DUPLICATE = "duplicate"
@@ -34,7 +34,7 @@ class AnswerOutcome(StrEnum):
 
 
 class PendingCheckpoint:
-    """Changed by its owner, the coordinator, alone; everything that it hands out is a value."""
+    """A mutable object of the coordinator; all values that it returns are immutable."""
 
     __slots__ = (
         "_missing",
@@ -82,16 +82,16 @@ class PendingCheckpoint:
         self._missing = set(self._subtasks)
         self._snapshots: dict[Subtask, SubtaskSnapshot] = {}
         if not self._subtasks:
-            raise LocalProtocolError(f"checkpoint {checkpoint} waits for nobody: it could never be acknowledged")
+            raise LocalProtocolError(f"checkpoint {checkpoint} waits for no subtask: it could never be acknowledged")
 
     @property
     def missing(self) -> tuple[Subtask, ...]:
-        """Who has not acknowledged, in order."""
+        """Subtasks that have not acknowledged, in order."""
         return tuple(sorted(self._missing))
 
     @property
     def complete(self) -> bool:
-        """Everybody has acknowledged, and the store has not been asked yet."""
+        """All subtasks have acknowledged, and the record is not being stored yet."""
         return self.state is CheckpointState.COMPLETE
 
     @property
@@ -100,20 +100,20 @@ class PendingCheckpoint:
 
     @property
     def abortable(self) -> bool:
-        """It has not ended, and is not in the store's hands (PE7)."""
+        """True if it has not ended, and is not being stored (PE7)."""
         return CheckpointEvent.ABORT in CHECKPOINT[self.state]
 
     @property
     def snapshots(self) -> Mapping[Subtask, SubtaskSnapshot]:
-        """What was acknowledged; for the record when it is complete."""
+        """The acknowledged snapshots, for the record when it is complete."""
         return dict(self._snapshots)
 
     def expired(self, now: float) -> bool:
-        """It is time to give it up (O4.11)."""
+        """True after its time-out (O4.11)."""
         return self.abortable and now >= self.expires_at
 
     def acknowledge(self, answer: Acknowledged) -> AnswerOutcome:
-        """Take a subtask's part. COMPLETE after the last one (O4.10)."""
+        """Handle an acknowledgement. The last one makes it COMPLETE (O4.10)."""
         outcome = self._judge(answer)
         if outcome is AnswerOutcome.SUCCESS:
             self._missing.discard(answer.subtask)
@@ -123,27 +123,27 @@ class PendingCheckpoint:
         return outcome
 
     def decline(self, answer: Declined) -> AnswerOutcome:
-        """A subtask that is waited for will not acknowledge: aborted for its reason (PE6)."""
+        """Handle a decline: one by an awaited subtask aborts the checkpoint with its reason (PE6)."""
         outcome = self._judge(answer)
         if outcome is AnswerOutcome.SUCCESS:
             self.abort(answer.reason)
         return outcome
 
     def store(self) -> Mapping[Subtask, SubtaskSnapshot]:
-        """The store is asked now; what its record shall contain."""
+        """Begin to store, and return the snapshots for the record."""
         self._advance(CheckpointEvent.STORE)
         return self.snapshots
 
     def stored(self) -> None:
-        """The store says that the record is durable: it has completed."""
+        """The record is durable: the checkpoint has completed."""
         self._advance(CheckpointEvent.STORED)
 
     def not_stored(self, reason: Reason = Reason.STORE_FAILED) -> None:
-        """The store says that there is no record: aborted by this."""
+        """The record was not stored: the checkpoint is aborted."""
         self._end(CheckpointEvent.NOT_STORED, reason)
 
     def abort(self, reason: Reason) -> bool:
-        """Give it up. False: it is in the store's hands (PE7) or has ended (I12), and nothing changes."""
+        """Abort it. False: it is being stored (PE7) or has ended (I12), and nothing changes."""
         if not self.abortable:
             return False
         self._end(CheckpointEvent.ABORT, reason)

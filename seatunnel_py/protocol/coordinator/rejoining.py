@@ -1,18 +1,17 @@
-"""Tables that come back into a running pipeline: asked for, let in at a barrier, alive from its record on.
+"""Lets isolated tables rejoin a running pipeline: at a barrier, with executions that start from its record.
 
-Rules. (RJ1) What the record holds of a table is enough where all its sources left with it and can be read again;
-otherwise somebody has to bring what it missed. What cannot be made good is refused, with what is lacking, and nobody
-notices. (RJ2) The barrier names the lives in which they come back: from it on the others number and send for them
-again, and what arrives early waits. A number that a life which was cut had seen may mean another batch now: no life
-sees both. An attempt that was given up leaves its lives unused for ever (I11). (RJ3) The record of the barrier shows
-them as parts of its cut, or there is no such record (IS8). (RJ4) Their lives begin when it is durable, from that record
-(IS4); the journals of the lives that were cut are void (R11), also to a driver that finds that record without knowing
-whether anybody dropped them. (RJ5) Where somebody who feeds them has left since, they
-are left out again, with what that record holds.
+Rules. (RJ1) The record of a table is sufficient if all its sources left with it and can be read again; otherwise the
+request must bring the missing rows. A request that lacks something is refused with the missing part, without any
+effect. (RJ2) The barrier names the new epochs: after it the others number and send batches for the table again, and
+early ones wait. A number may now mean another batch than for an execution that was cut, so no execution sees both. A
+failed attempt never reuses its epochs (I11). (RJ3) The record of the barrier contains the table as a part of its cut,
+or there is no such record (IS8). (RJ4) Executions start when it is durable, from that record (IS4). The journals of
+executions that were cut are void (R11), also for a later driver, which does not know whether they were deleted. (RJ5)
+If a vertex that feeds the table has left since, the table is isolated again, with the state of that record.
 
-Waits for change data capture: the runtime does not let tables rejoin yet.
+For change data capture: the runtime does not let tables rejoin yet.
 
-May not know: who reads for them in the meantime, and how.
+May not know: how the missing rows are read.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def refusal(
     record: CheckpointRecord,
     brought: Mapping[Subtask, SubtaskSnapshot],
 ) -> RejoinRefused | None:
-    """Why these cannot come back from what ``record`` holds of them, or from what was brought (RJ1); None: they can."""
+    """Why these cannot rejoin with the state in ``record`` or with the ``brought`` snapshots (RJ1); None: they can."""
 
     def refused(lack: RejoinObstacle, about: Iterable[object] = ()) -> RejoinRefused:
         return RejoinRefused(tuple(sorted(vertices)), lack, tuple(sorted(map(str, about))))
@@ -70,8 +69,8 @@ def refusal(
 
 
 class Rejoining:
-    """``coming``: the vertices that the barrier under way lets in, and in which lives; ``joined``: those whose lives
-    are to begin now."""
+    """``coming``: vertices of the pending barrier, with their new epochs; ``joined``: vertices whose executions must
+    start now."""
 
     def __init__(self, shared: CoordinatorState, leaving: Isolating) -> None:
         self.shared = shared
@@ -81,7 +80,7 @@ class Rejoining:
         self.joined: frozenset[str] = frozenset()
 
     def ask(self, event: RejoinRequested) -> TriggerRequest | None:
-        """The request for the barrier; None: it was refused."""
+        """Return the request for the barrier; None: it was refused."""
         if self._refused(event):
             return None
         vertices = tuple(sorted(event.vertices))
@@ -99,7 +98,7 @@ class Rejoining:
         return refused is not None
 
     def begin(self, operation: Operation) -> Operation | None:
-        """What the barrier carries that begins now (RJ2). None: it is not possible any longer."""
+        """The operation of the barrier that starts now (RJ2). None: no longer possible."""
         event = self._event(operation)
         if self._refused(event):
             return None
@@ -107,13 +106,13 @@ class Rejoining:
         return Operation(OperationKind.ADD, dict(self.coming))
 
     def _event(self, operation: Operation) -> RejoinRequested:
-        """Who shall come back; where that was not asked for with anything that was brought, from what there is."""
+        """The request of this operation; one without brought snapshots if there was none."""
         named = operation.argument if isinstance(operation.argument, (list, tuple, Mapping)) else [operation.argument]
         vertices = tuple(sorted(map(str, named)))
         return self.asked.get(vertices, RejoinRequested(0.0, vertices))
 
     def fits(self, pending: PendingCheckpoint) -> bool:
-        """Whether what was brought ends exactly here (RJ3)."""
+        """True if the brought snapshots end exactly at this barrier (RJ3)."""
         if pending.operation.kind is not OperationKind.ADD or not (event := self._event(pending.operation)).brought:
             return True
         whole = rejoin(self.shared.topology, event.vertices)
@@ -123,18 +122,18 @@ class Rejoining:
         return not late
 
     def given_up(self, operation: Operation) -> None:
-        """The barrier let them in, and there will be no record (RJ2)."""
+        """The checkpoint of the barrier was aborted (RJ2)."""
         if operation.kind is OperationKind.ADD:
             self._never_begin()
 
     def _never_begin(self) -> None:
-        """The lives that were announced will not be: what was sent to them keeps nobody waiting (RJ2)."""
+        """Cancel the announced executions: batches for them must not block a sender (RJ2)."""
         self.shared.epochs = {**self.shared.epochs, **self.coming}
         self.leaving.end_lives(frozenset(self.coming))
         self.coming = {}
 
     def shown(self, record: CheckpointRecord, operation: Operation) -> CheckpointRecord:
-        """The record with those who come back (RJ3)."""
+        """The record, with the rejoining vertices added (RJ3)."""
         if operation.kind is not OperationKind.ADD:
             return record
         event, whole = self._event(operation), rejoin(record.topology, self.coming)
@@ -144,7 +143,7 @@ class Rejoining:
         return replace(record, topology=whole, snapshots=snapshots, joined=frozenset(self.coming))
 
     def completed(self, record: CheckpointRecord, operation: Operation) -> None:
-        """The record is durable: they take part (RJ4), if those who feed them still do (RJ5)."""
+        """The record is durable: the vertices take part (RJ4), unless a vertex that feeds them has left (RJ5)."""
         if operation.kind is not OperationKind.ADD:
             return
         shared, came = self.shared, frozenset(self.coming)
@@ -159,6 +158,6 @@ class Rejoining:
         self.joined = came
 
     def take_joined(self) -> frozenset[str]:
-        """Those whose lives are to begin; asked once."""
+        """Return and clear the vertices whose executions must start."""
         joined, self.joined = self.joined, frozenset()
         return joined

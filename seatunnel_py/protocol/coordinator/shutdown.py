@@ -1,10 +1,10 @@
-"""How a pipeline ends: at the end of its input, behind a savepoint, or without success.
+"""Ends a pipeline: at the end of its input, after a savepoint, or without success.
 
-Rules. (EN1) Success is said after the last commit was confirmed (I43); so is the end of a stop (I44). (EN2) The final
-checkpoint is asked for as long as all sources have ended and no record shows that nothing is left (O1.6). (EN3) Once
-everything is in a durable record only commits are left, and nothing is triggered any longer. (EN4) What is pending is
-given up before the end is said (I12). (EN5) A newer driver ends this one without another word (I34). (EN6) A stop
-that did not come about restarts the pipeline: some sources are silent behind its barrier already (LC5).
+Rules. (EN1) Success is reported after the last commit is confirmed (I43); so is the end of a stop (I44). (EN2) The
+final checkpoint is requested while all sources have ended and no record shows that no batch is left (O1.6). (EN3) Once
+everything is in a durable record only commits remain, and no checkpoint is triggered. (EN4) Pending checkpoints are
+aborted before the end is reported (I12). (EN5) A newer driver ends this one without further commands (I34). (EN6) A
+failed stop restarts the pipeline, because some sources have already stopped emitting at its barrier (LC5).
 
 May not know: why the pipeline failed, and what a commit is.
 """
@@ -25,7 +25,7 @@ from seatunnel_py.protocol.model.records import RecordKind
 
 
 class Shutdown:
-    """Looks at what has become true, and draws the conclusion."""
+    """Checks after each event whether the pipeline can end."""
 
     def __init__(self, shared: CoordinatorState, checkpoints: Checkpoints, recovery: Recovery) -> None:
         self.shared = shared
@@ -33,7 +33,7 @@ class Shutdown:
         self.recovery = recovery
 
     def approach(self, at: float) -> None:
-        """Ask for the final checkpoint while all sources have ended, and note that a stop has begun."""
+        """Request the final checkpoint if all sources have ended, and record that a stop has begun."""
         shared, asked = self.shared, self.checkpoints.asked
         stop = asked.get(TriggerKind.STOP)
         if stop is not None and shared.state is not PipelineState.STOPPING:
@@ -44,8 +44,7 @@ class Shutdown:
             self.checkpoints.request(TriggerRequest(TriggerKind.FINAL, at))
 
     def give_up_stop(self, at: float) -> bool:
-        """The stop did not come about: everything restarts (nothing is pending beside it, TR8). False: no attempt is
-        left."""
+        """Restart everything after a failed stop, beside which nothing is pending (TR8). False: no attempt is left."""
         shared = self.shared
         shared.stop_failed = False
         if self.recovery.under_way:
@@ -54,7 +53,7 @@ class Shutdown:
         return self.recovery.fail_all(at)
 
     def end_if_confirmed(self) -> None:
-        """Success, once the last commit is confirmed."""
+        """End with success once the last commit is confirmed."""
         shared = self.shared
         if shared.commits.lag:
             return
@@ -65,7 +64,7 @@ class Shutdown:
         shared.say(PipelineEnded(None, newest.name))
 
     def goes_on_without(self, scope: str, reason: Reason, at: float) -> bool:
-        """Leave out those whose commits never will succeed, where that is no end for the others (CN4)."""
+        """Isolate a scope whose commits can never succeed, if the others can go on (CN4)."""
         topology = self.shared.topology
         own = sorted(finishing(topology, scope))
         if FIRST_LEVEL[reason] is not Level.TABLE or not own:
@@ -78,7 +77,7 @@ class Shutdown:
         return self.recovery.fail(own[0], at, reason)
 
     def end(self, reason: Reason, at: float) -> None:
-        """The end, without success."""
+        """End without success."""
         shared = self.shared
         self.checkpoints.close(at)
         if reason is Reason.FENCED:

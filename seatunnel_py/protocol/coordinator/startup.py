@@ -1,12 +1,12 @@
-"""How a pipeline begins, once, and how a later driver goes on with it.
+"""Starts a pipeline, or resumes it in a later driver.
 
-Rules. (BE1) Before any side effect there is checkpoint 0 (I10). (BE2) Set-up units run behind it and before any data,
-and what its record or a done record names is not run again. (BE3) A driver that comes later restores the newest
-record (I17) and first issues again what that names as uncommitted (I28, P2). (BE4) Behind a final record no life
-begins: only commits are left. (BE5) Positions that are void are worth nothing: a new checkpoint 0 takes the place of
-the newest record, durably, and everything begins from it; where rows of them may be visible the pipeline ends
-instead. (BE6) What the store has in hand is waited for: it may be the record behind which no position is needed.
-(BE7) A driver that begins anew counts on from the epochs that it has lived: workers of those may still be at work.
+Rules. (BE1) Checkpoint 0 is durable before any side effect (I10). (BE2) Set-up units run after it and before any data;
+those that its record or a done record names do not run again. (BE3) A later driver restores the newest
+record (I17) and first issues its uncommitted commits again (I28, P2). (BE4) After a final record no execution
+starts: only commits remain. (BE5) If positions are void, a new checkpoint 0 durably replaces the newest record, and
+everything starts from it; if rows after these positions may be visible, the pipeline ends
+instead. (BE6) A record that is being stored is awaited: it may be the one after which no position is needed.
+(BE7) A driver that starts again continues from the epochs that it has used: their workers may still be running.
 
 May not know: where records come from.
 """
@@ -31,10 +31,10 @@ class Startup:
         self.recovery = recovery
         self.set_up = set_up
         self.lost = False
-        """Positions became void while a record was being stored (BE6)."""
+        """True if positions became void while a record was being stored (BE6)."""
 
     def activate(self, incarnation: int) -> None:
-        """Begin, or go on from the newest record."""
+        """Start, or resume from the newest record."""
         shared, record = self.shared, self.shared.newest
         shared.incarnation = incarnation
         names = shared.topology.by_id
@@ -46,17 +46,17 @@ class Startup:
             )  # fmt: skip
             shared.say(Persist(shared.storing))
             return
-        # Those of vertices that are gone are kept: one that comes back must not live an epoch again.
+        # Epochs of removed vertices are kept, because a vertex that returns must not reuse one.
         shared.epochs = {**dict.fromkeys(names, 0), **record.epochs}
         if record.kind is RecordKind.ZERO and record.previous:
-            self.recovery.void = True  # journals may still hold what was taken before it (BE5)
+            self.recovery.void = True  # journals may still hold older entries (BE5)
         self.recovery.joining.update(record.joined)
         shared.commits = CommitQueue.restored(record)
         shared.issue_commits()
         self.go_on()
 
     def go_on(self) -> None:
-        """Start effects of every table that has none yet; then lives begin."""
+        """Perform the start effects of every table that still lacks them; then start the executions."""
         shared, newest = self.shared, self.shared.newest
         assert newest is not None, "a set-up before checkpoint 0"
         left = [unit for unit in self.set_up if unit not in shared.set_up]
@@ -72,14 +72,14 @@ class Startup:
             self.recovery.begin_lives(shared.topology.live)
 
     def set_up_done(self, unit: str) -> None:
-        """One more; said twice it is done once."""
+        """Record that a set-up unit is done; a repeated report has no effect."""
         shared = self.shared
         if unit not in shared.set_up and shared.state is PipelineState.SETTING_UP:
             shared.set_up.add(unit)
             self.go_on()
 
     def zero_persisted(self, record: CheckpointRecord, at: float) -> bool:
-        """Checkpoint 0 is durable, the first or one that voids what came before. False: no attempt is left."""
+        """Handle a durable checkpoint 0: the first, or one that voids earlier positions. False: no attempt is left."""
         shared = self.shared
         shared.newest, shared.storing = record, None
         if shared.state not in (PipelineState.CREATED, PipelineState.SETTING_UP):
@@ -88,7 +88,7 @@ class Startup:
         return True
 
     def void(self) -> bool:
-        """Ask for a new checkpoint 0, if positions are still needed. False: it is too late for that."""
+        """Request a new checkpoint 0, if positions are still needed. False: too late."""
         shared, newest = self.shared, self.shared.newest
         self.lost = shared.storing is not None
         if self.lost or shared.kept:

@@ -1,19 +1,18 @@
-"""Whether a requested checkpoint starts now, later or not at all, and when the next periodic one is due.
+"""Decides whether a requested checkpoint starts now, later or not at all, and when the next periodic one is due.
 
-Rules. (TR1) The checks stand in the order of O4.3, then O4.4, then ours: shut down? periodic ones off? too many queued?
-minimum pause? concurrency? all subtasks running? commits lag? anything new? The first that blocks is the answer. (TR2)
-A check binds the kinds that its row names and no others: a savepoint waits for no pause and needs no news, the final
-one is never lost to a full queue. (TR3) What passes by itself is waited for, anything else is refused, and neither has
-a side effect (O4.4, O5.5). (TR4) Where barriers may go unaligned, one checkpoint is under way at a time (I16). (TR5)
-Only periodic checkpoints begin unaligned: a savepoint stands alone (I44), the final one has to find the channels empty,
-and an operation may need what was before it to be through. (TR6) The first periodic one comes after a fraction of the
-interval that is handed in, so that many pipelines do not start together (O4.2); a beat that was missed is not made up.
-(TR7) What a person asked for goes before what a timer did, in the order in which it was asked; one periodic and one
-final request wait at most. (TR8) Only periodic ones run beside each other: anything else begins when nothing is under
-way, and while it waits or runs no periodic one begins. Otherwise a savepoint and the final one, each asked for again
-when the other's barriers overtook it (O4.8), would chase each other for ever where barriers take long, as in a loop.
+Rules. (TR1) The checks are in the order of O4.3, then O4.4, then further ones: shut down? periodic ones off? too many
+queued? minimum pause? concurrency? all subtasks running? commits lag? anything new? The first that fails is the reply.
+(TR2) A check applies only to the kinds in its row: a savepoint ignores the pause and needs no new rows, the final one
+is never refused for a full queue. (TR3) A request waits for conditions that pass by themselves and is refused for
+others, without side effects (O4.4, O5.5). (TR4) If barriers may be unaligned, one checkpoint is pending at a time
+(I16). (TR5) Only periodic checkpoints start unaligned: a savepoint must stand alone (I44), the final one needs empty
+channels, and an operation may need all earlier batches processed. (TR6) The first periodic one follows after a given
+fraction of the interval, so that many pipelines do not start together (O4.2); a missed beat is not repeated. (TR7)
+Users' requests precede periodic ones, in their order; at most one periodic and one final request wait. (TR8) Only
+periodic ones overlap: any other starts when nothing is pending, and while it waits or runs no periodic one starts.
+Otherwise a savepoint and the final one would overtake each other forever if barriers take long, as in a loop (O4.8).
 
-May not know: clocks, what a checkpoint consists of, who acknowledges it.
+May not know: clocks, the content of a checkpoint, the subtasks that acknowledge it.
 """
 
 from __future__ import annotations
@@ -31,27 +30,27 @@ from seatunnel_py.protocol.model.topology import Topology
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSettings:
-    """Options of one pipeline; times in seconds. Raises ValueError for what cannot be meant."""
+    """Options of one pipeline; times in seconds. Raises ValueError for values out of range."""
 
     interval: float | None = None
-    """None: no periodic ones."""
+    """Seconds between periodic checkpoints; None: none."""
     timeout: float = 60.0
     min_pause: float = 0.0
-    """From the end of one checkpoint, however it ended, to the start of the next periodic one."""
+    """From the end of one checkpoint, with any result, to the start of the next periodic one."""
     max_concurrent: int = 1
     tolerable_failures: int = 3
-    """So many failures in a row are borne; the next one fails the pipeline (I15)."""
+    """Tolerated failures in a row; the next one fails the pipeline (I15)."""
     max_retained: int = 3
     max_uncommitted: int = 2
-    """With so many completed but unconfirmed ones, nothing more is triggered and sources pause."""
+    """With so many completed but unconfirmed checkpoints, none is triggered and sources pause."""
     alignment_timeout: float | None = 10.0
     """0: unaligned from the start; None: never unaligned."""
     initial_delay: float = 0.0
-    """A fraction in [0, 1), drawn by the world."""
+    """A random fraction in [0, 1), drawn by the runtime."""
     queue_max: int = 100
-    """Requests that may wait. More than people type; few enough to be listed."""
+    """Largest number of waiting requests: more than users type, few enough to list."""
     at_end_only: bool = False
-    """One before the last would show rows early: what can wait for the last one does (LE6)."""
+    """A checkpoint before the last would show rows early, so operations wait for the last one if they can (LE6)."""
 
     def __post_init__(self) -> None:
         wrong = [
@@ -75,13 +74,13 @@ class CheckpointSettings:
 
     @property
     def concurrency(self) -> int:
-        """How many may be under way (TR4). Nobody tells the coordinator that an alignment timed out, so that it may is
-        enough."""
+        """Number of checkpoints that may be pending (TR4). The coordinator does not learn that an alignment timed out,
+        so the possibility counts."""
         return self.max_concurrent if self.alignment_timeout is None else 1
 
 
 class TriggerKind(StrEnum):
-    """STOP is a savepoint behind which nothing is emitted; FINAL is asked for when all sources have ended; OPERATION
+    """STOP is a savepoint after which sources emit nothing; FINAL is requested when all sources have ended; OPERATION
     carries a control operation (O6.2)."""
 
     PERIODIC = "periodic"
@@ -93,7 +92,7 @@ class TriggerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TriggerRequest:
-    """``name``: the savepoint's; ``operation``: what an OPERATION's barrier asks for."""
+    """``name``: of the savepoint; ``operation``: of the barrier of an OPERATION."""
 
     kind: TriggerKind
     at: float
@@ -103,32 +102,32 @@ class TriggerRequest:
 
 @dataclass(frozen=True, slots=True)
 class TriggerView:
-    """All that the decision may know."""
+    """All inputs of the decision."""
 
     now: float
     ended: bool = False
-    """The pipeline has ended, well or not."""
+    """The pipeline has ended, with or without success."""
     active: bool = True
-    """The pipeline's state is one in which checkpoints are taken (O4.1)."""
+    """The pipeline's state allows checkpoints (O4.1)."""
     all_running: bool = True
-    """Every subtask that has to trigger or to acknowledge runs, or is a source that ended (O4.4)."""
+    """Every subtask that must trigger or acknowledge runs, or is a source that has ended (O4.4)."""
     periodic: bool = True
     queued: int = 0
-    """How many requests wait, this one not counted."""
+    """Number of waiting requests, without this one."""
     pending: int = 0
     crowded: bool = False
-    """This one would not be alone, and it or one that is asked for has to be (TR8)."""
+    """This checkpoint would overlap with another, and one of them must run alone (TR8)."""
     last_end: float | None = None
-    """When the last checkpoint ended, however it did; None: there was none."""
+    """When the last checkpoint ended, with any result; None: there was none."""
     uncommitted: int = 0
-    """How many completed checkpoints have unconfirmed commits."""
+    """Number of completed checkpoints with unconfirmed commits."""
     moved: bool = True
     """Any position differs from the last completed checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Start it now, as this."""
+    """Start the checkpoint now."""
 
     kind: RecordKind
     operation: Operation
@@ -138,7 +137,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Ask again at ``until``; None: when a checkpoint ends or a commit is confirmed."""
+    """Check the request again at ``until``; None: when a checkpoint ends or a commit is confirmed."""
 
     until: float | None
     reason: Reason
@@ -146,7 +145,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Not this time; nothing was done."""
+    """Refuse the request, without side effect."""
 
     reason: Reason
 
@@ -156,7 +155,7 @@ Decision: TypeAlias = Run | Wait | Refuse
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One row of the table: whom it binds, what is answered, and when it blocks."""
+    """One row of the table: the kinds of request that it applies to, its reply, and its condition."""
 
     reason: Reason
     waits: bool
@@ -176,11 +175,11 @@ CHECKS: tuple[Check, ...] = (
     Check(Reason.TOO_MANY_QUEUED, False, BUT_FINAL, lambda view, settings: view.queued >= settings.queue_max),
     Check(Reason.MIN_PAUSE, True, PERIODIC, lambda view, settings: view.now < pause_ends(view, settings)),
     Check(Reason.CONCURRENCY, True, ALL, lambda view, settings: view.crowded or view.pending >= settings.concurrency),
-    # A stop is asked for once, by a signal: a pipeline that starts or restarts would run on.
+    # A signal requests a stop only once: if it were refused during a start, the pipeline would run on.
     Check(Reason.NOT_RUNNING, True, STOP, lambda view, _: not (view.active and view.all_running)),
     Check(Reason.NOT_RUNNING, False, ALL, lambda view, _: not (view.active and view.all_running)),
-    # A person may want a savepoint, a stop or an isolation just because a target is away: their records carry what is
-    # not confirmed (P2). The final one waits: a loop repeats it, and success needs the confirmations anyway (I43).
+    # Users may request a savepoint, a stop or an isolation because a target is unavailable: their records carry the
+    # unconfirmed commits (P2). The final one waits: success needs the confirmations anyway (I43).
     Check(Reason.COMMIT_LAG, True, OURS, lambda view, settings: view.uncommitted >= settings.max_uncommitted),
     Check(Reason.NOTHING_NEW, False, PERIODIC, lambda view, _: not view.moved),
 )
@@ -205,13 +204,13 @@ PRECEDENCE: dict[TriggerKind, int] = {
 
 
 def settings_for(topology: Topology, settings: CheckpointSettings) -> CheckpointSettings:
-    """One checkpoint at a time where there is a loop. Its head gives up the older of two, so that none would complete
-    if barriers took longer to come round than the interval is (O4.8)."""
+    """Allow one checkpoint at a time in a graph with a loop. A newer barrier ends an older checkpoint, so none would
+    complete if barriers took longer to return than the interval (O4.8)."""
     return replace(settings, max_concurrent=1) if topology.back_edges else settings
 
 
 def decide(request: TriggerRequest, view: TriggerView, settings: CheckpointSettings) -> Decision:
-    """The first check that binds this kind and blocks is the answer (TR1, TR2); else it runs."""
+    """Reply with the first check that applies to this kind and fails (TR1, TR2); else start the checkpoint."""
     for check in CHECKS:
         if request.kind not in check.binds or not check.blocks(view, settings):
             continue
@@ -224,12 +223,12 @@ def decide(request: TriggerRequest, view: TriggerView, settings: CheckpointSetti
 
 
 def pause_ends(view: TriggerView, settings: CheckpointSettings) -> float:
-    """When the pause after the last checkpoint is over."""
+    """When the pause after the last checkpoint ends."""
     return view.now if view.last_end is None else view.last_end + settings.min_pause
 
 
 def enqueue(queue: tuple[TriggerRequest, ...], request: TriggerRequest) -> tuple[TriggerRequest, ...]:
-    """The queue with this request in its place (TR7). Its head is the next to ask ``decide`` about."""
+    """Insert the request in the queue (TR7); ``decide`` is called for its head first."""
     if PRECEDENCE[request.kind] and any(waiting.kind is request.kind for waiting in queue):
         return queue
     return tuple(sorted((*queue, request), key=lambda waiting: PRECEDENCE[waiting.kind]))
@@ -244,7 +243,8 @@ def first_trigger(activated_at: float, settings: CheckpointSettings) -> float | 
 
 
 def next_trigger(due: float, now: float, settings: CheckpointSettings) -> float | None:
-    """When the periodic one after that of ``due`` is due. Later than now: missed beats are not made up (TR6)."""
+    """When the periodic checkpoint after that of ``due`` is due; later than now, because missed beats are not repeated
+    (TR6)."""
     if settings.interval is None:
         return None
     return due + settings.interval if due + settings.interval > now else now + settings.interval

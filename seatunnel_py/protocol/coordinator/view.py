@@ -1,9 +1,9 @@
-"""A coordinator as others may see it: one frozen value, between two events.
+"""The frozen view of a coordinator, valid between two events.
 
-Rules. (CV1) It is the only way to look into a coordinator: its parts change with every event. (CV2)
-It is made when it is asked for, and holds until the next event.
+Rules. (CV1) It is the only access to a coordinator's state, because its parts change with every event. (CV2)
+It is computed on request, and valid until the next event.
 
-May not know: who looks, and what for.
+May not know: its callers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from seatunnel_py.protocol.model.topology import Topology
 
 @dataclass(frozen=True, slots=True)
 class PendingView:
-    """A checkpoint that is under way: ``missing`` have not acknowledged it yet."""
+    """A pending checkpoint; ``missing`` subtasks have not acknowledged it yet."""
 
     checkpoint: int
     started_at: float
@@ -37,10 +37,10 @@ class PendingView:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorView:
-    """``newest``: the newest completed record, ``storing``: the one that is with the store; ``next_checkpoint``: the
-    first number that was never used; ``set_up``: units of start effects that are done; ``completed``: numbers of the
-    records in the store; ``requested``: a trigger waits for its turn; ``final_durable``: everything is in a durable
-    record; ``restarting``: a region restarts; ``commit_failures``: failed tries in a row, by
+    """``newest``: the newest completed record, ``storing``: the one being stored. ``next_checkpoint``: the
+    first unused id; ``set_up``: set-up units that are done; ``completed``: ids of the
+    records in the store; ``requested``: a request is waiting; ``final_durable``: everything is in a durable
+    record; ``restarting``: a region restarts; ``commit_failures``: consecutive failed tries by
     scope."""
 
     state: PipelineState
@@ -63,7 +63,7 @@ class CoordinatorView:
 def view_of(
     shared: CoordinatorState, checkpoints: Checkpoints, recovery: Recovery, committing: CommitRetries
 ) -> CoordinatorView:
-    """The parts of a coordinator as they are now."""
+    """Compute the view from the parts of a coordinator."""
     return CoordinatorView(
         shared.state,
         shared.settings,

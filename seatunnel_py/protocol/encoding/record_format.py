@@ -1,13 +1,13 @@
-"""A checkpoint record as plain data, and plain data as bytes that say themselves whether they are whole.
+"""A checkpoint record as plain data, and as bytes with a checksum.
 
-Rules. (RF1) The first line names format, version, length and checksum; the checksum is over the version and all that
-follows the line, so no bit of it can change unnoticed (F24). (RF2) What is not whole, or not known, is refused with
-what is wrong with it; nothing is ever read in part. (RF3) The text is canonical: the same record gives the same bytes.
-(RF4) An older version is brought up step by step, each step a row of ``MIGRATIONS``; a newer one is refused (F63).
-(RF5) What JSON cannot carry exactly is refused when it is written: NaN, infinity, keys that are not text. A sequence
-inside a state comes back as a list.
+Rules. (RF1) The first line names format, version, length and checksum; the checksum covers the version and everything
+after the line, so every changed bit is detected (F24). (RF2) Incomplete or unknown data is refused with the reason;
+nothing is read in part. (RF3) The text is canonical: equal records give equal bytes. (RF4) An older version is
+converted step by step, each step a row of ``MIGRATIONS``; a newer one is refused (F63). (RF5) Values that JSON cannot
+represent exactly are refused on writing: NaN, infinity, keys that are not text. A sequence inside a state is read back
+as a list.
 
-May not know: files, and what a state or a piece means.
+May not know: files, and the meaning of a state or a piece.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORMAT = "seatunnel-checkpoint"
 VERSION = re.compile(rb"[1-9][0-9]{0,8}")
 Migration: TypeAlias = Callable[[Mapping[str, Plain]], Mapping[str, Plain]]
 MIGRATIONS: Mapping[int, Migration] = {}
-"""From a version to the next. Version 1 is the first."""
+"""Conversions from each version to the next. Version 1 is the first."""
 
 _LEAVES = frozenset({type(None), bool, int, float, str})
 
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Damage(StrEnum):
-    """What is wrong with the bytes of a record."""
+    """Kind of damage of a record's bytes."""
 
     NO_RECORD = "this is no checkpoint record"
     VERSION = "its version is not known to this release"
@@ -51,7 +51,7 @@ class Damage(StrEnum):
 
 
 class RecordRefusedError(RemoteProtocolError):
-    """Bytes that are not the whole of a record that this release knows (F24)."""
+    """The bytes are not a complete record of a version that this release supports (F24)."""
 
     def __init__(self, damage: Damage, detail: str = "") -> None:
         super().__init__(f"{damage}: {detail}" if detail else str(damage))
@@ -66,8 +66,8 @@ class RecordRefusedError(RemoteProtocolError):
 
 
 def encode(record: CheckpointRecord, plan: str | None = None) -> bytes:
-    """Canonical bytes (RF3). ``plan``: the text of its plan, where that is known: it is most of a record, and rarely
-    another one. LocalProtocolError where the record holds what JSON cannot carry (RF5)."""
+    """Return canonical bytes (RF3). ``plan``: the encoded plan, if known: it is the largest part of a record, and
+    rarely changes. LocalProtocolError for values that JSON cannot represent (RF5)."""
     with _carried(f"checkpoint {record.checkpoint}"):
         plain = {key: _text(value) for key, value in to_plain(record).items() if key != "plan"}
         plain["plan"] = _text(record.plan) if plan is None else plan
@@ -76,7 +76,7 @@ def encode(record: CheckpointRecord, plan: str | None = None) -> bytes:
 
 
 def encode_plan(plan: Plain) -> str:
-    """The text of a plan, as records hold it. LocalProtocolError where JSON cannot carry it (RF5)."""
+    """Encode a plan for records. LocalProtocolError for values that JSON cannot represent (RF5)."""
     with _carried("a plan"):
         return _text(plan)
 
@@ -96,7 +96,7 @@ def _carried(what: str) -> Iterator[None]:
 def decode(
     data: bytes, migrations: Mapping[int, Migration] = MIGRATIONS, version: int = RECORD_VERSION
 ) -> CheckpointRecord:
-    """The record that these bytes are; RecordRefusedError where they are none (RF2)."""
+    """Decode a record; RecordRefusedError if the bytes are not one (RF2)."""
     head, newline, body = data.partition(b"\n")
     words = head.split(b" ")
     if not newline or len(words) != 4 or words[0] != FORMAT.encode() or not VERSION.fullmatch(words[1]):
@@ -133,11 +133,11 @@ def _migrated(
 
 
 def _checked(value: Plain) -> Plain:
-    """``json`` would turn a key that is not text into one, silently (RF5). A job of hundreds of tables spends its
-    checkpoints here, so what is plainly plain costs no call."""
-    if isinstance(value, (dict, Mapping)):  # the first is the quick one
+    """Refuse keys that are not text, which ``json`` would silently convert (RF5). Most of a checkpoint's time is spent
+    here with hundreds of tables, so simple values cost no call."""
+    if isinstance(value, (dict, Mapping)):  # dict first, because its check is faster
         if strange := [key for key in value if not isinstance(key, str)]:
-            raise ValueError(f"{strange[0]!r} is a key, and no text")
+            raise ValueError(f"{strange[0]!r} is a key, but not text")
         return {key: one if type(one) in _LEAVES else _checked(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [one if type(one) in _LEAVES else _checked(one) for one in value]
@@ -150,7 +150,7 @@ def _checked(value: Plain) -> Plain:
 
 
 def to_plain(record: CheckpointRecord) -> Mapping[str, Plain]:
-    """The record as data that JSON can carry."""
+    """Convert a record to data for JSON."""
     return {
         "version": record.version,
         "checkpoint": record.checkpoint,
@@ -172,7 +172,7 @@ def to_plain(record: CheckpointRecord) -> Mapping[str, Plain]:
 
 
 def from_plain(data: Mapping[str, Plain]) -> CheckpointRecord:
-    """The record; RecordRefusedError where anything is missing, too much or of another shape (RF2)."""
+    """Convert data to a record; RecordRefusedError for missing, additional or malformed values (RF2)."""
     try:
         _no_more_than(CheckpointRecord, data)
         return CheckpointRecord(
@@ -269,6 +269,6 @@ def _to_commit(scope: Plain, checkpoint: Plain, pieces: Plain) -> CommitRecord:
 
 
 def _no_more_than(kind: type[CheckpointRecord] | type[SubtaskSnapshot], data: Mapping[str, Plain]) -> None:
-    # A key that is ignored today is a state that is lost tomorrow.
+    # Ignoring an unknown key could lose state.
     if strange := data.keys() - {one.name for one in fields(kind)}:
         raise ValueError(f"{min(strange)!r} is not known")

@@ -1,8 +1,8 @@
-"""A topology as plain data, for records: a later driver has to know which graph its snapshots are of.
+"""A topology as plain data, for records: a later driver must know the graph of its snapshots.
 
-Rules. (TF1) What is read is a valid topology or an error: its own checks run again. (TF2) Nothing is left out.
+Rules. (TF1) Reading gives a valid topology or an error: its own checks run again. (TF2) The data is complete.
 
-May not know: records, and what a graph is used for.
+May not know: records, and the use of a graph.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topolog
 
 
 def from_topology(topology: Topology) -> Plain:
-    """Data that JSON can carry."""
+    """Convert a topology to data for JSON."""
     return {
         "vertices": [
             [one.id, one.parallelism, one.determinism.value, one.sink.value, one.replayable, one.scope]
@@ -26,7 +26,7 @@ def from_topology(topology: Topology) -> Plain:
 
 
 def to_topology(plain: Plain) -> Topology:
-    """The topology; KeyError, TypeError or ValueError where the data are none."""
+    """Convert data to a topology; KeyError, TypeError or ValueError if it is not one."""
     data = mapping(plain)
     if strange := data.keys() - {"vertices", "edges", "version", "detached"}:
         raise ValueError(f"{min(strange)!r} is not known")

@@ -1,8 +1,8 @@
-"""Plain data that came from outside, as the shapes that it has to have; anything else is refused, never repaired.
+"""Checks the shape of plain data from outside; other shapes are refused, never repaired.
 
-Rules. (SH1) A value of another type is an error, a bool for a number included. (SH2) A row has exactly its width.
+Rules. (SH1) A value of another type is an error, also a bool for a number. (SH2) A row has exactly its width.
 
-May not know: what the data are about.
+May not know: the meaning of the data.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 
 def _is(value: Plain, kind: type[T]) -> T:
-    # bool is an int to Python, and a number where a flag stands is damage all the same.
+    # bool is an int in Python, but a number in place of a flag is damage.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{value!r:.50} is no {kind.__name__}")
+        raise TypeError(f"{value!r:.50} is not of the type {kind.__name__}")
     return value
 
 
@@ -45,7 +45,7 @@ def row(value: Plain, width: int) -> list[Plain]:
     """A list of this width."""
     found = rows(value)
     if len(found) != width:
-        raise ValueError(f"{len(found)} values stand where {width} belong")
+        raise ValueError(f"{len(found)} values instead of {width}")
     return found
 
 

@@ -1,1 +1,1 @@
-"""Failures: what restarts, from where, and what is restored."""
+"""Failures: decisions, regions, restarts, and restoring of records."""

@@ -1,19 +1,19 @@
-"""What a failure leads to: for the sinks of the restarted region, and for the vertex that failed. Two literal tables.
+"""Decides about failures: the effect on sinks of the restarted region, and the level of the reaction. Two tables.
 
-May not know: who restarts (``regions.py``), how long a pause is (``backoff.py``), what an isolation changes
+May not know: which vertices restart (``regions.py``), how long a pause is (``backoff.py``), the effects of an isolation
 (``isolation.py``).
 
-Rules. (FO1) What a replay means to a sink depends on what it promises and on whether its upstream gives the same again;
-nothing else is looked at. (FO2) A two-phase sink below an indeterminate upstream restarts with all descendants of that
-upstream and drops its pieces; where pieces cannot be dropped nothing restarts, whatever the reason: the failure goes to
-the next level, since what would be shown twice could not be told apart. (FO3) Duplicates are never silent: every
-restarted sink that may show rows twice is named. (FO4) So is every source that restarts without being able to read
-again what it had emitted. (FO5) A failure is answered on the smallest level that can: attempt, vertex, table, pipeline;
-a level whose tries are used up hands it to the next. (FO6) What no try can mend (FENCED, LOST, GAP, CANCELLED ...) goes
-to the last level at once. (FO7) A table is isolated only where the policy asks for it and something else remains to
-run. (FO8) A batch that came again with other rows proves that its sender, and whoever read it, is not determinate: from
-then on they are not trusted to be (I22). (FO9) In a pipeline that does not end a unit that may still pass is tried for
-ever, once no restart can help it.
+Rules. (FO1) The effect of a replay on a sink depends only on the sink's guarantee and on the determinism of its
+upstream. (FO2) A two-phase sink below an indeterminate upstream restarts with all descendants of that
+upstream and drops its pieces. If pieces cannot be dropped, nothing restarts, for any reason: the failure goes to
+the next level, because duplicates could not be recognised. (FO3) Duplicates are never silent: every
+restarted sink that may show rows twice is named. (FO4) So is every source that restarts and cannot read its emitted
+rows again. (FO5) A failure is handled on the smallest possible level: attempt, vertex, table, pipeline; if the tries of
+a level are used up, the next level follows. (FO6) A failure that no retry can repair (FENCED, LOST, GAP, CANCELLED ...)
+goes to the last level at once. (FO7) A table is isolated only if the policy allows it and something else remains to
+run. (FO8) A batch that came again with other rows proves that its sender and its receivers are not determinate: from
+then on they count as indeterminate (I22). (FO9) In a streaming pipeline a retriable unit is tried forever once no
+restart can help.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.topology import SinkKind, Topology, VertexDeterminism
 
-# ---------------------------------------------------------------- what a replay means to a sink
+# ---------------------------------------------------------------- effect of a replay on a sink
 
 
 class Repeatability(StrEnum):
-    """The value is what people read in the plan and in the receipt."""
+    """Effect of a replay on a sink. The value is the text in the plan and in the receipt."""
 
     SKIP_BY_ID = "siblings go on and skip by channel data id what they have; what was staged since is dropped"
     FREELY = "it is written again under the fence, over what is there"
@@ -47,7 +47,7 @@ REPLAYS: Mapping[tuple[SinkKind, VertexDeterminism], Repeatability] = {
     (SinkKind.NONE, VertexDeterminism.INDETERMINATE): Repeatability.RESTART_DESCENDANTS,
     (SinkKind.AT_LEAST_ONCE, VertexDeterminism.DETERMINATE): Repeatability.REPORT_DUPLICATES,
     (SinkKind.AT_LEAST_ONCE, VertexDeterminism.UNORDERED): Repeatability.REPORT_DUPLICATES,
-    # R4 restarts it all the same: its siblings must not read other rows under numbers that they know.
+    # R4 restarts it anyway: its siblings must not read other rows under known numbers.
     (SinkKind.AT_LEAST_ONCE, VertexDeterminism.INDETERMINATE): Repeatability.REPORT_DUPLICATES,
     (SinkKind.IDEMPOTENT, VertexDeterminism.DETERMINATE): Repeatability.FREELY,
     (SinkKind.IDEMPOTENT, VertexDeterminism.UNORDERED): Repeatability.FREELY,
@@ -62,7 +62,7 @@ _WORST_FIRST = (VertexDeterminism.INDETERMINATE, VertexDeterminism.UNORDERED)
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What the restart of a region means to one of its sinks."""
+    """Effect of a region's restart on one of its sinks."""
 
     sink: str
     upstream: VertexDeterminism
@@ -70,7 +70,7 @@ class Consequence:
 
 
 def upstream_determinism(topology: Topology, region: Collection[str], name: str) -> VertexDeterminism:
-    """The least that the restarted vertices above ``name``, itself included, promise of a second run."""
+    """The weakest determinism among the restarted ancestors of ``name`` and itself."""
     above = (topology.ancestors(name) | {name}).intersection(region)
     promised = {topology.vertex(one).determinism for one in above}
     if any(replay_differs(topology, one) for one in above):
@@ -81,8 +81,8 @@ def upstream_determinism(topology: Topology, region: Collection[str], name: str)
 def consequences(
     topology: Topology, region: Collection[str], undroppable: Collection[str] = ()
 ) -> tuple[Consequence, ...]:
-    """For each sink of the region, in the topology's order. ``undroppable``: sinks whose pieces are visible as soon as
-    they are staged."""
+    """The effect on each sink of the region, in the topology's order. ``undroppable``: sinks whose pieces are visible
+    as soon as they are staged."""
     found = []
     for vertex in topology.vertices:
         if vertex.id not in region or vertex.sink is SinkKind.NONE:
@@ -96,14 +96,14 @@ def consequences(
 
 
 def duplicates_possible(topology: Topology, region: Collection[str]) -> frozenset[str]:
-    """Sinks that may show rows twice once ``region`` has restarted (FO3). A survivor never does: it drops by id."""
+    """Sinks that may show rows twice after a restart of ``region`` (FO3). Sinks outside of it drop repeated batches."""
     return frozenset(
         one.sink for one in consequences(topology, region) if one.replay is Repeatability.REPORT_DUPLICATES
     )
 
 
 def losses_possible(topology: Topology, region: Collection[str]) -> frozenset[str]:
-    """Sources of the region that cannot read again what they emitted since the checkpoint, nor have it kept (FO4)."""
+    """Sources of the region whose rows since the checkpoint can neither be read again nor are retained (FO4)."""
     return frozenset(
         name
         for name in topology.sources
@@ -112,8 +112,9 @@ def losses_possible(topology: Topology, region: Collection[str]) -> frozenset[st
 
 
 def distrust(topology: Topology, vertex: str) -> Topology:
-    """After CONTENT_CHANGED at ``vertex``: it and the senders of its inputs count as indeterminate, so that the region
-    becomes all who may have read the rows of before (FO8). The version stays: every driver would find out anew."""
+    """After CONTENT_CHANGED at ``vertex``: mark it and the senders of its inputs as indeterminate, so that the region
+    contains all vertices that may have read the earlier rows (FO8). The topology's version stays, because a later
+    driver would detect this again."""
     doubtful = {edge.sender for edge in live_edges(topology) if edge.receiver == vertex} | {vertex}
     vertices = tuple(
         replace(one, determinism=VertexDeterminism.INDETERMINATE) if one.id in doubtful else one
@@ -122,11 +123,11 @@ def distrust(topology: Topology, vertex: str) -> Topology:
     return replace(topology, vertices=vertices)
 
 
-# ---------------------------------------------------------------- what a failure leads to
+# ---------------------------------------------------------------- level of the reaction
 
 
 class Level(StrEnum):
-    """How much is given up to answer a failure, smallest first."""
+    """Levels of the reaction to a failure, smallest first."""
 
     ATTEMPT = "attempt"
     VERTEX = "vertex"
@@ -135,7 +136,7 @@ class Level(StrEnum):
 
 
 class FailoverAction(StrEnum):
-    """What is done about a failure: one for each level."""
+    """Reaction to a failure: one for each level."""
 
     RETRY_UNIT = "the unit runs again, same epoch"
     RESTART_REGION = "the region restarts from the newest checkpoint, after a pause"
@@ -156,10 +157,10 @@ FIRST_LEVEL: Mapping[Reason, Level | None] = {
     Reason.RESTORE_FAILED: Level.VERTEX,  # F3
     Reason.CONTENT_CHANGED: Level.VERTEX,  # after ``distrust``
     Reason.UNIT_REFUSED: Level.TABLE,
-    # The committer tries again by itself; one that comes here has given up, and no restart brings its target back.
+    # The committer retries by itself; after its last try no restart makes the target available.
     Reason.COMMIT_FAILED: Level.TABLE,
     Reason.COMMIT_REFUSED: Level.TABLE,
-    # The coordinator begins anew from checkpoint 0; a table that fails with it nevertheless has no position to go to.
+    # The coordinator restarts from checkpoint 0; a table that fails even so has no position to restart from.
     Reason.POSITIONS_VOID: Level.TABLE,
     Reason.GAP: Level.PIPELINE,  # I23: fatal
     Reason.LOST: Level.PIPELINE,  # I31: an alarm, never a success
@@ -167,7 +168,7 @@ FIRST_LEVEL: Mapping[Reason, Level | None] = {
     Reason.FOREIGN: Level.PIPELINE,
     Reason.CANCELLED: Level.PIPELINE,
     Reason.TOO_MANY_FAILED_CHECKPOINTS: Level.PIPELINE,  # I15
-    # Answers to requests, and ends of checkpoints: nothing has failed.
+    # Replies to requests, and ends of checkpoints: nothing has failed.
     Reason.SHUT_DOWN: None,
     Reason.NOT_RUNNING: None,
     Reason.PERIODIC_OFF: None,
@@ -187,12 +188,12 @@ FIRST_LEVEL: Mapping[Reason, Level | None] = {
 
 
 RESTARTING = frozenset({Level.ATTEMPT, Level.VERTEX})
-"""The levels on which a restart of the region answers."""
+"""The levels that restart the region."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLimits:
-    """``attempts``: how often one unit is run in all; ``restarts``: how often, and after which pause, a vertex is."""
+    """``attempts``: total attempts at one unit; ``restarts``: number and pauses of a vertex's restarts."""
 
     attempts: int = 3
     restarts: Backoff = field(default_factory=Backoff)
@@ -201,7 +202,7 @@ class RetryLimits:
 
 @dataclass(frozen=True, slots=True)
 class FailoverDecision:
-    """``restarts`` is the vertex's backoff afterwards; ``delay`` the pause before RESTART_REGION."""
+    """``restarts``: the vertex's backoff state afterwards; ``delay``: the pause before RESTART_REGION."""
 
     action: FailoverAction
     restarts: Retries
@@ -220,10 +221,9 @@ def decide(
     endless: bool = False,
     jitter: float = 0.0,
 ) -> FailoverDecision:
-    """What a failure leads to (FO5). ``attempts``: how often the unit was run, this time included; ``isolable``:
-    whether anything would remain to run without the table; ``undroppable``: a restart would show rows twice (FO2);
-    ``endless``: a unit that no restart can help any longer is tried on (FO9). Raises LocalProtocolError for a reason
-    that is no failure."""
+    """Decide the reaction to a failure (FO5). ``attempts``: attempts at the unit so far; ``isolable``: something would
+    remain to run without the table; ``undroppable``: a restart would show rows twice (FO2); ``endless``: retry a unit
+    that no restart can help (FO9). Raises LocalProtocolError for a reason that is not a failure."""
     first = FIRST_LEVEL[reason]
     if first is None:
         raise LocalProtocolError(f"nothing failed when {reason}")

@@ -1,15 +1,14 @@
-"""Tables that were left out of a pipeline which has ended without them are finished apart: by a pipeline of their own.
+"""Finishes an isolated table after the end of its pipeline, in a separate recovery pipeline.
 
-Rules. (AP1) It consists of those who finish together and of everybody who feeds them, and of nobody else. (AP2) All of
-them begin where they stood at the checkpoint at which the table stands (IS6, LE5): so it misses nothing and gets
-nothing twice. (AP3) On every channel the table has what was sent until
-then, neither less nor more; where a sender was repeating itself, numbers would mean two things (I22), and it is
-refused. (AP4) One that stands at no checkpoint begins from nothing. (AP5) Its numbers and epochs go on above those of
-the pipeline that it left (I11), and commits of it that are not confirmed are issued first (P2). (AP6) What cannot be
-read a second time is refused, and so is who would have to pass through a sink that has its rows already. (AP7) A
-pipeline that has not ended keeps its records: nothing is finished beside it.
+Rules. (AP1) The recovery pipeline consists of the vertices that finish together and of all that feed them. (AP2) All
+resume from the table's last checkpoint (IS6, LE5), so the table misses no row and gets none twice. (AP3) On every
+channel the table has exactly the batches that were sent until then. If a sender was repeating batches at that time,
+numbers would be ambiguous (I22), and the recovery is refused. (AP4) A table without a checkpoint starts from nothing.
+(AP5) Its numbers and epochs continue above those of its former pipeline (I11), and its unconfirmed commits are issued
+first (P2). (AP6) A recovery is refused if a source cannot be read a second time, or if rows would pass through a sink
+that already has them. (AP7) A pipeline that has not ended keeps its records: no recovery runs beside it.
 
-May not know: what a position is, and who runs the pipeline.
+May not know: what a position is, and how the pipeline is run.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ T = TypeVar("T")
 
 
 def scopes_left_out(record: CheckpointRecord) -> tuple[str, ...]:
-    """The commit scopes that are to be finished apart, each by a pipeline of its own (AP1, AP7)."""
+    """The commit scopes to recover, each in a separate pipeline (AP1, AP7)."""
     if record.kind is not RecordKind.FINAL:
         return ()
     sinks = (one for one in record.topology.vertices if one.sink is not SinkKind.NONE)
@@ -37,24 +36,24 @@ def scopes_left_out(record: CheckpointRecord) -> tuple[str, ...]:
 
 
 def finishing(topology: Topology, scope: str) -> frozenset[str]:
-    """Those who finish together."""
+    """The vertices that finish together with this scope."""
     return frozenset(one.id for one in topology.vertices if one.sink is not SinkKind.NONE and one.commit_scope == scope)
 
 
 def members(topology: Topology, scope: str) -> frozenset[str]:
-    """Who the pipeline that finishes this scope consists of (AP1)."""
+    """The vertices of the recovery pipeline of this scope (AP1)."""
     own = finishing(topology, scope)
     return own.union(*(topology.ancestors(name) for name in own))
 
 
 def stands_at(record: CheckpointRecord, scope: str) -> int:
-    """The checkpoint at which a scope stands that this record shows to be out; 0: none (AP4)."""
+    """The last checkpoint of an isolated scope, by this record; 0: none (AP4)."""
     own = finishing(record.topology, scope)
     return max((one.since for at, one in record.snapshots.items() if at.vertex in own), default=0)
 
 
 def cannot_be_finished(topology: Topology, scope: str) -> str:
-    """Why it cannot be brought what it lacks (AP6); empty where it can."""
+    """Why the scope cannot be recovered (AP6); empty if it can."""
     own, every = finishing(topology, scope), members(topology, scope)
     if once := [name for name in topology.sources if name in every and not topology.vertex(name).replayable]:
         return f"{', '.join(once)} cannot be read a second time"
@@ -64,8 +63,8 @@ def cannot_be_finished(topology: Topology, scope: str) -> str:
 
 
 def begin_apart(newest: CheckpointRecord, stood: CheckpointRecord, scope: str) -> CheckpointRecord | RestoreRefusal:
-    """The record from which this scope is finished. ``newest`` is the last one of the pipeline that it left, ``stood``
-    the one at which it stands."""
+    """The record from which the recovery pipeline of this scope starts. ``newest``: the last record of the former
+    pipeline; ``stood``: that of the scope's last checkpoint."""
     graph, numbers = _part(newest.topology, members(newest.topology, scope))
     snapshots = {}
     for subtask in graph.subtasks():
@@ -91,7 +90,7 @@ def begin_apart(newest: CheckpointRecord, stood: CheckpointRecord, scope: str) -
 
 
 def _part(topology: Topology, every: Collection[str]) -> tuple[Topology, Mapping[int, int]]:
-    """The graph of these alone, and the new numbers of its edges."""
+    """The graph of these vertices alone, and the new numbers of its edges."""
     kept = [(number, edge) for number, edge in enumerate(topology.edges) if {edge.sender, edge.receiver} <= set(every)]
     vertices = tuple(one for one in topology.vertices if one.id in every)
     graph = Topology(vertices, tuple(edge for _, edge in kept), topology.version + 1)
@@ -99,7 +98,7 @@ def _part(topology: Topology, every: Collection[str]) -> tuple[Topology, Mapping
 
 
 def _renumbered(snapshot: SubtaskSnapshot, numbers: Mapping[int, int], checkpoint: int) -> SubtaskSnapshot:
-    """The snapshot on the channels that there still are; what it staged was committed, or is named by the record."""
+    """The snapshot with only the remaining channels, and without pieces: these are committed, or in the record."""
 
     def kept(values: Mapping[Channel, T]) -> Mapping[Channel, T]:
         return {replace(one, edge=numbers[one.edge]): value for one, value in values.items() if one.edge in numbers}

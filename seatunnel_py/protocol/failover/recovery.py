@@ -1,15 +1,15 @@
-"""After a failure: who begins a new life, when, and from where.
+"""Restarts subtasks after a failure: decides which, when, and from which record.
 
-Rules. (RE1) What is pending is aborted before any life ends or begins (I24). (RE2) A record that is with the store is
-waited for: it may be the one to restore. (RE3) Failures that come before all subtasks have started join the restart
-under way: the region is that of all of them, the record is the same (I26). (RE4) Subtasks start only when all that
-restart are ready (O5.4). (RE5) Attempts are bounded and grow apart; a stable period gives them back. (RE6) A source
-that restarts has ended only if its snapshot says so (I46). (RE7) Where the newest record holds batches of a sender
-that will not make them again, nothing can be restored (I22). (RE8) A vertex whose attempts are used up is left out,
-where the policy wants that and something else remains to run: nobody restarts for it any longer. (RE9) What lives that
-were cut took stays void until those who join have started, however often they have to begin (RJ4).
+Rules. (RE1) All pending checkpoints are aborted before an execution ends or starts (I24). (RE2) A record that is being
+stored is awaited: it may be the one to restore. (RE3) A failure before all subtasks have started joins the current
+restart: the region is that of all failures, the record is the same (I26). (RE4) Subtasks start only when all restarted
+ones are ready (O5.4). (RE5) The number of restarts is limited and pauses grow; a stable period resets both. (RE6) A
+restarted source has ended only if it has in its snapshot (I46). (RE7) If the newest record holds batches that their
+sender will not produce again, nothing can be restored (I22). (RE8) A vertex whose attempts are used up is isolated if
+the policy allows it and something else remains to run: nothing restarts for it any longer. (RE9) Journal entries of
+executions that were cut stay void until the rejoining vertices have started, after any number of restarts (RJ4).
 
-May not know: what is pending, and what a record contains beyond its snapshots.
+May not know: which checkpoints are pending, and the content of a record except its snapshots.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ RESTART = "restart"
 
 
 class Recovery:
-    """``retries`` are kept by vertex, and under no name for the whole. ``failed`` joins until all have started;
-    ``waiting`` are subtasks that begin a life and are not ready yet; ``joining`` come back, and have not started yet
-    (RE9); ``resumed``: all have started, just now; ``undroppable``: sinks whose pieces are visible as soon as they are
-    staged; ``shows_twice``: those of them that forbade the last restart (FO2)."""
+    """``retries``: by vertex; for the whole pipeline under the empty name. ``failed``: vertices of the current restart;
+    ``waiting``: restarted subtasks that are not ready yet; ``joining``: rejoining vertices that have not started yet
+    (RE9); ``resumed``: all have just started; ``undroppable``: sinks whose pieces are visible as soon as they are
+    staged; ``shows_twice``: those of them that prevented the last restart (FO2)."""
 
     def __init__(
         self,
@@ -74,13 +74,13 @@ class Recovery:
 
     @property
     def under_way(self) -> bool:
-        """Some subtask has failed, and not all have started again."""
+        """A subtask has failed, and not all have started again."""
         return bool(self.failed)
 
     def fail(self, vertex: str, at: float, reason: Reason) -> bool:
-        """This vertex failed: it begins again after a pause, or is left out (RE8). False: neither is possible.
+        """Restart this vertex after a pause, or isolate it (RE8). False: neither is possible.
 
-        Attempts of units are used up by then.
+        Called when the attempts at a unit are used up.
         """
         decision = self._decide(vertex, at, reason)
         self.retries[vertex] = decision.restarts
@@ -91,7 +91,7 @@ class Recovery:
         return decision.action is not FailoverAction.FAIL_PIPELINE
 
     def tries_on(self, vertex: str, at: float, reason: Reason) -> bool:
-        """Whether a unit that may still pass is tried for ever: no restart can help it (FO9)."""
+        """True if a retriable unit is tried forever, because no restart can help (FO9)."""
         return self._decide(vertex, at, reason, endless=True).action is FailoverAction.RETRY_UNIT
 
     def _decide(self, vertex: str, at: float, reason: Reason, *, endless: bool = False) -> FailoverDecision:
@@ -109,7 +109,7 @@ class Recovery:
         )
 
     def _shown_twice(self, vertices: Collection[str]) -> tuple[str, ...]:
-        """The sinks that a restart of these would have show rows twice."""
+        """The sinks that would show rows twice after a restart of these vertices."""
         if not self.undroppable:
             return ()
         topology = self.shared.topology
@@ -117,7 +117,7 @@ class Recovery:
         return tuple(one.sink for one in found if one.replay is Repeatability.FAIL_PIPELINE)
 
     def _left(self, gone: frozenset[str]) -> None:
-        """Nobody waits for them any longer; should they come back, they have all their attempts."""
+        """Stop waiting for vertices that have left, and reset their attempts in case they rejoin."""
         self.retries = {name: used for name, used in self.retries.items() if name not in gone}
         self.beginning = tuple(one for one in self.beginning if one.vertex not in gone)
         if self.waiting:
@@ -125,7 +125,7 @@ class Recovery:
             self._start_if_ready()
 
     def fail_all(self, at: float) -> bool:
-        """Everything begins again after a pause. False: there is no attempt left, or rows would be shown twice."""
+        """Restart everything after a pause. False: no attempt is left, or rows would be shown twice."""
         self.shows_twice = self._shown_twice(self.shared.topology.live)
         if self.shows_twice:
             return False
@@ -143,17 +143,17 @@ class Recovery:
         self.shared.say(SetTimer(RESTART, pause))
 
     def fail_void(self, at: float) -> bool:
-        """Everything begins again, and what was taken in earlier lives is void."""
+        """Restart everything with void journals."""
         self.void = True
         return self.fail_all(at)
 
     def pause_over(self) -> None:
-        """The pause is over; the restart follows as soon as the store has answered (RE2)."""
+        """The pause has ended; the restart follows as soon as the store has replied (RE2)."""
         self.due = self.under_way
         self.begin()
 
     def begin(self) -> None:
-        """End and begin lives, if it is time."""
+        """Restart the failed vertices, if the pause and the store allow it."""
         shared = self.shared
         if not self.due or shared.storing is not None or shared.kept:
             return
@@ -162,13 +162,13 @@ class Recovery:
         self.begin_lives(self.failed)
 
     def begin_lives(self, vertices: Collection[str]) -> None:
-        """Everything in the region of ``vertices`` begins from the newest record; the others are told."""
+        """Restart the region of ``vertices`` from the newest record, and notify the others."""
         shared = self.shared
         self.failed.update(vertices)
         self._begin(plan_restart(shared.topology, self.failed, shared.epochs, shared.newest, shared.incarnation))
 
     def join(self, vertices: Collection[str]) -> None:
-        """These come back with the newest record; beside the others, or with those who have failed meanwhile."""
+        """Start rejoining vertices from the newest record, together with a current restart if there is one."""
         shared = self.shared
         assert shared.newest is not None, "they come back with a record"
         self.joining.update(vertices)
@@ -201,13 +201,13 @@ class Recovery:
         self._start_if_ready()
 
     def ready(self, subtask: Subtask) -> None:
-        """A subtask waits for the start."""
+        """A restarted subtask is ready."""
         if subtask in self.waiting:
             self.waiting.discard(subtask)
             self._start_if_ready()
 
     def _start_if_ready(self) -> None:
-        """Start all who begin, if that was the last one (RE4); nobody is left where those who failed have left."""
+        """Start all restarted subtasks once the last one is ready (RE4); none are left if they were isolated."""
         if self.waiting:
             return
         shared = self.shared

@@ -1,22 +1,24 @@
-"""What restarts when something fails, and what the others must be told. Pure functions of the topology.
+"""Computes the region that restarts after a failure, and the messages to its neighbours. Pure functions of the
+topology.
 
-May not know: why a vertex failed, what a sink can do (``failover.py``), when the restart happens (``backoff.py``).
+May not know: why a vertex failed, the guarantees of a sink (``decisions.py``), when the restart happens
+(``backoff.py``).
 
-Rules. (R1) Vertices that are connected form a pipeline; no failure crosses its border (O5.1). (R2) What failed
-restarts. (R3) Whoever restarts needs its inputs since the checkpoint again: so the sender of each of its inputs
-restarts as well, unless the edge is retained (I20, O5.2). A back-edge is an input like any other. (R4) A vertex that
-restarts and does not give the same batches again takes all its descendants along, since the numbers that they have
-seen now mean other rows (I20, I22). (R5) A non-replayable source is such a vertex, unless all that it emits is
-retained: what is retained is its cache, from which the world answers the ranges that its journal names (I39). (R6)
-Isolated vertices neither restart nor carry a restart onwards: their channels are cut. (R7) The set is the smallest
+Rules. (R1) Connected vertices form a pipeline; no failure crosses its border (O5.1). (R2) A failed vertex
+restarts. (R3) A restarted vertex needs its inputs since the checkpoint again: so the sender of each of its inputs
+restarts as well, unless the edge is retained (I20, O5.2). A back-edge is an input like any other. (R4) If a restarted
+vertex does not produce the same batches again, all its descendants restart, because the numbers that they have
+received now mean other rows (I20, I22). (R5) A non-replayable source is such a vertex, unless all its outputs are
+retained: the runtime then serves the ranges of its journal from the retained batches (I39). (R6)
+Isolated vertices neither restart nor propagate a restart: their channels are cut. (R7) The set is the smallest
 that is closed under R2 to R6; so the set of several failures, also of one during a restart, contains that of each
-(F6, I26). (R8) The epochs of all that restart grow by one, and no others (I21, I24). (R9) A survivor learns the new
-epoch of each restarted neighbour; one that sends along a retained channel learns also after which number its receiver
-wants to hear everything again. (R10) The journals of R4's vertices are void, and so are those of their descendants, but
-for what their snapshots hold: a descendant that waited for the batch that it took in its last life might wait for one
-that never comes again; but one that was repeating itself when the record was made must go on to where its receivers
-are. (R11) Who joins at a barrier needs nothing from before it, and pulls nobody in. (R12) A record in which a receiver
-is ahead of a sender that will make other batches cannot be restored.
+(F6, I26). (R8) The epochs of all restarted vertices grow by one, and no others (I21, I24). (R9) Neighbours outside of
+the region learn the new epoch of each restarted neighbour; the sender of a retained channel also learns the number
+after which its receiver needs all batches again. (R10) The journals of R4's vertices and of their descendants are void,
+except for entries whose input their snapshots contain: a descendant must not wait for a batch that never comes again.
+But one that was repeating batches when the record was made must repeat them up to the number that its receivers have.
+(R11) A vertex that joins at a barrier needs no earlier batch, and restarts no other vertex. (R12) A record in which a
+receiver is ahead of a sender that will produce other batches cannot be restored.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ _Node = TypeVar("_Node", str, _Fact)
 
 @dataclass(frozen=True, slots=True)
 class RestartPlan:
-    """``epochs`` are the new ones, of the whole topology; ``peers`` speaks to survivors only."""
+    """``epochs``: the new epochs of the whole topology; ``peers``: messages to neighbours outside of the region."""
 
     vertices: frozenset[str]
     epochs: Mapping[str, int]
@@ -48,9 +50,9 @@ class RestartPlan:
 
 
 def pipelines(topology: Topology) -> tuple[Topology, ...]:
-    """The graph of a whole job as its pipelines (R1), in the order of their first vertices; each must have a source.
+    """Divide the graph of a job into pipelines (R1), in the order of their first vertices; each must have a source.
 
-    An isolated vertex still belongs to its pipeline: it may come back.
+    An isolated vertex still belongs to its pipeline, because it may rejoin.
     """
     both_ways = {vertex.id: set[str]() for vertex in topology.vertices}
     for edge in topology.edges:
@@ -75,9 +77,9 @@ def pipelines(topology: Topology) -> tuple[Topology, ...]:
 
 
 def replay_differs(topology: Topology, name: str) -> bool:
-    """Whether a second life of this vertex may number other rows with the same numbers (R4, R5).
+    """True if a restarted execution of this vertex may use the same numbers for other rows (R4, R5).
 
-    UNORDERED does not: the journal fixes what each unit takes (I39), and a digest does not look at order (I22).
+    False for UNORDERED: the journal fixes the input of each unit (I39), and a digest ignores the order (I22).
     """
     vertex = topology.vertex(name)
     if vertex.determinism is VertexDeterminism.INDETERMINATE:
@@ -88,15 +90,15 @@ def replay_differs(topology: Topology, name: str) -> bool:
 
 
 def restart_set(topology: Topology, failed: Collection[str]) -> frozenset[str]:
-    """R of these failures: the smallest closed set that contains them (R7). LocalProtocolError for a name that is no
+    """The region of these failures: the smallest closed set that contains them (R7). LocalProtocolError for an unknown
     vertex."""
     return _consequences(topology, failed)[0]
 
 
 def _consequences(topology: Topology, failed: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Who restarts, and whose outputs then carry other rows under the same numbers: one search over both facts."""
+    """The vertices that restart, and those whose outputs then have other rows under the same numbers, in one search."""
     if unknown := set(failed) - set(topology.by_id):
-        raise LocalProtocolError(f"{sorted(unknown)} failed, which is no vertex")
+        raise LocalProtocolError(f"{sorted(unknown)} failed, which is not a vertex")
     follows: dict[_Fact, list[_Fact]] = {}
     for name in topology.live:
         follows[_RESTARTS, name] = [(_DIFFERS, name)] if replay_differs(topology, name) else []
@@ -111,9 +113,9 @@ def _consequences(topology: Topology, failed: Collection[str]) -> tuple[frozense
 
 
 def closure_faults(topology: Topology, failed: Collection[str], region: Collection[str]) -> tuple[str, ...]:
-    """What keeps ``region`` from being closed (I20), in words; empty when it is.
+    """Explain why ``region`` is not closed (I20); empty if it is.
 
-    Says the rules edge by edge and shares no search with ``restart_set``, so that it can judge it.
+    Checks the rules edge by edge, without the search of ``restart_set``, so that it can verify it.
     """
     cut = topology.detached
     faults = [f"{name} failed, but stays" for name in sorted(set(failed).difference(region, cut))]
@@ -138,10 +140,10 @@ def plan_restart(
     record: CheckpointRecord | None,
     incarnation: int,
 ) -> RestartPlan:
-    """Everything that a restart says to subtasks, from ``record`` (None: from nothing, which is checkpoint 0).
+    """The messages of a restart from ``record`` (None: from nothing, which is checkpoint 0).
 
-    After a failure during a restart: the same call with all that failed so far, the epochs of the plan before and the
-    same record (I26). A restart of the whole pipeline: with all live vertices as failed.
+    After a failure during a restart: call it with all failures so far, the epochs of the previous plan and the
+    same record (I26). To restart the whole pipeline, pass all live vertices as failed.
     """
     region, differing = _consequences(topology, failed)
     assert not closure_faults(topology, failed, region), closure_faults(topology, failed, region)
@@ -156,8 +158,8 @@ def plan_joining(
     record: CheckpointRecord,
     incarnation: int,
 ) -> RestartPlan:
-    """These begin beside the others, from the record of the barrier at which they join (``isolation.py``). Nobody
-    restarts for them (R11); ``topology`` is the one with them."""
+    """Start rejoining vertices from the record of their barrier (``isolation.py``). No other vertex restarts for them
+    (R11); ``topology`` contains them."""
     return _plan(topology, frozenset(vertices), dict.fromkeys(vertices, JournalUse.VOID), epochs, record, incarnation)
 
 
@@ -169,7 +171,7 @@ def _plan(
     record: CheckpointRecord | None,
     incarnation: int,
 ) -> RestartPlan:
-    """What is said to subtasks when exactly ``region`` begins new lives."""
+    """The messages to subtasks when exactly ``region`` restarts."""
     after = {name: epochs.get(name, 0) + (name in region) for name in topology.by_id}
     snapshots = record.snapshots if record else {}
     inputs: dict[Subtask, list[Channel]] = {subtask: [] for subtask in topology.subtasks()}
@@ -197,8 +199,8 @@ def _plan(
 
 
 def unsound(topology: Topology, record: CheckpointRecord | None, restarts: Collection[Restart]) -> tuple[Channel, ...]:
-    """Channels whose receiver holds, in the record, batches that its sender had not sent there (it was repeating them,
-    I22), although the sender now makes others: numbers would mean two things, and rows be lost and doubled (R12)."""
+    """Channels whose receiver has, in the record, batches that its sender had not sent yet (it was repeating them,
+    I22), although the sender now produces others: numbers would be ambiguous, and rows lost and doubled (R12)."""
     void = {restart.subtask for restart in restarts if restart.replay is JournalUse.VOID}
     snapshots = record.snapshots if record else {}
     return tuple(
@@ -211,8 +213,7 @@ def unsound(topology: Topology, record: CheckpointRecord | None, restarts: Colle
 
 
 def restored_position(snapshot: SubtaskSnapshot | None, channel: Channel) -> int:
-    """The number up to which a receiver that begins from this snapshot has everything: what waits in its channel state
-    was received, too (I25)."""
+    """The last number that a receiver with this snapshot has, including batches in its channel state (I25)."""
     if snapshot is None:
         return 0
     waiting = snapshot.channel_state.get(channel, ())
@@ -220,12 +221,12 @@ def restored_position(snapshot: SubtaskSnapshot | None, channel: Channel) -> int
 
 
 def live_edges(topology: Topology) -> tuple[Edge, ...]:
-    """The edges that are not cut by an isolation (R6)."""
+    """Edges that no isolation has cut (R6)."""
     return tuple(edge for edge in topology.edges if not {edge.sender, edge.receiver} & topology.detached)
 
 
 def reach(steps: Mapping[_Node, Collection[_Node]], start: Collection[_Node]) -> frozenset[_Node]:
-    """Everything that is reached from ``start``, itself included."""
+    """All nodes reachable from ``start``, itself included."""
     found: set[_Node] = set()
     waiting = list(start)
     while waiting:

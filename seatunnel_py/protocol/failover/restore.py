@@ -1,20 +1,19 @@
-"""A record, read into a graph that may have changed since: other parallelism, vertices more or fewer (O4.12, O5.4).
+"""Restores a record into a changed graph: another parallelism, more or fewer vertices (O4.12, O5.4).
 
-Rules. (RS1) New states partition the old ones: whatever an old subtask held is held by exactly one new one (I45). What
-cannot be told apart cannot be moved: it is refused, never guessed. (RS2) A source's state is moved by split: assigned +
-unassigned + finished are all splits, each once, before and after (I41). (RS3) The state of a vertex all of whose inputs
-are keyed is moved by key group, to the subtask that the key group is routed to. (RS4) A channel between two vertices of
-which neither has changed keeps its numbers and what was queued on it. Any other begins anew at 1, which is sound
-because both its ends restart; so nothing may have been queued on it. Batches of a forward or broadcast channel belong
-to a receiver that is not there any longer; one of a keyed channel holds rows of many key groups, which the protocol
-cannot look into and its new readers could not tell from rows of theirs. A savepoint is aligned: its channels are empty.
-(RS5) On every channel the receiver has what the sender had sent, neither less nor more: one that is ahead of a sender
-that is catching up (the exception of I8) would get again what it holds, cut in another way. (RS6) Pieces are of no
-concern here, not even those of vanished subtasks: the record's uncommitted commits name them, by scope, and the queue
-issues them whatever the graph looks like now. (RS7) State of a vertex that is gone is given up only where somebody says
-so. (RS8) The units of a new subtask are counted on from those of the old ones, so that no name that contains such a
-number comes twice; the journal after the snapshot is void. (RS9) Who was left out stays out, as he left: nothing that
-he stands on may change meanwhile, neither he himself nor who feeds him or is fed by him.
+Rules. (RS1) New states partition the old ones: each part of an old subtask's state goes to exactly one new subtask
+(I45). State that cannot be assigned uniquely is refused, never guessed. (RS2) A source's state is moved by split:
+assigned + unassigned + finished are all splits, each once, before and after (I41). (RS3) If all inputs of a vertex are
+keyed, its state is moved by key group, to the subtask that gets the key group's rows. (RS4) A channel between two
+unchanged vertices keeps its numbers and queued batches. Any other channel starts again at 1, which is sound
+because both its ends restart; so no batch may be queued on it. A batch of a forward or broadcast channel belongs
+to a receiver that no longer exists; a batch of a keyed channel has rows of many key groups, which the protocol
+cannot divide. A savepoint is aligned, so its channels are empty.
+(RS5) On every channel the receiver has exactly the batches that the sender had sent: a receiver that is ahead of a
+repeating sender (the exception of I8) would get its rows again in other batches. (RS6) Pieces are ignored here, also
+those of removed subtasks: the record's uncommitted commits name them by scope, and the queue
+issues them for any graph. (RS7) State of a removed vertex is dropped only if the user allows it. (RS8) The unit numbers
+of a new subtask continue after those of the old ones, so that names with such a number stay unique; the journal after
+the snapshot is void. (RS9) An isolated vertex stays isolated, with its state: neither it nor its neighbours may change.
 
 May not know: what a position is, or a key.
 """
@@ -33,14 +32,14 @@ from seatunnel_py.protocol.model.stream_elements import Plain, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Spread, Topology
 
 KEY_GROUPS = 128
-"""Keys are hashed into so many groups, for ever. Larger: more entries in a state. Smaller: fewer subtasks can share."""
+"""Number of key groups; it must never change. Larger: more entries in a state. Smaller: a lower maximal parallelism."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class RestoredSplits:
-    """The splits of one source vertex, or of one subtask of it; as plain data a mapping with these three keys."""
+    """Splits of one source vertex, or of one subtask of it; as plain data a mapping with these three keys."""
 
     assigned: Mapping[str, Plain]
     unassigned: tuple[str, ...] = ()
@@ -53,9 +52,9 @@ class RestoredSplits:
 def redistribute(
     record: CheckpointRecord, new: Topology, give_up: Collection[str] = ()
 ) -> Mapping[Subtask, SubtaskSnapshot] | RestoreRefusal:
-    """What each subtask of ``new`` begins with, and where those stand who were left out; the same graph gets the same
-    snapshots. Empty for checkpoint 0: everything begins from nothing. ``give_up``: vertices that were taken out of the
-    graph together with their state (RS7)."""
+    """Initial snapshots of the subtasks of ``new``, isolated ones included; an unchanged graph gets the same snapshots.
+    Empty for checkpoint 0: everything starts from nothing. ``give_up``: removed vertices whose state may be dropped
+    (RS7)."""
     if record.kind is RecordKind.ZERO:
         return {}
     old, new = record.topology, _without_those_left_out(record, new)
@@ -87,8 +86,8 @@ def redistribute(
 def adapted(
     record: CheckpointRecord, new: Topology, give_up: Collection[str] = ()
 ) -> CheckpointRecord | RestoreRefusal:
-    """The record as if it had been made of ``new``, for a coordinator of that graph to go on from; unchanged where the
-    graph is. Epochs of vertices that are gone stay: one that comes back begins above them (I11)."""
+    """Convert the record to one of ``new``, for a coordinator of that graph; unchanged if the graph is. Epochs of
+    removed vertices stay, because a vertex that returns must start above them (I11)."""
     snapshots = redistribute(record, new, give_up)
     if isinstance(snapshots, RestoreRefusal):
         return snapshots
@@ -102,7 +101,7 @@ def adapted(
 
 
 def enumerator_state(states: Iterable[Plain]) -> RestoredSplits | RestoreRefusal:
-    """What the readers of a source forward to its split enumerator (O5.4)."""
+    """Combine the states of a source's readers for its split enumerator (O5.4)."""
     parts: list[RestoredSplits] = []
     for state in states:
         part = _splits(state)
@@ -121,7 +120,7 @@ def enumerator_state(states: Iterable[Plain]) -> RestoredSplits | RestoreRefusal
 
 
 def deal(splits: RestoredSplits, parallelism: int) -> tuple[RestoredSplits, ...]:
-    """The splits in turn to so many readers (RS2)."""
+    """Assign the splits to so many readers in turn (RS2)."""
     assigned = sorted(splits.assigned)
     return tuple(
         RestoredSplits(
@@ -134,12 +133,12 @@ def deal(splits: RestoredSplits, parallelism: int) -> tuple[RestoredSplits, ...]
 
 
 def subtask_of(key_group: int, parallelism: int) -> int:
-    """Where the rows of this key group are routed to: consecutive groups together (RS3)."""
+    """The subtask that gets the rows of this key group; consecutive groups go together (RS3)."""
     return key_group * parallelism // KEY_GROUPS
 
 
 def _splits(state: Plain) -> RestoredSplits | None:
-    """None where the state is of another shape; a reader that has no state yet holds no split."""
+    """Read the splits of a state, none without a state; None if it has another shape."""
     if state is None:
         return RestoredSplits({})
     if not isinstance(state, Mapping) or state.keys() != {"assigned", "unassigned", "finished"}:
@@ -173,13 +172,13 @@ def _key_groups(states: Iterable[Plain]) -> Mapping[int, Plain] | RestoreRefusal
 def _rescaled(
     vertex: str, before: list[SubtaskSnapshot], old: Topology, new: Topology
 ) -> list[SubtaskSnapshot] | RestoreRefusal:
-    """The states of one vertex, divided among another number of subtasks."""
+    """Divide the states of one vertex among another number of subtasks."""
     parallelism = new.vertex(vertex).parallelism
     states = [snapshot.state for snapshot in before]
     after = _divided(vertex, states, parallelism, old, new)
     if isinstance(after, RestoreRefusal):
         return RestoreRefusal(f"{vertex}, {len(before)} -> {parallelism} subtasks: {after.why}")
-    # Only where all had ended is nothing left; a new subtask that has nothing to read finds that out by itself (I46).
+    # A subtask has ended only if all had; a new subtask without rows detects its own end (I46).
     ended = all(snapshot.ended for snapshot in before)
     taken = max(snapshot.taken for snapshot in before)
     return [SubtaskSnapshot(state=state, taken=taken, ended=ended) for state in after]
@@ -210,17 +209,17 @@ def _keyed(vertex: str, topology: Topology) -> bool:
     return {edge.spread for edge in topology.edges if edge.receiver == vertex} == {Spread.KEYED}
 
 
-# ---------------------------------------------------------------- channels and what is gone
+# ---------------------------------------------------------------- channels and removed vertices
 
 
 def _shape(topology: Topology) -> tuple[object, ...]:
-    """What a snapshot depends on; what a vertex promises and what an edge retains is not part of it."""
+    """The parts of the graph that a snapshot depends on; guarantees and retention are not among them."""
     vertices = {vertex.id: vertex.parallelism for vertex in topology.vertices}
     return vertices, [(edge.sender, edge.receiver, edge.spread) for edge in topology.edges], topology.detached
 
 
 def _kept_edges(old: Topology, new: Topology) -> Mapping[int, int]:
-    """Numbers of the edges that are the same in both, old -> new (RS4)."""
+    """Numbers of the unchanged edges, old -> new (RS4)."""
     free = list(enumerate(new.edges))
     kept: dict[int, int] = {}
     for number, edge in enumerate(old.edges):
@@ -240,12 +239,12 @@ def _unchanged(vertex: str, old: Topology, new: Topology) -> bool:
 
 
 def _without_those_left_out(record: CheckpointRecord, new: Topology) -> Topology:
-    """A graph says what there is; who takes part of it the record says (RS9)."""
+    """Remove the record's isolated vertices from the graph (RS9)."""
     return replace(new, detached=record.topology.detached & new.by_id.keys())
 
 
 def _shaken(old: Topology, new: Topology) -> str:
-    """What changes under those who were left out (RS9), or nothing."""
+    """The change that affects isolated vertices (RS9); empty without one."""
     for name in sorted(new.detached):
         before, after = _edges_of(name, old), _edges_of(name, new)
         near = {name}.union(*(edge[:2] for edge in (*before, *after)))
@@ -261,7 +260,7 @@ def _edges_of(vertex: str, topology: Topology) -> list[tuple[str, str, Spread]]:
 
 
 def _unsettled(record: CheckpointRecord, kept: Mapping[int, int]) -> str:
-    """Why a channel stands in the way (RS4, RS5), or nothing."""
+    """Why a channel prevents the change (RS4, RS5); empty if none does."""
     for channel in record.topology.channels:
         receiver, sent = record.snapshots[channel.receiver], record.snapshots[channel.sender].sent.get(channel, 0)
         queued = receiver.channel_state.get(channel, ())
@@ -276,7 +275,7 @@ def _unsettled(record: CheckpointRecord, kept: Mapping[int, int]) -> str:
 
 
 def _abandoned(record: CheckpointRecord, new: Topology, give_up: Collection[str]) -> str:
-    """Whose state would be lost (RS7), or nothing."""
+    """The vertices whose state would be lost (RS7); empty without any."""
     for subtask, snapshot in record.snapshots.items():
         gone = subtask.vertex not in new.by_id and subtask.vertex not in give_up
         if gone and snapshot.state is not None:
@@ -285,7 +284,7 @@ def _abandoned(record: CheckpointRecord, new: Topology, give_up: Collection[str]
 
 
 def _anew(snapshot: SubtaskSnapshot, kept: Mapping[int, int], checkpoint: int) -> SubtaskSnapshot:
-    """The snapshot with the channels that go on, under their new numbers (RS4), and nothing staged (RS6)."""
+    """The snapshot with the unchanged channels under their new numbers (RS4), and without pieces (RS6)."""
 
     def going_on(values: Mapping[Channel, T]) -> Mapping[Channel, T]:
         return {replace(one, edge=kept[one.edge]): value for one, value in values.items() if one.edge in kept}

@@ -1,12 +1,12 @@
-"""How often, and after which pause, something is tried again. Time and chance are handed in.
+"""Number of retries and the pauses between them. Time and randomness are arguments.
 
-May not know: what is tried, and why it failed (``failover.py``).
+May not know: what is retried, and why it failed (``decisions.py``).
 
-Rules. (B1) Retries are bounded: after ``retries`` of them without a stable period the answer is None (I26, F3). (B2)
-The pause grows by ``factor`` with each retry, and never beyond ``longest``. (B3) A stable period of ``reset_after``
-seconds between the end of a pause and the next failure forgets the retries before it; the pause itself is no stable
-period. (B4) Jitter only shortens a pause, by a fraction that is handed in: the bound of B2 holds whatever the chance.
-(B5) A clock that jumps moves a pause and may forget retries too early or too late, nothing else (I49, F27).
+Rules. (B1) Retries are limited: after ``retries`` of them without a stable period the result is None (I26, F3). (B2)
+The pause grows by ``factor`` with each retry, up to ``longest``. (B3) A stable period of ``reset_after``
+seconds between the end of a pause and the next failure resets the retries; the pause itself does not count as stable.
+(B4) Jitter only shortens a pause, by a given fraction, so the limit of B2 holds for any random value.
+(B5) A clock that jumps changes a pause and may reset retries too early or too late, nothing else (I49, F27).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How many retries there were since the last stable period, and when the last one was due to begin."""
+    """Number of retries since the last stable period, and the due time of the last one."""
 
     used: int = 0
     due: float = 0.0
@@ -24,7 +24,7 @@ class Retries:
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Times in seconds; ``reset_after`` is ``job.retry.reset-after``. Raises ValueError where no bound would hold."""
+    """Times in seconds; ``reset_after`` is ``job.retry.reset-after``. Raises ValueError for values without a limit."""
 
     retries: int = 5
     first: float = 1.0
@@ -37,12 +37,12 @@ class Backoff:
             raise ValueError(f"no backoff can follow {self}")
 
     def next(self, state: Retries, at: float, jitter: float = 0.0) -> tuple[Retries, float | None]:
-        """After a failure ``at``: the new state and the pause before the next try; None when there is none left.
+        """After a failure ``at``: return the new state and the pause before the next try; None if no try is left.
 
-        ``jitter`` is the fraction, from 0 to 1, by which this pause is shortened (B4).
+        ``jitter``: fraction, from 0 to 1, by which this pause is shortened (B4).
         """
         if not 0 <= jitter <= 1:
-            raise ValueError(f"a jitter of {jitter} is no fraction")
+            raise ValueError(f"a jitter of {jitter} is not a fraction from 0 to 1")
         used = 0 if at - state.due >= self.reset_after else state.used
         if used >= self.retries:
             return Retries(used, state.due), None
@@ -50,9 +50,9 @@ class Backoff:
         return Retries(used + 1, at + pause), pause
 
     def pause(self, used: int) -> float:
-        """The pause before the retry that follows ``used`` others, without jitter."""
+        """The pause before the next retry after ``used`` retries, without jitter."""
         pause = self.first
-        # Step by step, since a power would overflow long before it is cut off.
+        # In steps, because a power could overflow before the limit applies.
         for _ in range(used):
             pause = min(pause * self.factor, self.longest)
         return pause

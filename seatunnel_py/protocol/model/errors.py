@@ -1,14 +1,13 @@
-"""What the protocol raises: never for what may happen (a late or repeated message is an outcome, not an error), only
-for what nobody may do.
+"""Errors of the protocol: only for violated rules, never for expected events such as late or repeated messages.
 
 ::
 
     SeaTunnelError
-    └── ProtocolError        never raised itself: somebody has to be blamed
-        ├── LocalProtocolError       this side did what its own rules forbid: a bug
-        └── RemoteProtocolError      the other side sent what no correct peer sends
+    └── ProtocolError        abstract: raise one of these two
+        ├── LocalProtocolError       this side violated its own rules: a bug
+        └── RemoteProtocolError      the other side sent a forbidden message
 
-May not know: who catches them.
+May not know: where they are caught.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from seatunnel_py.errors import SeaTunnelError
 
 
 class ProtocolError(SeaTunnelError):
-    """Root of the two. Catch it where whose fault it was does not matter."""
+    """Base of both. Catch it if the side at fault does not matter."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         if type(self) is ProtocolError:
-            raise TypeError("a ProtocolError is somebody's mistake: raise LocalProtocolError or RemoteProtocolError")
+            raise TypeError("ProtocolError is abstract: raise LocalProtocolError or RemoteProtocolError")
         super().__init__(message, remedy)
 
 
 class LocalProtocolError(ProtocolError):
-    """This side broke its own rules."""
+    """This side violated its own rules."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The other side broke the rules; the door through which its message came says so."""
+    """The other side violated the rules; raised where its message arrives."""

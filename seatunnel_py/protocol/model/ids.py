@@ -1,6 +1,6 @@
-"""Names of the protocol's parts. Ids only grow, over all incarnations, and none is used twice (I11).
+"""Names of subtasks and channels. Ids only grow, over all incarnations, and none is used twice (I11).
 
-May not know: what a vertex does.
+May not know: the work of a vertex.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Subtask:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Channel:
-    """FIFO from one subtask to another, along the edge with number ``edge`` of the topology."""
+    """FIFO channel from one subtask to another, on the edge with number ``edge`` of the topology."""
 
     edge: int
     sender: Subtask

@@ -1,16 +1,15 @@
-"""Life cycles of a pipeline, a subtask and a checkpoint, as literal tables (state x event -> state), and how such a
-table is read. The pictures in the documentation are drawn from the tables.
+"""State machines of a pipeline, a subtask and a checkpoint, as tables (state x event -> state). The diagrams in the
+documentation are drawn from them.
 
-Rules. (LC1) What a table does not hold is forbidden: asking for it is a mistake of ours and raises. (LC2) Every state
-has a row; the first is the start, an empty one is an end, and nothing leaves an end (I12). (LC3) A pipeline finishes
-only by FINAL_CONFIRMED, so success is said after the last commit is confirmed (I43), and stops only by
-SAVEPOINT_CONFIRMED (I44). (LC4) A failure while restarting is a restart again (I26). (LC5) Out of STOPPING no way leads
-back to RUNNING but a restart: some sources are silent behind its barrier already. (LC6) A pipeline that has not ended
-can be cancelled and can fail. (LC7) A checkpoint completes only out of STORING, and only the store's answer leads out
-of that (I10). (LC8) A subtask runs only after it was told to start, and a life that failed does nothing more but give
-way to another (O5.4).
+Rules. (LC1) A transition outside of the table is forbidden and raises. (LC2) Every state has a row; the first is the
+initial state, an empty row is a final state, without transitions (I12). (LC3) A pipeline finishes only by
+FINAL_CONFIRMED, so success is reported after the last commit is confirmed (I43), and stops only by SAVEPOINT_CONFIRMED
+(I44). (LC4) A failure during a restart starts another restart (I26). (LC5) Only a restart leads from STOPPING back to
+RUNNING: some sources have already stopped emitting at its barrier. (LC6) A pipeline that has not ended can be cancelled
+and can fail. (LC7) A checkpoint completes only from STORING, and only the store's reply ends STORING (I10). (LC8) A
+subtask runs only after the start command, and a failed execution can only be replaced (O5.4).
 
-May not know: why something happened. Reasons are the business of ``failure_policy.py``, decisions of the coordinator.
+May not know: the cause of an event (``failure_policy.py`` has the reasons, the coordinator decides).
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from seatunnel_py.protocol.model.errors import LocalProtocolError
 
 
 class PipelineState(StrEnum):
-    """SETTING_UP: start effects; RESTORING: lives begin; FINISHING: the final checkpoint; STOPPING: the savepoint
-    behind which nothing is emitted; RESTARTING: the backoff before a region is restored, while siblings run (I21)."""
+    """SETTING_UP: start effects; RESTORING: executions start; FINISHING: the final checkpoint; STOPPING: the savepoint
+    after which nothing is emitted; RESTARTING: the pause before a region is restored, while others run (I21)."""
 
     CREATED = "created"
     SETTING_UP = "setting-up"
@@ -40,7 +39,7 @@ class PipelineState(StrEnum):
 
 
 class PipelineEvent(StrEnum):
-    """FAIL: for good. SUBTASK_FAILED: a life is over, or a stop was (LC5), and attempts are left."""
+    """FAIL: for good. SUBTASK_FAILED: an execution or a stop has failed (LC5), and attempts are left."""
 
     SET_UP = "set-up"
     RESTORE = "restore"
@@ -56,7 +55,7 @@ class PipelineEvent(StrEnum):
 
 
 class ExecutionState(StrEnum):
-    """Of a subtask. That a source has nothing more to read is no state: it lives on and answers triggers (I46)."""
+    """State of a subtask. A source that has read everything stays RUNNING and handles triggers (I46)."""
 
     NONE = "none"
     READY = "ready"
@@ -65,7 +64,7 @@ class ExecutionState(StrEnum):
 
 
 class ExecutionEvent(StrEnum):
-    """RESTORE begins a life, with an epoch of its own, whatever became of the one before."""
+    """RESTORE starts a new execution with a new epoch, in any state."""
 
     RESTORE = "restore"
     START = "start"
@@ -73,7 +72,8 @@ class ExecutionEvent(StrEnum):
 
 
 class CheckpointState(StrEnum):
-    """COMPLETE: everybody has acknowledged; STORING: the store has been asked; COMPLETED: its record is durable."""
+    """COMPLETE: all subtasks have acknowledged; STORING: its record is being stored; COMPLETED: the record is
+    durable."""
 
     PENDING = "pending"
     COMPLETE = "complete"
@@ -83,7 +83,7 @@ class CheckpointState(StrEnum):
 
 
 class CheckpointEvent(StrEnum):
-    """STORE: the record is handed to the store; STORED: it is durable; NOT_STORED: it is not there."""
+    """STORE: the record is sent to the store; STORED: it is durable; NOT_STORED: storing failed."""
 
     ALL_ACKNOWLEDGED = "all-acknowledged"
     STORE = "store"
@@ -184,14 +184,14 @@ CHECKPOINT: Table[CheckpointState, CheckpointEvent] = {
 
 
 def advance(table: Table[S, E], state: S, event: E) -> S:
-    """The next state. Raises LocalProtocolError for what the table does not hold (LC1)."""
+    """Return the next state. Raises LocalProtocolError for a transition outside of the table (LC1)."""
     row = table[state]
     if event not in row:
         allowed = ", ".join(row) or "nothing: it is an end"
-        raise LocalProtocolError(f"{type(state).__name__}: {event} cannot happen when {state}; what can is {allowed}")
+        raise LocalProtocolError(f"{type(state).__name__}: {event} cannot happen when {state}; possible: {allowed}")
     return row[event]
 
 
 def has_ended(table: Table[S, E], state: S) -> bool:
-    """Nothing leaves this state (LC2)."""
+    """True for a final state (LC2)."""
     return not table[state]

@@ -1,7 +1,7 @@
-"""Why a checkpoint, a request, a subtask or a pipeline did not get what it wanted: a closed list. What
-follows from each stands in ``failure_policy.py``; a reason without a row there is found by a test.
+"""Reasons why a request was refused, a checkpoint aborted, or a subtask or pipeline failed: a closed list.
+``failure_policy.py`` has the reaction to each; a test finds a reason without a row there.
 
-May not know: what follows from a reason.
+May not know: the reaction to a reason.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """The value is what people read."""
+    """The value is the text for users."""
 
-    # refusals of a trigger, in the order in which they are looked at (O4.3, O4.4)
+    # refusals of a trigger, in the order of the checks (O4.3, O4.4)
     SHUT_DOWN = "the pipeline has ended"
     NOT_RUNNING = "not all subtasks are running"
     PERIODIC_OFF = "periodic checkpoints are switched off"

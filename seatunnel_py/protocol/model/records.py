@@ -1,7 +1,7 @@
 """Checkpoint records: everything that a later driver needs, in one plain, versioned value.
 
-Rules. (P1) A record is complete or absent: it is stored in one act (I10). (P2) It contains what is completed but not
-confirmed of earlier checkpoints, so that the newest record alone is enough to go on. (P3) A claim of an incarnation
+Rules. (P1) A record is complete or absent: it is stored in one act (I10). (P2) It contains the unconfirmed commits of
+earlier checkpoints, so the newest record alone is sufficient to resume. (P3) A claim of an incarnation
 names the checkpoint that it continues from; records of lower incarnations that are not on that chain are void.
 
 May not know: bytes and stores (``record_format.py``, ``claims.py``).
@@ -21,7 +21,7 @@ RECORD_VERSION = 1
 
 
 class RecordKind(StrEnum):
-    """A savepoint is pinned; CHECKPOINT_0 is written before any side effect; FINAL is the last of a bounded job."""
+    """A savepoint is pinned; CHECKPOINT_0 is written before any side effect; FINAL is the last of a batch job."""
 
     ZERO = "checkpoint-0"
     PERIODIC = "checkpoint"
@@ -31,7 +31,7 @@ class RecordKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """What has to become visible at once in one scope; ``checkpoint`` is where its ledger will stand afterwards."""
+    """Pieces that must become visible together in one scope; its ledger then contains ``checkpoint``."""
 
     scope: str
     checkpoint: int
@@ -40,10 +40,10 @@ class CommitRecord:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRecord:
-    """``previous`` is the completed checkpoint before it; ``uncommitted`` are commits, oldest first, that were not
-    confirmed when it was made, its own included; ``set_up`` names set-up units that are done; ``plan`` is what
-    checkpoint 0 decided, carried along; ``ledgers`` is where each scope's ledger was known to stand; ``topology`` is
-    the graph that the snapshots are of; ``joined`` are vertices that came back with it (RJ4)."""
+    """``previous``: the completed checkpoint before it; ``uncommitted``: unconfirmed commits, oldest first,
+    including its own; ``set_up``: set-up units that are done; ``plan``: the decisions of checkpoint 0, copied to every
+    record; ``ledgers``: last known checkpoint in each scope's ledger; ``topology``: the graph of the snapshots;
+    ``joined``: vertices that rejoined with it (RJ4)."""
 
     checkpoint: int
     incarnation: int

@@ -1,12 +1,12 @@
-"""What travels on channels: batches, barriers and cancel markers, each in an envelope.
+"""Elements of channels: batches, barriers and cancel markers, each in an envelope.
 
 Rules. (C1) A channel is FIFO. (C2) Batches of a channel are numbered from 1 without gaps: (channel, number) is the
-channel data id. (C3) The same id means the same content (I22); the digest says so. (C4) An envelope carries the epochs
-of both its ends as the sender knew them; one of a past life is dropped and counted (I37).
+channel data id. (C3) Equal ids mean equal content (I22), verified by a digest. (C4) An envelope carries the epochs
+of both its ends as known to the sender; one of an earlier epoch is dropped and counted (I37).
 
-Asked of whoever carries them: barriers and markers are never held back by a full channel (F20).
+Transport: a full channel never delays barriers and markers (F20).
 
-May not know: what a row is, and who sends what when.
+May not know: what a row is, and when elements are sent.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | tuple[Plain, ...] |
 
 
 class OperationKind(StrEnum):
-    """What a barrier asks of everyone whom it passes (O6.2).
+    """Operation that every subtask performs at the barrier (O6.2).
 
-    SPEED, SCHEMA_CHANGE, ADD and REMOVE wait for change data capture: no runtime sends them yet.
+    SPEED, SCHEMA_CHANGE, ADD and REMOVE are for change data capture: the runtime does not send them yet.
     """
 
     SNAPSHOT = "snapshot"
@@ -38,8 +38,8 @@ class OperationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``argument``: rows a second for SPEED, the change for SCHEMA_CHANGE, a vertex for REMOVE, the names of those that
-    leave for ISOLATE, their epochs by name for ADD."""
+    """``argument``: rows per second for SPEED, the change for SCHEMA_CHANGE, a vertex for REMOVE, names of the leaving
+    vertices for ISOLATE, epochs by vertex for ADD."""
 
     kind: OperationKind = OperationKind.SNAPSHOT
     argument: Plain = None
@@ -47,7 +47,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class BatchHandle:
-    """A handle on rows. ``digest`` is over the rows without their order; ``payload`` means nothing to the protocol."""
+    """A reference to rows. ``digest`` covers the rows in any order; the protocol does not interpret ``payload``."""
 
     number: int
     rows: int = 0
@@ -57,8 +57,8 @@ class BatchHandle:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Everything before it belongs to the checkpoint. ``unaligned`` barriers are obeyed when they arrive, others when
-    they are reached."""
+    """Mark of a checkpoint, which contains all batches before it. An ``unaligned`` barrier takes effect when it
+    arrives, others when they are reached."""
 
     checkpoint: int
     operation: Operation = field(default_factory=Operation)
@@ -67,7 +67,7 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class CancelMarker:
-    """Nobody downstream need wait for the barrier of this checkpoint (O4.7)."""
+    """No barrier of this checkpoint will come, so downstream subtasks stop waiting (O4.7)."""
 
     checkpoint: int
 
@@ -77,7 +77,7 @@ Item: TypeAlias = BatchHandle | Barrier | CancelMarker
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An item on its way."""
+    """An element in transport on a channel."""
 
     channel: Channel
     sender_epoch: int
@@ -87,7 +87,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class StagedPiece:
-    """What a sink staged: its unique name, which contains who staged it, and the sink's own description."""
+    """Staged rows of a sink: a unique name, which identifies the writer, and the sink's own description."""
 
     name: str
     data: Plain = None
@@ -95,7 +95,7 @@ class StagedPiece:
 
 @dataclass(frozen=True, slots=True)
 class TakenInput:
-    """What a unit took: a batch of an input, or for a source the range that it read (I39)."""
+    """Input of a unit: a batch of a channel, or for a source the range that it read (I39)."""
 
     number: int
     channel: Channel | None = None
@@ -104,7 +104,7 @@ class TakenInput:
 
 
 class JournalUse(StrEnum):
-    """What a new life takes again of the journal (R10)."""
+    """Part of the journal that a new execution repeats (R10)."""
 
     WHOLE = "whole"
     HELD = "as far as the snapshot holds the batches themselves"
@@ -113,11 +113,11 @@ class JournalUse(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubtaskSnapshot:
-    """A subtask at its cut.
+    """State of a subtask at its cut.
 
     ``applied``: the last batch of each input that its state contains; ``sent``: the last batch of each output;
-    ``channel_state``: batches that were received but not applied, in order; ``pieces``: everything staged since
-    checkpoint ``since``; ``taken``: how many units its journal held; ``ended``: the source has nothing more.
+    ``channel_state``: batches that were received but not applied, in order; ``pieces``: all pieces staged since
+    checkpoint ``since``; ``taken``: number of units in its journal; ``ended``: the source has read everything.
     """
 
     state: Plain = None

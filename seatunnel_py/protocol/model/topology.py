@@ -1,10 +1,10 @@
-"""The graph of one pipeline, and what can be read off it. Versioned: every record says which version it was made of.
+"""The graph of one pipeline, and facts derived from it. Versioned: every record stores the version of its graph.
 
 Rules. (T1) Edges that close a cycle are back-edges, found by a depth-first search from the sources: an edge to a vertex
-on the present path. (T2) Without them no cycle is left, so that waiting for barriers along the others ends (O3.2).
+on the current path. (T2) The other edges form no cycle, so waiting for barriers on them ends (O3.2).
 (T3) A vertex without inputs is a source.
 
-May not know: who lives, what failed, and what a vertex does with rows.
+May not know: which subtasks run or failed, and how a vertex processes rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seatunnel_py.protocol.model.ids import Channel, Subtask
 
 
 class VertexDeterminism(StrEnum):
-    """What a second run over the same input gives: the same batches; the same rows in another order; other rows."""
+    """Result of a second run over the same input: the same batches; the same rows in another order; other rows."""
 
     DETERMINATE = "determinate"
     UNORDERED = "unordered"
@@ -26,7 +26,7 @@ class VertexDeterminism(StrEnum):
 
 
 class SinkKind(StrEnum):
-    """What a sink vertex promises; NONE for a vertex that is no sink."""
+    """Guarantee of a sink vertex; NONE for any other vertex."""
 
     NONE = "none"
     AT_LEAST_ONCE = "at-least-once"
@@ -44,8 +44,8 @@ class Spread(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """``replayable`` is about sources: what was read once can be read again. ``scope`` names what a sink's pieces
-    become visible with; vertices that share one finish together."""
+    """``replayable``: a source can read the same rows again. ``scope``: the commit scope of a sink's pieces; vertices
+    with the same scope finish together."""
 
     id: str
     parallelism: int = 1
@@ -56,13 +56,14 @@ class Vertex:
 
     @property
     def commit_scope(self) -> str:
-        """By default a vertex has one of its own."""
+        """The commit scope; by default one per vertex."""
         return self.scope or self.id
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``retained``: batches sent since the last completed checkpoint can be delivered again without their sender."""
+    """``retained``: batches since the last completed checkpoint are kept, and can be sent again without a restart of
+    their sender."""
 
     sender: str
     receiver: str
@@ -72,13 +73,13 @@ class Edge:
 
 @dataclass(frozen=True)
 class Topology:
-    """Immutable. Raises ValueError where it is no graph of known vertices."""
+    """Immutable. Raises ValueError if vertices and edges do not form a valid graph."""
 
     vertices: tuple[Vertex, ...]
     edges: tuple[Edge, ...] = ()
     version: int = 1
     detached: frozenset[str] = field(default_factory=frozenset)
-    """Isolated vertices: they are no longer waited for, and their channels are cut."""
+    """Isolated vertices, whose channels are cut."""
 
     def __post_init__(self) -> None:
         names = [vertex.id for vertex in self.vertices]
@@ -86,14 +87,14 @@ class Topology:
             raise ValueError(f"a vertex is named twice in {names}")
         for edge in self.edges:
             if missing := {edge.sender, edge.receiver} - set(names):
-                raise ValueError(f"an edge names {sorted(missing)}, which is no vertex")
+                raise ValueError(f"an edge names {sorted(missing)}, which is not a vertex")
             if (
                 edge.spread is Spread.FORWARD
                 and self.vertex(edge.sender).parallelism != self.vertex(edge.receiver).parallelism
             ):
                 raise ValueError(f"{edge.sender} and {edge.receiver} differ in parallelism on a forward edge")
         if self.vertices and not self.sources:
-            raise ValueError("no vertex is without inputs: nothing could start")
+            raise ValueError("every vertex has inputs, so there is no source to start with")
 
     @cached_property
     def by_id(self) -> Mapping[str, Vertex]:
@@ -109,34 +110,34 @@ class Topology:
 
     @cached_property
     def commit_scopes(self) -> tuple[str, ...]:
-        """The scopes of all sinks that take part, each once."""
+        """The scopes of all sinks that are not isolated, each once."""
         sinks = (self.by_id[name] for name in self.live if self.by_id[name].sink is not SinkKind.NONE)
         return tuple(dict.fromkeys(vertex.commit_scope for vertex in sinks))
 
     @cached_property
     def live(self) -> tuple[str, ...]:
-        """Vertices that take part: all but the isolated ones."""
+        """All vertices that are not isolated."""
         return tuple(vertex.id for vertex in self.vertices if vertex.id not in self.detached)
 
     def subtasks(self, names: Iterable[str] | None = None) -> tuple[Subtask, ...]:
-        """The subtasks of these vertices; None: of all that take part."""
+        """The subtasks of these vertices; None: of all that are not isolated."""
         if names is None:
             return self._everybody
         return tuple(Subtask(name, at) for name in names for at in range(self.vertex(name).parallelism))
 
     @cached_property
     def _everybody(self) -> tuple[Subtask, ...]:
-        """Asked for several times at each checkpoint."""
+        """Cached, because each checkpoint needs it several times."""
         return self.subtasks(self.live)
 
     @cached_property
     def reading(self) -> tuple[Subtask, ...]:
-        """The subtasks of sources that take part."""
+        """The subtasks of all sources that are not isolated."""
         return self.subtasks(name for name in self.sources if name not in self.detached)
 
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
-        """Every channel between subtasks that take part."""
+        """Every channel between subtasks that are not isolated."""
         found = []
         for number, edge in enumerate(self.edges):
             if {edge.sender, edge.receiver} & self.detached:
@@ -176,7 +177,7 @@ class Topology:
         return frozenset(found)
 
     def ancestors(self, name: str) -> frozenset[str]:
-        """Every vertex from which rows reach ``name``."""
+        """All vertices whose rows reach ``name``."""
         return self._closure(name, {(edge.receiver, edge.sender) for edge in self.edges})
 
     def _closure(self, name: str, steps: Iterable[tuple[str, str]]) -> frozenset[str]:

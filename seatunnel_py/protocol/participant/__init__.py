@@ -1,1 +1,1 @@
-"""A subtask's side of the protocol: channels, barriers, snapshots."""
+"""The participant of one subtask: channels, barriers, snapshots."""

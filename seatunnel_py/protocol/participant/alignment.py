@@ -1,15 +1,15 @@
-"""One subtask's way through one checkpoint: which inputs wait, when the state is cut, what is recorded, when it ends.
+"""A checkpoint in one subtask: which inputs wait, when the state is cut, which batches are recorded, when it ends.
 
-Rules. (A1) An aligned barrier counts when it is reached, behind everything that came before it; its input is then not
-read until all awaited inputs are there (O3.1). (A2) Back-edges are not awaited; one whose barrier is reached early is
-held back like any other input (O3.2, I47). (A3) The cut comes at once for an unaligned barrier, for a trigger and for
-an alignment that lasts too long. (A4) Recorded is, for every input, what is queued before its barrier at the cut, and
-what arrives later until its barrier arrives; of an input whose barrier was reached, nothing. (A5) Between the cut and
-the snapshot nothing is taken, so that both are the same moment. (A6) A checkpoint is acknowledged when every recording
-is closed. (A7) A newer barrier ends an older checkpoint (O4.8, I16). (A8) Ids only grow (I11): below the newest one
-that was begun or is completed, and among those that were called off, every barrier is swallowed (I13, F21).
+Rules. (A1) An aligned barrier takes effect when it is reached, after all earlier batches; its input is then not
+read until the barriers of all awaited inputs are reached (O3.1). (A2) Back-edges are not awaited; one whose barrier is
+reached early is blocked like any other input (O3.2, I47). (A3) An unaligned barrier, a trigger, or an alignment that
+takes too long cuts the state at once. (A4) For every input the batches before its barrier are recorded that are queued
+at the cut or arrive later; none for an input whose barrier was reached. (A5) Between the cut and
+the snapshot no batch is read, so that both are the same moment. (A6) A checkpoint is acknowledged when every recording
+is closed. (A7) A newer barrier ends an older checkpoint (O4.8, I16). (A8) Ids only grow (I11): barriers older than the
+newest started or completed checkpoint, and barriers of cancelled ones, are discarded (I13, F21).
 
-May not know: units, epochs, states, and how messages travel. Applied are numbers of someone else; here are only items.
+May not know: units, epochs, states, and the transport of messages; it handles only elements of channels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from seatunnel_py.protocol.model.stream_elements import Barrier, BatchHandle, It
 
 
 class Phase(StrEnum):
-    """Where a subtask is on its way through a checkpoint."""
+    """Phase of a checkpoint in a subtask."""
 
     IDLE = "idle"
     ALIGNING = "aligning"
@@ -33,7 +33,7 @@ class Phase(StrEnum):
 
 
 class Signal(StrEnum):
-    """What moves it on."""
+    """Events that change the phase."""
 
     BARRIER_REACHED = "barrier reached"
     ALL_REACHED = "all awaited barriers reached"
@@ -45,7 +45,7 @@ class Signal(StrEnum):
 
 TRANSITIONS: Mapping[tuple[Phase, Signal], Phase] = {
     (Phase.IDLE, Signal.BARRIER_REACHED): Phase.ALIGNING,
-    (Phase.IDLE, Signal.ALL_REACHED): Phase.DUE,  # a source waits for nobody
+    (Phase.IDLE, Signal.ALL_REACHED): Phase.DUE,  # a source has no inputs
     (Phase.IDLE, Signal.CUT_NOW): Phase.DUE,
     (Phase.ALIGNING, Signal.BARRIER_REACHED): Phase.ALIGNING,
     (Phase.ALIGNING, Signal.ALL_REACHED): Phase.DUE,
@@ -56,11 +56,12 @@ TRANSITIONS: Mapping[tuple[Phase, Signal], Phase] = {
     (Phase.RECORDING, Signal.ALL_CLOSED): Phase.ACKNOWLEDGED,
     (Phase.RECORDING, Signal.CALLED_OFF): Phase.GIVEN_UP,
 }
-"""Whatever does not stand here is an error of ours: KeyError."""
+"""Any other transition is a bug and raises KeyError."""
 
 
 class Alignment:
-    """The way through one checkpoint. ``inputs`` take part, ``awaited`` are those among them that are waited for."""
+    """One checkpoint in a subtask. ``inputs``: all inputs that take part; ``awaited``: those that are not
+    back-edges."""
 
     __slots__ = ("_open", "_reached", "_recorded", "awaited", "checkpoint", "inputs", "operation", "phase", "unaligned")
 
@@ -78,7 +79,7 @@ class Alignment:
         self._recorded: dict[Channel, list[BatchHandle]] = {}
 
     def reached(self, channel: Channel) -> None:
-        """The barrier is at the head of this input (A1)."""
+        """The barrier is reached on this input (A1)."""
         self._move(Signal.BARRIER_REACHED)
         self._reached.add(channel)
 
@@ -87,9 +88,9 @@ class Alignment:
         return self.awaited <= self._reached
 
     def cut(self, queues: Mapping[Channel, Iterable[Item]], *, unaligned: bool, arrived: Channel | None = None) -> None:
-        """The state will be frozen as soon as no unit is under way; recording begins now (A3, A4).
+        """Start recording now; the state is frozen as soon as no unit is running (A3, A4).
 
-        ``arrived``: the input whose unaligned barrier has just arrived; it stands behind everything in the queue.
+        ``arrived``: the input whose unaligned barrier has just arrived, after everything in its queue.
         """
         self._move(Signal.ALL_REACHED if self.all_reached else Signal.CUT_NOW)
         self.unaligned = unaligned
@@ -101,11 +102,11 @@ class Alignment:
                 self._open.add(channel)
 
     def arrived(self, channel: Channel) -> None:
-        """After the cut: the barrier of this input, aligned or not, closes its recording."""
+        """The barrier of this input has arrived after the cut, aligned or not: close its recording."""
         self._open.discard(channel)
 
     def record(self, channel: Channel, batch: BatchHandle) -> None:
-        """A batch arrived."""
+        """Record a batch that arrived after the cut."""
         if channel in self._open:
             self._recorded[channel].append(batch)
 
@@ -120,7 +121,7 @@ class Alignment:
 
     @property
     def due(self) -> bool:
-        """The snapshot is taken as soon as no unit is under way."""
+        """True if the snapshot must be taken as soon as no unit is running."""
         return self.phase is Phase.DUE
 
     @property
@@ -129,7 +130,7 @@ class Alignment:
 
     @property
     def complete(self) -> bool:
-        """Snapshot taken and every recording closed (A6)."""
+        """True if the snapshot is taken and every recording is closed (A6)."""
         return self.phase is Phase.RECORDING and not self._open
 
     @property
@@ -141,13 +142,13 @@ class Alignment:
 
     @property
     def missing(self) -> tuple[Channel, ...]:
-        """Inputs whose barrier is needed to go on."""
+        """Inputs whose barrier is still needed."""
         wanted = self._open if self.has_cut else self.awaited - self._reached
         return tuple(channel for channel in self.inputs if channel in wanted)
 
     @property
     def recorded(self) -> Mapping[Channel, tuple[BatchHandle, ...]]:
-        """The channel state; inputs without any do not appear."""
+        """The channel state, without empty inputs."""
         return {channel: tuple(batches) for channel, batches in self._recorded.items() if batches}
 
     def _move(self, signal: Signal) -> None:
@@ -155,7 +156,7 @@ class Alignment:
 
 
 def _before(checkpoint: int, queue: Iterable[Item]) -> tuple[list[BatchHandle], bool]:
-    """The batches before this checkpoint's barrier, and whether the barrier is there."""
+    """The batches before this checkpoint's barrier, and whether the queue contains the barrier."""
     batches: list[BatchHandle] = []
     for item in queue:
         if isinstance(item, BatchHandle):
@@ -166,7 +167,7 @@ def _before(checkpoint: int, queue: Iterable[Item]) -> tuple[list[BatchHandle], 
 
 
 class LocalCheckpoints:
-    """Which checkpoint is under way here, and which ids are dead (A7, A8)."""
+    """The current checkpoint of a subtask, and the ids that are void (A7, A8)."""
 
     __slots__ = ("_called_off", "current", "newest")
 
@@ -176,38 +177,38 @@ class LocalCheckpoints:
         self._called_off: set[int] = set()
 
     def is_dead(self, checkpoint: int) -> bool:
-        """Nothing of this checkpoint is of interest any longer."""
+        """True if messages of this checkpoint must be discarded."""
         if self.under_way(checkpoint) is not None:
             return False
         return checkpoint <= self.newest or checkpoint in self._called_off
 
     def begin(self, alignment: Alignment) -> Alignment | None:
-        """This one is under way now; returned is the older one that it ends (A7)."""
+        """Start this checkpoint, and return the older one that it ends (A7)."""
         older = self._leave()
         self.current = alignment
         self._pass(alignment.checkpoint)
         return older
 
     def end(self) -> Alignment:
-        """The current one is acknowledged."""
+        """End the current checkpoint, which is acknowledged."""
         assert self.current is not None, "there is a checkpoint to end"
         ended, self.current = self.current, None
         ended.acknowledged()
         return ended
 
     def call_off(self, checkpoint: int) -> None:
-        """This one will never be."""
+        """Cancel this checkpoint."""
         if self.under_way(checkpoint) is not None:
             self._leave()
         elif checkpoint > self.newest:
             self._called_off.add(checkpoint)
 
     def under_way(self, checkpoint: int) -> Alignment | None:
-        """The way through this checkpoint, if it is the current one."""
+        """The alignment of this checkpoint, if it is the current one."""
         return self.current if self.current is not None and self.current.checkpoint == checkpoint else None
 
     def completed(self, checkpoint: int) -> None:
-        """This one is durable: whatever is older will never be."""
+        """This checkpoint is durable: older ones are void."""
         if self.current is not None and self.current.checkpoint <= checkpoint:
             self._leave()
         self._pass(max(checkpoint, self.newest))

@@ -1,17 +1,16 @@
-"""How one subtask lets a checkpoint pass: from the trigger or the first barrier to the acknowledgement.
+"""Handles a checkpoint in one subtask, from the trigger or the first barrier to the acknowledgement.
 
-Rules. (G1) A trigger is a flag that is looked at between units (O2.1); a subtask that does not run answers with a
-cancel marker, so that nobody waits (O4.7). (G2) The barrier is sent in the same step as the snapshot is taken, and
-before the checkpoint is acknowledged (O4.7). (G3) A cancel marker is passed on once; the coordinator's abort is not,
-for it reaches everyone (I13). (G4) A replay that wants an input which an alignment holds back gives the checkpoint up:
-it would wait for ever. (G5) Whoever passes a barrier obeys its operation: STOP ends reading until the checkpoint is
-called off, SPEED is remembered, ISOLATE cuts vertices off, ADD lets them in again unless the checkpoint is called off
-(O6.2). (G6) An alignment is timed from the arrival of its first barrier, so that a full queue counts (F19). (G7) A
-trigger that comes while a snapshot waits for the unit under way waits behind it: a checkpoint is not given up for one
-that has only been asked for (O4.10). Where triggers come faster than units end, none would ever complete, and none
-would count as failed.
+Rules. (G1) A trigger is a flag that is checked between units (O2.1); a subtask that does not run replies with a cancel
+marker, so that no receiver waits (O4.7). (G2) The barrier is sent in the same step as the snapshot is taken, and before
+the checkpoint is acknowledged (O4.7). (G3) A cancel marker is forwarded once; the coordinator's abort is not, because
+all subtasks get it (I13). (G4) If a replay needs an input that an alignment blocks, the checkpoint is cancelled: it
+would wait forever. (G5) A subtask performs the operation of a barrier: STOP ends reading until the checkpoint is
+cancelled, SPEED is stored, ISOLATE cuts vertices, ADD connects them again unless the checkpoint is cancelled (O6.2).
+(G6) An alignment is timed from the arrival of its first barrier, so that a full queue counts (F19). (G7) A trigger that
+arrives while a snapshot waits for the running unit is queued: a newer request does not cancel a checkpoint (O4.10).
+Otherwise, with triggers faster than units, none would ever complete, and none would count as failed.
 
-May not know: lives, journals, and what a unit does.
+May not know: executions, journals, and the work of a unit.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ from seatunnel_py.protocol.participant.subtask_state import SubtaskState
 
 
 class SubtaskCheckpoint:
-    """Acts on the state of one subtask; ``timeout`` in seconds, zero or less: an alignment never times out."""
+    """Changes the state of one subtask. ``timeout``: seconds; zero or less: an alignment never times out."""
 
     def __init__(self, state: SubtaskState, timeout: float) -> None:
         self._state = state
         self._timeout = timeout
         self._timed = 0
-        """The newest checkpoint that is timed; also of lives before, for ids only grow."""
+        """The newest timed checkpoint, also of earlier executions, because ids only grow."""
         self._triggers: deque[Triggered] = deque()
-        """Behind the snapshot that is due (G7); also of lives before, which count for nothing."""
+        """Triggers that wait for a due snapshot (G7); those of earlier executions are ignored."""
 
     def triggered(self, event: Triggered) -> None:
-        """This subtask initiates a checkpoint that it does not know yet, and it runs."""
+        """Initiate an unknown checkpoint, if the subtask runs."""
         current = self._state.checkpoints.current
         if current is not None and current.due:
             self._triggers.append(event)
@@ -48,12 +47,12 @@ class SubtaskCheckpoint:
 
     def _initiate(self, event: Triggered) -> None:
         alignment = self._join(event.checkpoint, event.operation)
-        # An initiator with inputs is Chandy-Lamport's: it cannot have aligned.
+        # An initiator with inputs follows Chandy-Lamport: it cannot have aligned.
         unaligned = event.unaligned or bool(self._state.inputs.channels)
         alignment.cut(self._state.inputs.queues, unaligned=unaligned)
 
     def barrier(self, channel: Channel, barrier: Barrier) -> None:
-        """An unaligned barrier is obeyed, one whose cut was made closes a recording, any other queues up."""
+        """Cut at an unaligned barrier, close a recording after the cut, or queue the barrier."""
         state = self._state
         if state.checkpoints.is_dead(barrier.checkpoint):
             return
@@ -70,20 +69,20 @@ class SubtaskCheckpoint:
                 state.say(TimeAlignment(state.subtask, state.epoch, barrier.checkpoint, self._timeout))
 
     def cancelled(self, marker: CancelMarker) -> None:
-        """Nobody will send the barrier of this checkpoint."""
+        """Cancel a checkpoint whose barrier will not come."""
         if not self._state.checkpoints.is_dead(marker.checkpoint):
             self._state.checkpoints.call_off(marker.checkpoint)
             self._state.emit(self._state.outputs.broadcast(marker))
 
     def aborted(self, checkpoint: int) -> None:
-        """The coordinator gave it up. A stop that will not be is no stop."""
+        """Cancel a checkpoint that the coordinator aborted, and undo its stop."""
         self._state.checkpoints.call_off(checkpoint)
         if self._state.units.stopped_by == checkpoint:
             self._state.units.stopped_by = None
         self._state.shut_out(checkpoint)
 
     def timed_out(self, checkpoint: int) -> bool:
-        """What has not been cut by now is cut at once; its barrier may still wait in a queue. False: too late."""
+        """Cut at once after an alignment time-out; a barrier may still be queued. False: too late."""
         checkpoints, inputs = self._state.checkpoints, self._state.inputs
         waiting = inputs.waiting_barrier(checkpoint)
         if (current := checkpoints.under_way(checkpoint)) is not None and not current.has_cut:
@@ -95,19 +94,19 @@ class SubtaskCheckpoint:
         return True
 
     def refuse(self, checkpoint: int) -> None:
-        """This checkpoint is impossible here and now: nobody behind need wait for it. That is no failure of anything: a
-        pipeline that fails after so many failed checkpoints would else never get through a long replay."""
+        """Cancel a checkpoint that is impossible now, so that no receiver waits for it. It does not count as a failure:
+        otherwise a pipeline with limited failures would never finish a long replay."""
         self._state.checkpoints.call_off(checkpoint)
         self._state.emit(self._state.outputs.broadcast(CancelMarker(checkpoint)))
         self._decline(checkpoint, Reason.NOT_RUNNING)
 
     def advance(self) -> None:
-        """Whatever has become possible: acknowledge, take the snapshot, reach barriers."""
+        """Perform all possible steps: acknowledge, take the snapshot, reach barriers."""
         while self._advance_once():
             pass
 
     def _advance_once(self) -> bool:
-        """What is finished goes first: a barrier that waits behind it must not end it."""
+        """Perform one step. A finished checkpoint goes first, so that the next barrier cannot end it."""
         current = self._state.checkpoints.current
         if current is not None and current.complete:
             self._acknowledge()
@@ -120,7 +119,7 @@ class SubtaskCheckpoint:
         return True
 
     def _next_trigger(self) -> None:
-        """One that waited; given up meanwhile, or of a life that is over, it is none."""
+        """Start the next queued trigger; an aborted or stale one is skipped."""
         state, event = self._state, self._triggers.popleft()
         if event.epoch == state.epoch and not state.checkpoints.is_dead(event.checkpoint):
             self._initiate(event)
@@ -140,7 +139,7 @@ class SubtaskCheckpoint:
         return True
 
     def _join(self, checkpoint: int, operation: Operation) -> Alignment:
-        """The way through this checkpoint; a new one ends an older one."""
+        """Return the alignment of this checkpoint; starting a new one ends an older one."""
         state = self._state
         if (current := state.checkpoints.under_way(checkpoint)) is not None:
             return current
@@ -152,7 +151,7 @@ class SubtaskCheckpoint:
         return alignment
 
     def _snapshot(self, alignment: Alignment) -> None:
-        """State frozen, barrier sent on, operation obeyed: one step (G2)."""
+        """Freeze the state, forward the barrier and perform its operation, in one step (G2)."""
         state, operation = self._state, alignment.operation
         alignment.snapshot_taken()
         state.freeze(alignment.checkpoint)
@@ -177,12 +176,12 @@ class SubtaskCheckpoint:
 
 
 def _left_out(operation: Operation) -> frozenset[str]:
-    """All vertices that leave with this operation: who leaves was found once, by who asked for it."""
+    """All vertices that leave with this operation; the coordinator has computed them."""
     names = operation.argument if operation.kind is OperationKind.ISOLATE else ()
     assert isinstance(names, (list, tuple)), f"{names!r} leave, which is no list of vertices"
     return frozenset(str(name) for name in names)
 
 
 def _epochs(argument: Mapping[str, Plain]) -> Mapping[str, int]:
-    """The vertices that come back, and in which life."""
+    """The rejoining vertices and their epochs."""
     return {name: epoch for name, epoch in argument.items() if isinstance(epoch, int)}

@@ -1,11 +1,11 @@
-"""The input side of a subtask: queues, what was received and applied of each channel, and lives of the senders.
+"""The inputs of a subtask: queues, received and applied batches of each channel, and epochs of the senders.
 
-Rules. (N1) What a restored life finds in its channel state stands first in its queues, once (I25). (N2) Inputs are read
-in turn, so that none starves; the turn is fixed by what was read before, not by a clock. (N3) An envelope of a past
-life of its sender is stale; a higher epoch is believed, whoever tells it first (I37). (N4) An input whose sender is
-isolated is cut: nothing of it is taken any more, and nothing waits for it.
+Rules. (N1) After a restore the channel state comes first in the queues, once (I25). (N2) Inputs are read
+in turn, so that none starves; the turn depends on earlier reads, not on a clock. (N3) An envelope of an earlier
+epoch of its sender is stale; a higher epoch is accepted from any message (I37). (N4) An input whose sender is
+isolated is cut: none of its batches are read, and nothing waits for it.
 
-May not know: units, states, and why an input may not be read.
+May not know: units, states, and why an input is blocked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Inputs:
         self.restore(SubtaskSnapshot(), {})
 
     def restore(self, snapshot: SubtaskSnapshot, epochs: Mapping[Channel, int]) -> None:
-        """A life begins: everything before is forgotten, but which inputs are cut."""
+        """Start an execution: reset everything except the cut inputs."""
         self.applied = {channel: snapshot.applied.get(channel, 0) for channel in self.channels}
         held = {channel: snapshot.channel_state.get(channel, ()) for channel in self.channels}
         self.queues: dict[Channel, deque[BatchHandle | Barrier]] = {channel: deque(held[channel]) for channel in held}
@@ -39,11 +39,11 @@ class Inputs:
 
     @property
     def live(self) -> tuple[Channel, ...]:
-        """Inputs that take part."""
+        """Inputs that are not cut."""
         return tuple(channel for channel in self.channels if channel not in self.cut_off)
 
     def knows_life(self, channel: Channel, epoch: int) -> bool:
-        """False for an envelope of a past life of its sender (N3)."""
+        """False for an envelope of an earlier epoch of its sender (N3)."""
         if epoch < self.epochs.get(channel, epoch):
             return False
         self.epochs[channel] = epoch
@@ -57,11 +57,11 @@ class Inputs:
         return verdict
 
     def barrier(self, channel: Channel, barrier: Barrier) -> None:
-        """Queue the barrier behind everything that came before it."""
+        """Queue the barrier after all earlier elements."""
         self.queues[channel].append(barrier)
 
     def reach_barrier(self, blocked: Container[Channel]) -> tuple[Channel, Barrier] | None:
-        """A barrier that is at the head of an input that may be read; it is taken out."""
+        """Remove and return a barrier at the head of an input that is not blocked."""
         for channel in self.channels:
             queue = self.queues[channel]
             if queue and isinstance(queue[0], Barrier) and channel not in blocked:
@@ -71,7 +71,7 @@ class Inputs:
         return None
 
     def waiting_barrier(self, checkpoint: int) -> Barrier | None:
-        """The first barrier of this checkpoint that stands in a queue."""
+        """The first queued barrier of this checkpoint."""
         for queue in self.queues.values():
             for item in queue:
                 if isinstance(item, Barrier) and item.checkpoint == checkpoint:
@@ -88,24 +88,24 @@ class Inputs:
         return None
 
     def head(self, channel: Channel) -> BatchHandle | None:
-        """The batch that this input would give."""
+        """The next batch of this input."""
         queue = self.queues[channel]
         return queue[0] if queue and isinstance(queue[0], BatchHandle) else None
 
     def take(self, channel: Channel) -> BatchHandle:
-        """Take the head out; it counts as applied when its unit is done."""
+        """Remove and return the next batch; it counts as applied when its unit is done."""
         batch = self.queues[channel].popleft()
         assert isinstance(batch, BatchHandle), "barriers are reached, not taken"
         return batch
 
     def cut(self, vertices: Collection[str]) -> None:
-        """These are isolated: their rows behind the barrier do not count (N4)."""
+        """Cut the inputs from isolated vertices: their rows after the barrier do not count (N4)."""
         for channel in self.channels:
             if channel.sender.vertex in vertices:
                 self.cut_off.add(channel)
                 self.queues[channel].clear()
 
     def forget(self, applied: Mapping[Channel, int]) -> None:
-        """A checkpoint with these applied numbers is completed."""
+        """Forget batches up to these applied numbers of a completed checkpoint."""
         for channel, number in applied.items():
             self.ids[channel].forget(number)

@@ -1,9 +1,9 @@
-"""What goes into a participant (events) and what comes out of it (commands).
+"""Events and commands of a participant.
 
-Each event carries ``at``, in seconds of a clock that never goes back; safety never depends on it (I49). Messages
-between participants and coordinator carry incarnation and epoch (I37). The world performs commands in order.
+Each event carries ``at``, in seconds of a monotonic clock; correctness never depends on it (I49). Messages
+between participants and coordinator carry incarnation and epoch (I37). The runtime performs commands in order.
 
-May not know: what an event leads to, and how a command is performed.
+May not know: the reaction to an event, and how a command is performed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from seatunnel_py.protocol.model.stream_elements import (
 
 @dataclass(frozen=True, slots=True)
 class Triggered:
-    """To sources only (O4.6): a flag that is looked at between units (O2.1)."""
+    """Start a checkpoint; for sources only (O4.6), checked between units (O2.1)."""
 
     at: float
     incarnation: int
@@ -41,7 +41,7 @@ class Triggered:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """An envelope reached its receiver."""
+    """An envelope has arrived at its receiver."""
 
     at: float
     envelope: Envelope
@@ -49,7 +49,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class UnitLogged:
-    """The journal entry with this number is durable: what the unit emits may be shown (I39)."""
+    """The journal entry with this number is durable, so the unit's outputs may be sent (I39)."""
 
     at: float
     epoch: int
@@ -58,8 +58,8 @@ class UnitLogged:
 
 @dataclass(frozen=True, slots=True)
 class UnitDone:
-    """A unit was applied wholly. ``outputs`` are (channel, payload, rows, digest) in order; ``range`` is what a source
-    read; ``ended``: the source has nothing more."""
+    """A unit has been applied completely. ``outputs``: (channel, payload, rows, digest) in order; ``range``: read by a
+    source; ``ended``: the source has read everything."""
 
     at: float
     epoch: int
@@ -73,7 +73,7 @@ class UnitDone:
 
 @dataclass(frozen=True, slots=True)
 class UnitFailed:
-    """A unit was not applied at all, and its attempts are used up (I7)."""
+    """A unit has not been applied at all, and its attempts are used up (I7)."""
 
     at: float
     epoch: int
@@ -83,7 +83,7 @@ class UnitFailed:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentTimedOut:
-    """The alignment of this checkpoint has lasted ``checkpoint.alignment-timeout``."""
+    """The alignment of this checkpoint has reached ``checkpoint.alignment-timeout``."""
 
     at: float
     epoch: int
@@ -92,7 +92,7 @@ class AlignmentTimedOut:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointAborted:
-    """The coordinator gave this checkpoint up."""
+    """The coordinator has aborted this checkpoint."""
 
     at: float
     incarnation: int
@@ -101,7 +101,7 @@ class CheckpointAborted:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCompleted:
-    """This checkpoint is durable; its pieces will be committed by the coordinator."""
+    """This checkpoint is durable; the coordinator commits its pieces."""
 
     at: float
     incarnation: int
@@ -110,8 +110,8 @@ class CheckpointCompleted:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Begin a life: with this epoch, from this snapshot (None: from nothing). ``senders`` and ``receivers`` are the
-    epochs of the other ends; ``journal`` is what units took after the snapshot, to be taken again in the same order."""
+    """Start an execution with this epoch, from this snapshot (None: from nothing). ``senders`` and ``receivers``:
+    epochs of the neighbours; ``journal``: inputs of the units after the snapshot, to repeat in the same order."""
 
     at: float
     incarnation: int
@@ -125,7 +125,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """All subtasks that begin a life together are ready (O5.4)."""
+    """All subtasks of the restart are ready (O5.4)."""
 
     at: float
     incarnation: int
@@ -134,8 +134,8 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class PeerRestarted:
-    """The other end of these channels begins a life with these epochs. ``deliver_after``: batches that a restarted
-    receiver wants again from this (retained) channel, after the number given."""
+    """The neighbours on these channels restart with these epochs. ``deliver_after``: numbers after which a restarted
+    receiver needs the batches of a retained channel again."""
 
     at: float
     incarnation: int
@@ -162,8 +162,8 @@ ParticipantEvent: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class RunUnit:
-    """Run one unit on ``state``: over a batch of an input, or for a source from its state on; ``range`` is what an
-    earlier life read with this unit and must be read again exactly. Answer: UnitDone or UnitFailed."""
+    """Run one unit on ``state``: over a batch of an input, or for a source from its state on. ``range``: an earlier
+    execution read it with this unit, and it must be read again exactly. Reply: UnitDone or UnitFailed."""
 
     subtask: Subtask
     epoch: int
@@ -176,7 +176,7 @@ class RunUnit:
 
 @dataclass(frozen=True, slots=True)
 class LogUnit:
-    """Make a journal entry durable. Answer: UnitLogged."""
+    """Make a journal entry durable. Reply: UnitLogged."""
 
     subtask: Subtask
     epoch: int
@@ -185,14 +185,14 @@ class LogUnit:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Put an item into a channel."""
+    """Send an element on a channel."""
 
     envelope: Envelope
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
-    """Answer to the coordinator: Acknowledged."""
+    """To the coordinator: Acknowledged."""
 
     subtask: Subtask
     incarnation: int
@@ -203,7 +203,7 @@ class Acknowledge:
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """Answer to the coordinator: Declined."""
+    """To the coordinator: Declined."""
 
     subtask: Subtask
     incarnation: int
@@ -242,7 +242,7 @@ class ReportEnded:
 
 @dataclass(frozen=True, slots=True)
 class TimeAlignment:
-    """Answer after ``seconds``: AlignmentTimedOut."""
+    """Reply with AlignmentTimedOut after ``seconds``."""
 
     subtask: Subtask
     epoch: int

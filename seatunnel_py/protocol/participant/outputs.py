@@ -1,11 +1,11 @@
-"""The output side of a subtask: numbers, batches that are kept for a restarted receiver, and lives of the receivers.
+"""The outputs of a subtask: batch numbers, batches retained for a restarted receiver, and epochs of the receivers.
 
-Rules. (U1) Batches of an output are numbered from 1 without gaps, over restarts of the sender too (C2). (U2) On a
-retained channel everything sent since the newest completed checkpoint is kept, and nothing else (I50). (U3) A
-restarted receiver gets again, once for each of its lives, what it lacks, in order and before anything new.
-(U4) Barriers and markers go to every receiver; to an isolated one nothing goes any more, not even numbers.
+Rules. (U1) Batches of an output are numbered from 1 without gaps, also over restarts of the sender (C2). (U2) A
+retained channel keeps exactly the batches since the newest completed checkpoint (I50). (U3) A
+restarted receiver gets the batches that it lacks again, once per execution, in order and before any new batch.
+(U4) Barriers and markers go to every receiver; an isolated receiver gets nothing, and uses no numbers.
 
-May not know: states, alignments, and what is in a batch.
+May not know: states, alignments, and the content of a batch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from seatunnel_py.protocol.model.stream_elements import (
 
 
 class Outputs:
-    """All outputs of one subtask, in the topology's order. What comes back from its methods is to be emitted."""
+    """All outputs of one subtask, in the topology's order. Its methods return envelopes to send."""
 
     def __init__(self, channels: tuple[Channel, ...], retained: frozenset[Channel]) -> None:
         self.channels = channels
@@ -36,7 +36,7 @@ class Outputs:
         self.restore(0, SubtaskSnapshot(), {})
 
     def restore(self, epoch: int, snapshot: SubtaskSnapshot, epochs: Mapping[Channel, int]) -> None:
-        """A life with this epoch begins: everything before is forgotten, but which outputs are cut."""
+        """Start an execution with this epoch: reset everything except the cut outputs."""
         self.epoch = epoch
         self.sent = {channel: snapshot.sent.get(channel, 0) for channel in self.channels}
         self.kept: dict[Channel, deque[BatchHandle]] = {channel: deque() for channel in self.channels}
@@ -44,7 +44,7 @@ class Outputs:
             self.epochs[channel] = max(known, self.epochs.get(channel, known))
 
     def send(self, channel: Channel, payload: Plain, rows: int, digest: int) -> tuple[Envelope, ...]:
-        """The next batch of this output (U1)."""
+        """Number and retain the next batch of this output (U1)."""
         if channel in self.cut_off:
             return ()
         self.sent[channel] += 1
@@ -54,11 +54,11 @@ class Outputs:
         return (self._envelope(channel, batch),)
 
     def broadcast(self, item: Barrier | CancelMarker) -> tuple[Envelope, ...]:
-        """To every receiver (U4)."""
+        """Send an element to every receiver (U4)."""
         return tuple(self._envelope(channel, item) for channel in self.channels if channel not in self.cut_off)
 
     def peer_restarted(self, channel: Channel, epoch: int, after: int | None) -> tuple[Envelope, ...]:
-        """The receiver begins a life; kept batches after this number go out again, if it asks for any (U3)."""
+        """The receiver restarts: send the retained batches after this number again, if it needs any (U3)."""
         if epoch <= self.epochs.get(channel, epoch - 1):
             return ()
         self.epochs[channel] = epoch
@@ -67,11 +67,11 @@ class Outputs:
         return tuple(self._envelope(channel, batch) for batch in self.kept[channel] if batch.number > after)
 
     def cut(self, vertices: Collection[str]) -> None:
-        """These are isolated (U4)."""
+        """Cut the outputs to isolated vertices (U4)."""
         self.cut_off.update(channel for channel in self.channels if channel.receiver.vertex in vertices)
 
     def forget(self, sent: Mapping[Channel, int]) -> None:
-        """A checkpoint with these sent numbers is completed (U2)."""
+        """Drop retained batches up to these numbers of a completed checkpoint (U2)."""
         for channel, number in sent.items():
             kept = self.kept[channel]
             while kept and kept[0].number <= number:

@@ -1,17 +1,17 @@
-"""The task's side of the protocol: events in, commands out, for one subtask over all its lives.
+"""The participant of one subtask over all its executions: events in, commands out.
 
-Theory of operation. A participant owns four things (``subtask_state.py``): its inputs, its outputs, the unit under way,
-and the checkpoint under way. An event changes one of them; then ``_advance`` does whatever has become possible: reach
-barriers, take the snapshot, acknowledge it, begin a unit. Barriers pass between units only. One object serves all lives
-of its subtask: envelopes for a life that has not begun yet wait in it. Channels are bounded by the world: it performs
-RunUnit late while an output is full, and barriers and markers are never held back (F20).
+Theory of operation. A participant owns four parts (``subtask_state.py``): its inputs, its outputs, the current unit,
+and the current checkpoint. An event changes one of them; then ``_advance`` performs all possible steps: reach barriers,
+take the snapshot, acknowledge it, start a unit. Barriers are handled between units only. One object serves all
+executions of its subtask: envelopes for a future epoch wait in it. The runtime bounds channels: it delays RunUnit while
+an output is full, but never barriers and markers (F20).
 
-Rules. (S1) Nothing runs before Started; a life that failed does nothing but say so again when the coordinator speaks to
-it; only another life begins (O5.4). (S2) What carries a past incarnation, epoch or unit number is dropped and counted
-(I37); what is for a life to come waits for it. (S3) A restore that came twice is answered twice: answers may be lost.
-(S4) Outputs are shown when the journal entry is durable, not before (I39).
+Rules. (S1) No unit runs before Started; a failed execution only repeats its report when the coordinator sends a
+message, until another execution starts (O5.4). (S2) A message of an earlier incarnation, epoch or unit number is
+dropped and counted (I37); one of a future epoch waits. (S3) A repeated restore gets a repeated reply, because replies
+may be lost. (S4) Outputs are sent only after the journal entry is durable (I39).
 
-May not know: the coordinator's decisions, other subtasks, what a unit does, and how messages travel.
+May not know: the coordinator's decisions, other subtasks, the work of a unit, and the transport of messages.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Participant(SubtaskState):
         self._early: list[Arrived] = []
 
     def handle(self, event: ParticipantEvent) -> tuple[ParticipantCommand, ...]:
-        """The only way in. Commands are to be performed in order."""
+        """Handle an event, the only input, and return the commands in order."""
         match event:
             case Arrived():
                 self._arrived(event)
@@ -95,16 +95,16 @@ class Participant(SubtaskState):
         return said
 
     def holds(self) -> Iterator[Plain]:
-        """Also what has come for a life that has not begun yet."""
+        """All states and payloads in use, including those for a future epoch."""
         yield from super().holds()
         yield from (one.envelope.item.payload for one in self._early if isinstance(one.envelope.item, BatchHandle))
 
-    # ------------------------------------------------------------ lives
+    # ------------------------------------------------------------ executions
 
     def _restored(self, event: Restored) -> None:
         if (event.incarnation, event.epoch) <= (self.incarnation, self.epoch):
             if self.life is ExecutionState.READY and event.epoch == self.epoch:
-                self.say(ReportReady(self.subtask, self.incarnation, self.epoch))  # the answer may have been lost
+                self.say(ReportReady(self.subtask, self.incarnation, self.epoch))  # the reply may have been lost
             else:
                 self._drop()
             return
@@ -127,7 +127,7 @@ class Participant(SubtaskState):
             return
         self.live(ExecutionEvent.START)
         if self.units.ended:
-            self._report_ended()  # the report of an earlier life may have been lost
+            self._report_ended()  # the report of an earlier execution may have been lost
 
     def _fail(self, reason: Reason) -> None:
         self.live(ExecutionEvent.FAIL)
@@ -142,7 +142,7 @@ class Participant(SubtaskState):
             if channel.sender == self.subtask:
                 self.emit(self.outputs.peer_restarted(channel, epoch, event.deliver_after.get(channel)))
 
-    # ------------------------------------------------------------ what arrives
+    # ------------------------------------------------------------ envelopes
 
     def _arrived(self, event: Arrived) -> None:
         envelope = event.envelope
@@ -191,7 +191,7 @@ class Participant(SubtaskState):
         self._finish_unit(unit.done)
 
     def _finish_unit(self, done: UnitDone) -> None:
-        """The unit counts from now on: its batch is applied, its pieces are staged, its outputs are shown (I39)."""
+        """Count the unit: its batch is applied, its pieces are staged, its outputs are sent (I39)."""
         unit, ends = self.units.finish(done)
         if unit.channel is not None and unit.batch is not None:
             self.inputs.applied[unit.channel] = unit.batch.number
@@ -232,7 +232,7 @@ class Participant(SubtaskState):
         else:
             self._drop()
 
-    # ------------------------------------------------------------ what has become possible
+    # ------------------------------------------------------------ possible steps
 
     def _advance(self) -> None:
         while self.life is ExecutionState.RUNNING:
@@ -241,7 +241,7 @@ class Participant(SubtaskState):
                 return
 
     def _begin_unit(self) -> bool:
-        """Begin a unit, or find that none can begin; true if something has changed."""
+        """Start a unit if possible; return True if something has changed."""
         if not self.inputs.channels:
             return self._begin_reading()
         entry = self.units.replay
@@ -267,7 +267,7 @@ class Participant(SubtaskState):
         self.say(RunUnit(self.subtask, self.epoch, unit.number, self.units.state, range=again))
         return True
 
-    # ------------------------------------------------------------ words
+    # ------------------------------------------------------------ reports
 
     def _say_failed(self) -> None:
         self.say(ReportFailed(self.subtask, self.incarnation, self.epoch, self._failure))

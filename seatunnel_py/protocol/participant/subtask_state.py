@@ -1,11 +1,11 @@
-"""All that one participant knows, and how others may look at it. ``participant.py`` changes it, and nobody else.
+"""The state of one participant, and the views of it for others. Only ``participant.py`` and its parts change it.
 
-Rules. (Q1) Pieces are carried in every snapshot until a checkpoint that holds them is known to be completed (I14).
-(Q2) A snapshot is a copy: what happens later does not show in it (I19). (Q3) What a person set, the speed, outlives a
-life; a life takes part in the channels that are named when it begins, and what is cut from then on stays cut. (Q4)
-Whoever waits can say for what: the explanation of a stuck pipeline is put together from these.
+Rules. (Q1) Every snapshot contains all pieces until a checkpoint with them is known to be completed (I14).
+(Q2) A snapshot is a copy, without later changes (I19). (Q3) The speed that a user set outlives an
+execution; an execution uses the channels that are named at its start, and channels cut later stay cut. (Q4)
+A waiting subtask can report its reason, from which a stuck pipeline is explained.
 
-May not know: events, and when which command is said.
+May not know: events, and when commands are sent.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from seatunnel_py.protocol.stuck import SubtaskActivity, SubtaskWait
 
 
 class SubtaskState:
-    """One subtask over all its lives."""
+    """One subtask over all its executions."""
 
     def __init__(self, subtask: Subtask, topology: Topology) -> None:
-        # Who is left out may come back, so that its channels are known, and cut.
+        # Isolated vertices may rejoin, so their channels are known, but cut.
         whole = replace(topology, detached=frozenset()) if topology.detached else topology
         outputs = whole.outputs(subtask)
         self.subtask = subtask
@@ -37,14 +37,14 @@ class SubtaskState:
         self.incarnation = -1
         self.epoch = -1
         self.stale = 0
-        """How many messages of a past life were dropped (I37)."""
+        """Number of dropped messages of earlier epochs (I37)."""
         self.said_at = 0.0
-        """When it last had anything to say; for people only (I49)."""
+        """Time of its last command; for display only (I49)."""
         self.speed: Plain = None
         self.pieces: tuple[StagedPiece, ...] = ()
-        """Staged, and not known to be part of a completed checkpoint."""
+        """Staged pieces that are not known to be in a completed checkpoint."""
         self.dead_pieces: tuple[StagedPiece, ...] = ()
-        """The pieces of the life before this one; a completed checkpoint may still name them (I33)."""
+        """Pieces of the previous execution; a completed checkpoint may still contain them (I33)."""
         self.since = 0
         """The newest checkpoint that is known to be completed."""
         self.inputs = Inputs(whole.inputs(subtask))
@@ -52,20 +52,20 @@ class SubtaskState:
         self.back_edges = frozenset(c for c in self.inputs.channels if c.edge in topology.back_edges)
         self.cut(topology.detached)
         self._let_in: tuple[int, frozenset[Channel]] = (0, frozenset())
-        """The checkpoint at which these outputs were opened again."""
+        """The checkpoint at which these outputs were connected again."""
         self.units = UnitLog()
         self.checkpoints = LocalCheckpoints()
         self._snapshots: dict[int, SubtaskSnapshot] = {}
-        """Own snapshots that are not known to be completed, without their channel state."""
+        """Snapshots that are not known to be completed, without their channel state."""
 
         self._commands: list[ParticipantCommand] = []
 
     def live(self, event: ExecutionEvent) -> None:
-        """Its life goes on as the table says."""
+        """Change the execution state as the table prescribes."""
         self.life = advance(LIFE, self.life, event)
 
     def begin_life(self, incarnation: int, epoch: int, checkpoint: int) -> None:
-        """Forget the life before; inputs, outputs and units are restored by themselves."""
+        """Reset for a new execution; inputs, outputs and units are restored separately."""
         self.live(ExecutionEvent.RESTORE)
         self.incarnation, self.epoch = incarnation, epoch
         self.dead_pieces, self.pieces, self.since = self.pieces, (), checkpoint
@@ -73,30 +73,30 @@ class SubtaskState:
         self._snapshots = {}
 
     def connect(self, senders: Container[Channel], receivers: Container[Channel]) -> None:
-        """This life takes part in these channels; all others are cut (Q3)."""
+        """Use these channels in this execution; cut all others (Q3)."""
         self.inputs.cut_off = {channel for channel in self.inputs.channels if channel not in senders}
         self.outputs.cut_off = {channel for channel in self.outputs.channels if channel not in receivers}
 
     def cut(self, vertices: frozenset[str]) -> None:
-        """These are left out."""
+        """Cut the channels of isolated vertices."""
         self.inputs.cut(vertices)
         self.outputs.cut(vertices)
 
     def let_in(self, checkpoint: int, epochs: Mapping[str, int]) -> None:
-        """These come back behind the barrier of this checkpoint, with lives of these epochs."""
+        """Connect vertices that rejoin after the barrier of this checkpoint, with these epochs."""
         opened = {channel for channel in self.outputs.cut_off if channel.receiver.vertex in epochs}
         self.outputs.cut_off -= opened
         self.outputs.epochs.update({channel: epochs[channel.receiver.vertex] for channel in opened})
         self._let_in = checkpoint, frozenset(opened)
 
     def shut_out(self, checkpoint: int) -> None:
-        """They do not come back after all: this checkpoint was given up."""
+        """Cut the rejoining vertices again, because this checkpoint was aborted."""
         at, opened = self._let_in
         if at == checkpoint:
             self.outputs.cut_off |= opened
 
     def freeze(self, checkpoint: int) -> None:
-        """The subtask's part of this checkpoint, as it is now (Q2)."""
+        """Copy the subtask's state for this checkpoint (Q2)."""
         self._snapshots[checkpoint] = SubtaskSnapshot(
             state=self.units.state,
             applied=dict(self.inputs.applied),
@@ -108,12 +108,12 @@ class SubtaskState:
         )
 
     def frozen(self, checkpoint: int, channel_state: Mapping[Channel, tuple[BatchHandle, ...]]) -> SubtaskSnapshot:
-        """The same, with what was recorded since."""
+        """The frozen snapshot, with its channel state."""
         frozen = self._snapshots[checkpoint]
         return replace(frozen, channel_state=channel_state) if channel_state else frozen
 
     def complete(self, checkpoint: int) -> None:
-        """Forget what only a restart from before this checkpoint would need (Q1, D4, U2)."""
+        """Drop data that only a restart from before this checkpoint would need (Q1, D4, U2)."""
         self.checkpoints.completed(checkpoint)
         self.since = checkpoint
         snapshot = self._snapshots.get(checkpoint, SubtaskSnapshot())
@@ -123,7 +123,7 @@ class SubtaskState:
         held = {piece.name for piece in snapshot.pieces}
         self.pieces = tuple(piece for piece in self.pieces if piece.name not in held)
 
-    # ------------------------------------------------------------ what it says to the world
+    # ------------------------------------------------------------ commands
 
     def say(self, command: ParticipantCommand) -> None:
         self._commands.append(command)
@@ -132,15 +132,14 @@ class SubtaskState:
         self._commands.extend(Emit(envelope) for envelope in envelopes)
 
     def said(self) -> tuple[ParticipantCommand, ...]:
-        """The commands since the last time, in order."""
+        """Return and clear the collected commands, in order."""
         commands, self._commands = tuple(self._commands), []
         return commands
 
-    # ------------------------------------------------------------ views, for checkers and people
+    # ------------------------------------------------------------ views, for checkers and diagnostics
 
     def holds(self) -> Iterator[Plain]:
-        """All states and payloads that it may still need, or that may still be asked of it: what they refer to has to
-        stay."""
+        """All states and payloads that the subtask or its receivers may still need; segments in them must be kept."""
         yield self.units.state
         yield from (snapshot.state for snapshot in self._snapshots.values())
         batches = [item for queue in self.inputs.queues.values() for item in queue if isinstance(item, BatchHandle)]
@@ -154,7 +153,7 @@ class SubtaskState:
 
     @property
     def queued(self) -> Mapping[Channel, int]:
-        """Items in the queue of each input."""
+        """Number of queued elements of each input."""
         return {channel: len(queue) for channel, queue in self.inputs.queues.items()}
 
     @property
@@ -171,28 +170,28 @@ class SubtaskState:
 
     @property
     def blocked(self) -> frozenset[Channel]:
-        """Inputs that an alignment holds back."""
+        """Inputs that an alignment blocks."""
         current = self.checkpoints.current
         return frozenset() if current is None else current.blocked
 
     @property
     def checkpoint(self) -> int | None:
-        """The checkpoint under way here."""
+        """The current checkpoint of this subtask."""
         return None if self.checkpoints.current is None else self.checkpoints.current.checkpoint
 
     @property
     def running_unit(self) -> int | None:
-        """The number of the unit under way."""
+        """The number of the running unit."""
         return None if self.units.under_way is None else self.units.under_way.number
 
     @property
     def remembered(self) -> int:
-        """Contents and batches that are kept until a checkpoint completes (I50)."""
+        """Number of contents and batches kept until a checkpoint completes (I50)."""
         return sum(ids.remembered for ids in self.inputs.ids.values()) + sum(map(len, self.outputs.kept.values()))
 
     @property
     def waiting_on(self) -> SubtaskWait:
-        """What it is at, as ``explain`` wants to know it (Q4, O1.6). Full outputs are known to the world alone."""
+        """Its activity and its reason to wait, for ``explain`` (Q4, O1.6). Only the runtime knows full outputs."""
         current = self.checkpoints.current
         doing, unit, channels = self._doing()
         return SubtaskWait(
@@ -214,7 +213,7 @@ class SubtaskState:
         if (entry := self.units.replay) is not None and entry.channel is not None:
             return SubtaskActivity.REPLAYING, entry.number, (entry.channel,)
         if not self.inputs.channels:
-            return SubtaskActivity.ENDED, 0, ()  # a source has a unit under way as long as there is anything to read
+            return SubtaskActivity.ENDED, 0, ()  # a source runs units until everything is read
         return (
             SubtaskActivity.INPUT_EMPTY,
             0,
