@@ -83,7 +83,7 @@ def test_version_and_an_unknown_command(tmp_path: Path) -> None:
         (["run", "missing.conf"], 2, ["missing.conf", "No such file", "nothing was started"]),
         (["run", "wrong.conf"], 2, ["wrong.conf:3:", "file_format_typ", "did you mean file_format_type"]),
         (["check", "wrong.conf"], 2, ["wrong.conf:3:", "did you mean file_format_type"]),
-        (["run", "job.conf", "--job-id", "../x"], 1, ["'../x' is no job id", "use letters"]),
+        (["run", "job.conf", "--job-id", "../x"], 1, ["'../x' is not a job id", "use letters"]),
         (["jobs", "show", "nope"], 1, ["no job 'nope'", "no job has run there"]),
         (["plugins", "show", "Localfile1"], 1, ["no plugin 'Localfile1'", "did you mean 'LocalFile'"]),
     ],
@@ -170,7 +170,8 @@ def test_modules_of_the_directory_are_no_modules_of_a_job(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_that_is_stopped_shows_nothing_in_its_target(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    """Ctrl-C and SIGTERM: what is under way ends, what was staged is dropped, the receipt and the way on are printed."""
+    """Ctrl-C and SIGTERM: what is under way ends, what was staged is dropped, the receipt and the way on are
+    printed."""
     write_job(tmp_path, ENDLESS)
     process = start(tmp_path, "run", "job.conf", "--job-id", "long")
     events = tmp_path / ".seatunnel" / "jobs" / "long" / "events.jsonl"

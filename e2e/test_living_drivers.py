@@ -1,5 +1,5 @@
-"""A driver that works keeps its job: `jobs restore` and `--fresh` are refused, and say who it is. One that hangs is taken
-over; `run --restore latest` takes over any, and says so."""
+"""A driver that works keeps its job: `jobs restore` and `--fresh` are refused, and say who it is. One that hangs is
+taken over; `run --restore latest` takes over any, and says so."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_job_whose_driver_works_on_another_machine_is_not_taken_over(sharing: 
 
     kill9(first.pid)
     outside = seatunnel(sharing.homes[1], "jobs", "cancel", "../store/job", "--file", "job.conf")
-    assert outside.code == 1 and "'../store/job' is no job id" in outside.err
+    assert outside.code == 1 and "'../store/job' is not a job id" in outside.err
     late = seatunnel(sharing.homes[1], "jobs", "cancel", "job", "--file", "job.conf", "--timeout", "1")
     assert late.code == 1 and "`seatunnel jobs show job --file JOB_FILE`" in late.err
     sharing.commits(sharing.begin("--fresh", home=1) if anew else sharing.restore(home=1))

@@ -47,8 +47,8 @@ def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
 
 @pytest.mark.parametrize("shown", ["at the end", "at once"])
 def test_a_table_of_postgresql_is_rescaled(tmp_path: Path, databases: Databases, shown: str) -> None:
-    """Bar 9 in batch: a table of twelve splits is read by 1, ends behind a savepoint, is gone on with by 4 in a new job,
-    which is killed, and by 2 to its end; loaded beside a new table, or appended to one that is there."""
+    """Bar 9 in batch: a table of twelve splits is read by 1, ends behind a savepoint, is gone on with by 4 in a new
+    job, which is killed, and by 2 to its end; loaded beside a new table, or appended to one that is there."""
     job = Job(tmp_path, databases)
     program = SEATUNNEL if shown == "at the end" else IN_PROCESS  # who reads which splits is the driver's to decide
     if shown == "at once":
@@ -132,5 +132,5 @@ def test_a_savepoint_that_the_target_has_gone_on_from_is_refused(stream: Stream,
 
     assert again.code == 1, again.out + again.err
     [cause] = [table["cause"] for table in again.receipt["tables"]]
-    assert "the job has gone on since the savepoint" in cause["message"]
+    assert "the job has continued since the savepoint" in cause["message"]
     assert stream.count() == arrived

@@ -121,7 +121,7 @@ def test_what_was_read_as_of_a_moment_that_is_gone_is_refused(job: Job, how: str
 
     assert again.code == 1
     (table,) = again.receipt["tables"]
-    assert "read as of one moment" in table["cause"]["message"] and "--fresh" in table["cause"]["remedy"]
+    assert "read from one snapshot" in table["cause"]["message"] and "--fresh" in table["cause"]["remedy"]
     assert job.arrived() == before
     with job.databases.connect(job.databases.target) as connection:
         connection.execute("TRUNCATE arrived")
@@ -142,7 +142,7 @@ def test_a_snapshot_that_dies_while_it_is_read_ends_the_table(job: Job) -> None:
 
     assert run.code == 1, run.out + run.err
     (table,) = run.receipt["tables"]
-    assert "read as of one moment" in table["cause"]["message"]
+    assert "read from one snapshot" in table["cause"]["message"]
     assert not job.arrived() - EVERY, "rows are there twice"
 
 

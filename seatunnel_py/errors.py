@@ -197,8 +197,8 @@ class CannotResumeError(FatalError):
 
 
 class CommitLostError(CannotResumeError):
-    """What was staged for a commit is gone, and the target does not have it: rows are lost. A committer raises it; the
-    pipeline ends with an alarm, and no table is left out for it."""
+    """The staged rows of a commit are gone, and the target does not have them: rows are lost. A committer raises it;
+    the pipeline ends with an alarm, and no table is isolated."""
 
 
 class FencedError(FatalError):

@@ -1,4 +1,4 @@
-"""What a sink does to the target that it finds, in SeaTunnel's words."""
+"""Save modes: treatment of an existing target, with SeaTunnel's names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class SchemaSaveMode(StrEnum):
-    """What happens to a target's structure before the first row."""
+    """Treatment of the target's structure before the first row."""
 
     CREATE_SCHEMA_WHEN_NOT_EXIST = "CREATE_SCHEMA_WHEN_NOT_EXIST"
     RECREATE_SCHEMA = "RECREATE_SCHEMA"
@@ -15,7 +15,7 @@ class SchemaSaveMode(StrEnum):
 
 
 class DataSaveMode(StrEnum):
-    """What happens to rows that are already in the target."""
+    """Treatment of rows that are already in the target."""
 
     APPEND_DATA = "APPEND_DATA"
     DROP_DATA = "DROP_DATA"

@@ -42,7 +42,7 @@ HOSTILE = ("plain", 'quo"te', "it's", "tab\tnew\nline", "back\\slash", "", "Ã¼nÃ
 
 
 def table_of(*, key: bool, names: Sequence[str] = ("id", "unit", "seq", "text")) -> TableSchema:
-    """The table that tests write: a number, the unit and the row's place in it, and a text."""
+    """The table that tests write: a number, the unit, the row's index in it, and a text."""
     types = ("bigint", "string", "int", "string")
     columns = tuple(
         Column(name, parse_type(kind), nullable=at == 3)

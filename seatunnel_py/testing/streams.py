@@ -138,7 +138,7 @@ class Streaming(SourceReading):
 
 
 def _heard(reader: Reader, split: Split, start: Position | None, context: ReadContext) -> Iterator[Any]:
-    """What the reader gives, and at last ``ENDED``."""
+    """Elements of the reader, and ``ENDED`` as the last one."""
     heard: Queue[Any] = Queue(100)
     enough = Event()
 

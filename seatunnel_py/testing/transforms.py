@@ -164,7 +164,7 @@ class _Applying:
             return seen
         good = [place for place in self.all if not self.apply(self.target.batch([place])).rejected]
         if len(good) == len(self.all):
-            raise BrokenPropertyError("it refuses a batch of which it refuses no row that comes alone")
+            raise BrokenPropertyError("it refuses a batch, but none of its rows alone")
         seen = self.apply(self.target.batch(good))
         if seen.whole:
             raise BrokenPropertyError("it refuses a batch of rows that it takes one by one")

@@ -31,31 +31,18 @@ WORDS_MAX = 45
 _CODE = re.compile(r"``[^`]*``|`[^`]*`")
 
 PACKAGES: Mapping[str, int] = {
-    "connectors": 3,
     "connectors/files": 2,
-    "connectors/jdbc": 80,
-    "connectors/kafka": 7,
+    "connectors/jdbc": 3,
+    "connectors/kafka": 3,
     "plugins/storages": 1,
-    "plugins/transforms": 1,
-    "seatunnel_py": 2,
-    "seatunnel_py/protocol": 309,
-    "seatunnel_py/runtime": 467,
-    "seatunnel_py/testing": 2,
+    "seatunnel_py/protocol": 3,
+    "seatunnel_py/runtime": 175,
+    "seatunnel_py/testing": 1,
 }
 PAGES: Mapping[str, int] = {
-    "architecture.md": 51,
-    "authors.md": 43,
-    "checkpoint-cost.md": 2,
-    "crash-sweep.md": 7,
-    "glossary.md": 11,
-    "index.md": 1,
+    "crash-sweep.md": 2,
     "origins.md": 2,
-    "production.md": 3,
-    "protocol-states.md": 10,
-    "protocol-walk.md": 7,
-    "protocol.md": 53,
     "trials.md": 44,
-    "tutorial.md": 3,
 }
 """Sentences with a fault that a package or a page may still have; any other has none. Lower a number after each
 clean-up; never raise one."""

@@ -124,8 +124,8 @@ class SourceDialect(ABC):
         return ()
 
     def at_work(self, address: Address, seconds: float) -> Sequence[str] | None:
-        """What the server has been doing for this job's sessions for at least ``seconds``; None: it does not report
-        that."""
+        """Activities of the server for this job's sessions that have lasted ``seconds`` or longer; None: not
+        reported."""
         return None
 
     def native_form(self, table: SourceTable) -> NativeForm | None:

@@ -1,9 +1,9 @@
 """Calls plugins on the driver, and checks that their answers match the interface.
 
-Rules. (1) A ValueError and every error of ours is a plugin's own refusal, and passes unchanged. (2) Any other
+Rules. (1) A ValueError or SeaTunnelError is a plugin's own refusal, and passes unchanged. (2) Any other
 exception, and every answer of another type, is a mistake of its author: BrokenPluginError names plugin, method and
 cause. (3) Ctrl-C of the user is not a mistake. (4) Once a job runs, plugins are called on threads that never receive
-Ctrl-C, and only errors of ours pass without their names (``PluginCallError``).
+Ctrl-C, and any error other than a SeaTunnelError becomes a ``PluginCallError``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Whether the driver of a job works: asked by commands for people before another one takes its place, which ends it.
+"""Asks whether the driver of a job is alive, before a command replaces it.
 
-Rules. (0) `run --restore latest` asks nothing: a scheduler starts it, and must not wait for a machine that is gone. It
-takes the job over, says so, and the store fences the other driver (I34). (1) A driver that answers `jobs restore` or
-`--fresh` keeps its job: whoever wants to take it over is told who it is, and how to end it.
-(2) One whose process is gone is dead, and one that has left a receipt has ended: neither is asked. (3) One that lives
-and does not answer hangs, or is cut off from what it shares: its job may be taken over, and the store fences it
-(``job_claim.py``). (4) One that was started a moment ago cannot answer yet, and is waited for longer. (5) The answer is
-its loop's, and needs no source or target: a driver that waits for these works.
+Rules. (0) `run --restore latest` does not ask, because a scheduler must not wait for a lost machine. It
+takes the job over, reports that, and the store fences the other driver (I34). (1) A driver that replies to `jobs
+restore` or `--fresh` keeps its job: the error names its process and the command that ends it.
+(2) A driver without a process is dead, and one with a receipt has ended: neither is asked. (3) A live driver that
+does not reply hangs, or cannot reach the shared storage: its job may be taken over, and the store fences it
+(``job_claim.py``). (4) A driver that has just started cannot reply yet, and gets more time. (5) The driver's loop
+replies, without a source or target: a driver that waits for these counts as alive.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.open_storage import connect
 from seatunnel_py.runtime.storage.shared_job_files import JOB, RECEIPT, SharedJobFiles
 
-ANSWER_SECONDS = 10.0  # a driver looks into its place every half second, into what it shares every two
-STARTING_SECONDS = 60.0  # until then it may be planning, or wait for Spark
+ANSWER_SECONDS = 10.0  # a driver reads local requests every 0.5 s, shared ones every 2 s
+STARTING_SECONDS = 60.0  # it may still be planning, or waiting for Spark
 LOOK_SECONDS = 0.2
 Tell = Callable[[DriverAsked], None]
 
 
 class DriverLivesError(SeaTunnelError):
-    """The job has a driver that works."""
+    """The job has a live driver."""
 
 
 def driver_taken_over(home: Home, job_id: str, tell: Tell) -> str | None:
-    """The driver here that lives, and whose job is taken over without a question; None: there is none."""
+    """The live driver on this machine whose job is taken over without asking; None: there is none."""
     place = home.place(job_id)
     require_job_id(job_id, known=place.path.exists)
     if not place.running:
@@ -48,9 +48,9 @@ def driver_taken_over(home: Home, job_id: str, tell: Tell) -> str | None:
 
 
 def silent_driver(home: Home, job_id: str, location: str | None, tell: Tell, *, fresh: bool = False) -> str | None:
-    """The driver here that lives and does not answer, so that the job may be taken over; None: there is none. Raises
-    DriverLivesError where one works, here or, with a ``location`` that machines share, on another one, and JobIdError
-    where one lives here and the job is to be begun anew (``fresh``). ``tell`` hears what is waited for."""
+    """The live driver on this machine that does not reply, so that the job may be taken over; None: there is none.
+    Raises DriverLivesError if a driver replies, here or, with a shared ``location``, on another machine; raises
+    JobIdError for ``fresh`` if one is alive here. ``tell`` gets progress messages."""
     place = home.place(job_id)
     require_job_id(job_id, known=lambda: not fresh and place.path.exists())
     if fresh:
@@ -82,7 +82,7 @@ def _require_none_far(place: JobDirectory, location: str, tell: Tell) -> None:
     storage = connect(location, place.job_id)
     try:
         shared, about = SharedJobFiles(storage), None
-        with suppress(StoreError):  # damaged: whoever drives the job answers
+        with suppress(StoreError):  # damaged: a live driver still replies
             about = shared.read(JOB)
             ran_here = about is not None and _driver(place.last_claim) == _driver(about)
             if about is None or ran_here or shared.read(RECEIPT) is not None:
@@ -95,7 +95,7 @@ def _require_none_far(place: JobDirectory, location: str, tell: Tell) -> None:
 
 
 def _patience(place: JobDirectory, about: Mapping[str, Any]) -> float:
-    """One that has told how far it has come has begun, and looks for requests."""
+    """Seconds to wait for a reply; a driver that has written counters already reads requests."""
     with suppress(SeaTunnelError):
         if place.counters is None:
             left = float(about.get("started", 0.0)) + STARTING_SECONDS - time.time()
@@ -106,14 +106,14 @@ def _patience(place: JobDirectory, about: Mapping[str, Any]) -> float:
 def _answers(
     control: RequestStore, about: Mapping[str, Any], seconds: float, still: Callable[[], bool], tell: Tell
 ) -> bool:
-    """Whether that driver says within this time that it works. Nothing of the question is left behind."""
+    """True if the driver replies in time. The request is removed afterwards."""
     request = ControlRequest(request_id(), RequestKind.LIVES, _driver(about), seconds=seconds)
     began, told = time.monotonic(), False
     control.ask(request)
     try:
         while still() and (waited := time.monotonic() - began) < seconds:
             if (answer := control.answered(request.id)) is not None and answer.done:
-                return True  # one that refuses is about to end
+                return True  # a driver that refuses is about to end
             if waited > ANSWER_SECONDS / 4 and not told:
                 told = True
                 _say(tell, f"the job has a driver{who_drives(about)}: it has {seconds:.0f} s to say that it works")

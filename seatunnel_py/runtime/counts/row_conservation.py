@@ -1,10 +1,9 @@
-"""Rows are conserved, from a vertex's inputs to its sinks and channels (I6): the driver checks each unit that ended. So
-it holds for every checkpoint, over restarts and restores. Pure.
+"""Checks for each finished unit that rows are conserved from a vertex's inputs to its sinks and channels (I6). So
+they are conserved in every checkpoint, over restarts and restores. Pure.
 
-Rules. (1) A unit takes exactly the rows that its slices hold: what was sent is what was received. (2) What went in came
-out, was filtered by a step that filters, or was rejected; a query may also give several rows for one, and says how
-many. (3) A step that makes other rows of the ones that it gets is not balanced; what it was given and what it gave is
-reported all the same.
+Rules. (1) A unit reads exactly the rows of its slices, so sent and received rows are equal. (2) Each input row is
+an output row, is filtered by a filtering step, or is rejected; a query may also produce additional rows, and reports
+their number. (3) For a step that produces other rows, such as an aggregate, the counts are only reported.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from seatunnel_py.work.unit import QUARANTINE, FailureKind, Unit, UnitFailure, U
 
 
 def violation(vertex: PlannedVertex, unit: Unit, result: UnitResult, tally: RowTally) -> UnitFailure | None:
-    """Why a unit must not count although it says that it went well; ``tally`` is what it adds."""
+    """Why a successful unit must not count; ``tally``: the counts that it adds."""
     if vertex.query is not None:
         return None
     if unit.split is None:
@@ -29,7 +28,7 @@ def violation(vertex: PlannedVertex, unit: Unit, result: UnitResult, tally: RowT
             )
     if any(_makes_others(node) for node in vertex.nodes):
         return None
-    went_in = result.rows if vertex.source is None else tally.read  # with what its reader skipped, which is filtered
+    went_in = result.rows if vertex.source is None else tally.read  # with rows that its reader skipped
     out = sum(piece.piece.rows for piece in result.pieces if piece.step != QUARANTINE)
     out += sum(one.rows for one in result.slices)
     added = _added(vertex, result)
@@ -44,7 +43,7 @@ def violation(vertex: PlannedVertex, unit: Unit, result: UnitResult, tally: RowT
 
 
 def _added(vertex: PlannedVertex, result: UnitResult) -> int:
-    """Rows that queries of the chain gave beyond those that they got: EXPLODE makes several of one."""
+    """Additional rows that queries of the chain produced, for example by EXPLODE."""
     queries = {node.step.id for node in vertex.nodes if isinstance(node, SqlNode)}
     return sum(
         max(0, count.rows_out + count.rejected - count.rows_in) for count in result.counts if count.step in queries

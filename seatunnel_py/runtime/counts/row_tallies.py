@@ -1,9 +1,8 @@
-"""How many rows a subtask has read, dropped, refused and written: part of its state, so that a restart takes back what
-it undoes and no row is counted twice. Pure.
+"""Counts the rows that a subtask has read, filtered, rejected and written. The counts are part of its state, so that a
+restart resets them and no row is counted twice. Pure.
 
-Rules. (1) A row is filtered by a step that lets rows through or not; a step that makes other rows of them (an
-aggregate) filters nothing. (2) Only a source reads: a channel is not a second reading. (3) What a reader skips was
-read, and filtered by it.
+Rules. (1) Only a filtering step filters rows; a step that produces other rows (an aggregate) does not.
+(2) Only a source reads rows: a channel does not count. (3) Rows that a reader skips count as read and filtered.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from seatunnel_py.work.unit import QUARANTINE, UnitResult
 
 @dataclass(frozen=True, slots=True)
 class RowTally:
-    """``written``: rows and bytes by sink node."""
+    """Row counts of a subtask; ``written``: rows and bytes by sink node."""
 
     read: int = 0
     filtered: int = 0
@@ -29,7 +28,7 @@ class RowTally:
     written: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def plus(self, other: RowTally) -> RowTally:
-        """The sum of both."""
+        """Add two tallies."""
         written = dict(self.written)
         for node, (rows, size) in other.written.items():
             before = written.get(node, (0, 0))
@@ -41,7 +40,7 @@ class RowTally:
 
 
 def tally_of(plain: Any) -> RowTally:
-    """The inverse of ``Tally.to_plain``; None is nothing yet."""
+    """The inverse of ``RowTally.to_plain``; None gives zero counts."""
     if plain is None:
         return RowTally()
     read, filtered, rejected, written = plain
@@ -49,7 +48,7 @@ def tally_of(plain: Any) -> RowTally:
 
 
 class TallyCounter:
-    """What a result of one vertex adds."""
+    """Counts the rows of results of one vertex."""
 
     def __init__(self, vertex: PlannedVertex) -> None:
         self._source = None if vertex.source is None else (vertex.source.step.id, vertex.source.table.schema.path)
@@ -57,7 +56,7 @@ class TallyCounter:
         self._sinks = {(node.step.id, node.table.path): node.id for node in vertex.sinks}
 
     def of(self, result: UnitResult) -> RowTally:
-        """The rows of one unit that ended well."""
+        """Count the rows of one successful unit."""
         filtered = rejected = skipped = 0
         for step in result.counts:
             rejected += step.rejected
@@ -77,7 +76,7 @@ class TallyCounter:
 
 
 def _filter(node: TableNode) -> tuple[str, TablePath] | None:
-    """How results name a step that lets rows through or not."""
+    """The name of a filtering step in results; None for other steps."""
     if isinstance(node, TransformNode) and node.capabilities.cardinality is not Cardinality.ANY:
         return node.step.id, node.table.path
     if isinstance(node, SqlNode) and node.analysis.narrow and len(node.inputs) == 1:

@@ -1,8 +1,7 @@
-"""What became of the rows of each source table of a pipeline, and how many went into each target. Pure sums.
+"""Counts of each source table of a pipeline, and of each target. Pure.
 
-Rules. (1) A row that two sinks take is written twice, once into each target. (2) What happens behind a channel belongs
-to the source that feeds it; where a query joins several tables nobody can say whose a row is, and the first of them
-keeps the books.
+Rules. (1) A row that two sinks write counts twice, once for each target. (2) Counts after a channel belong to the
+source table that feeds it; if a query joins several tables, rows cannot be attributed, and count for the first table.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from seatunnel_py.work.unit import UnitFailure
 
 
 class TableCounts:
-    """Who keeps the books for whom, in one pipeline."""
+    """Attributes the counts of vertices to source tables, in one pipeline."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._tables = {
             vertex.id: str(vertex.source.table.schema.path) for vertex in pipeline.vertices if vertex.source is not None
         }
-        self._books: dict[str, str] = {}  # by vertex: the source vertex that keeps the books for it
+        self._books: dict[str, str] = {}  # by vertex: the source vertex that gets its counts
         self._targets: dict[str, dict[str, bool]] = {name: {} for name in self._tables}
         self._shown = {node.id: node.shown for node in pipeline.sinks}
-        feeding: dict[str, dict[str, None]] = {}  # source vertices that a vertex gets rows from, in order
+        feeding: dict[str, dict[str, None]] = {}  # source vertices upstream of a vertex, in order
         for vertex in pipeline.vertices:  # senders come first
             if vertex.id in self._tables:
                 feeding[vertex.id] = {vertex.id: None}
@@ -55,10 +54,10 @@ class TableCounts:
         *,
         kept: bool = False,
     ) -> tuple[TableReceipt, ...]:
-        """The receipts of the source tables, from sums and failed attempts by vertex. ``left``: sink nodes that were
-        left out, why, and where they stand; a table that one of them has not got whole is left out there. ``apart``:
-        those that another pipeline speaks for. ``setups``: what was decided for sink nodes. ``before``: rows that
-        earlier drivers have read, by vertex; ``kept``: they had done everything."""
+        """The receipts of the source tables, from counts and failed attempts by vertex. ``left``: isolated sink nodes
+        with cause and resume point; their tables are isolated there. ``apart``: sink nodes that a recovery pipeline
+        reports. ``setups``: set-ups of sink nodes. ``before``: rows read by earlier drivers, by vertex; ``kept``:
+        earlier drivers had finished the pipeline."""
         sums = dict.fromkeys(self._tables, RowTally())
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
@@ -99,7 +98,7 @@ class TableCounts:
         left: Mapping[str, tuple[UnitFailure, ResumePoint]],
         apart: Collection[str],
     ) -> Iterator[tuple[str, TargetReceipt]]:
-        """The targets in the order of the plan; where some were left out, what became of each."""
+        """The targets in the order of the plan; each with its state if some are isolated."""
         differ = any(node in left for node in self._targets[vertex])
         for node, shared in self._targets[vertex].items():
             if node in apart:
@@ -113,7 +112,7 @@ class TableCounts:
 
 
 def _decided(one: TargetReceipt, setup: Setup | None) -> TargetReceipt:
-    """With what was decided for its sink before the first row."""
+    """Add the set-up of its sink."""
     if setup is None:
         return one
     return replace(one, present=setup.present, conversions=setup.conversions, not_carried_over=setup.left_behind)

@@ -1,8 +1,8 @@
-"""What a pipeline is at, and who waits for whom in it: for whoever wonders why nothing moves.
+"""Explains the state of a pipeline, and which part waits for which, when the job makes no progress.
 
-Rules. (1) It is read off the latest state, on the loop, and changes nothing. (2) The cause comes first: what the driver
-itself waits for outside (a target, a store), then what units are at, then who waits for them. (3) A source that has
-nothing to read hangs nobody: that is said as what it is.
+Rules. (1) It reads the current state, on the loop, and changes nothing. (2) The cause comes first: external systems
+that the driver waits for (a target, a store), then running units, then the subtasks that wait for them. (3) A source
+without new rows is reported as such, and not as a cause.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CALLS = {"prepare": "a look at its sources and targets", "drop": "dropping rows
 
 
 def status_of(life: PipelineMachine, at: float, moved_at: float | None) -> PipelineDiagnosis:
-    """Where this pipeline is now."""
+    """Diagnose a pipeline now."""
     state = life.state
     runs = [run for run in life.executions.values() if run.subtask not in state.isolated]
     waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
@@ -60,7 +60,7 @@ def status_of(life: PipelineMachine, at: float, moved_at: float | None) -> Pipel
 
 
 def blocked_targets(life: PipelineMachine, at: float) -> Mapping[str, Sink | Source]:
-    """The sinks and sources that may be what it waits for, by name: one of each place that has been asked for long."""
+    """Sinks and sources that the pipeline may wait for, by name: one for each place with a long call."""
     since = [call.since for call in life.state.calls] + list(life.units.since.values())
     if not since or at - min(since) < BRIEF_SECONDS:
         return {}
@@ -69,7 +69,7 @@ def blocked_targets(life: PipelineMachine, at: float) -> Mapping[str, Sink | Sou
 
 
 def _outside(life: PipelineMachine, at: float) -> Iterator[str]:
-    """What other threads do for it."""
+    """Describe the calls that other threads make for the pipeline."""
     for call in sorted(life.state.calls, key=lambda one: one.since):
         yield f"{_CALLS.get(call.name, call.name)} has been under way for {at - call.since:.0f} s"
     if life.view is not None:
@@ -107,8 +107,8 @@ def _units(life: PipelineMachine, at: float) -> Iterator[str]:
 
 
 def _hangs(life: PipelineMachine, run: SubtaskExecution, seconds: float) -> str:
-    """A unit of a stream stops where its reader gives something, if only a Heartbeat: without that every checkpoint
-    waits for it."""
+    """Describe a hanging unit of a stream. It can end only when its reader yields an element, such as a Heartbeat;
+    until then every checkpoint waits for it."""
     source, unit = run.vertex.source, run.unit
     if life.context.bounded or source is None or unit is None or seconds < unit.budget.seconds + HANGS_SECONDS:
         return ""
@@ -128,7 +128,7 @@ def _checkpoints(life: PipelineMachine, at: float) -> Iterator[str]:
 
 
 def _view(run: SubtaskExecution) -> SubtaskWait:
-    """As its participant sees it, with what only the runtime knows: full channels, pauses, and nothing to read."""
+    """The participant's view, plus facts of the runtime: full channels, pauses, and sources without new rows."""
     view = run.participant.waiting_on
     if view.doing is not SubtaskActivity.RUNNING or not run.held:
         return view
@@ -141,7 +141,7 @@ def _view(run: SubtaskExecution) -> SubtaskWait:
 
 
 def _idle(life: PipelineMachine, runs: list[SubtaskExecution], at: float, moved_at: float | None) -> str:
-    """Nothing is under way, and nobody waits."""
+    """Describe a pipeline that is idle."""
     if moved_at is None:
         return "its sources have given nothing yet" if runs else "it is about to begin"
     if any(run.limited for run in runs):

@@ -1,9 +1,9 @@
-"""The job log: every event of a job as one JSON line, for people with ``jq`` and for collectors.
+"""The job log: every event of a job as one JSON line, for ``jq`` and log collectors.
 
-A line has ``time`` (UTC), ``level``, ``event``, ``job``, ``driver`` (which of the job's), and what it is about:
-``pipeline``, ``table``, ``unit``, ``state``, counts, and the whole ``cause`` of a failure with its trace, which is
-shown nowhere else. Secrets of the job are masked wherever a client library quoted them; the file is 0600 (error texts
-hold rows, S14).
+A line has ``time`` (UTC), ``level``, ``event``, ``job``, ``driver`` (its number), and further keys such as
+``pipeline``, ``table``, ``unit``, ``state``, counts, and the complete ``cause`` of a failure with its traceback, which
+is only here. Secrets of the job are masked, also in texts of client libraries; the file has mode 0600, because error
+texts may contain rows (S14).
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _GRAVE = {
 
 
 class JobLog:
-    """A listener. Appends to ``path`` what is at least as grave as ``level``."""
+    """A listener that appends events of at least ``level`` to ``path``."""
 
     def __init__(self, path: Path, job_id: str, level: str) -> None:
         self._job_id = job_id
         self._path = path
-        self._driver: int | None = None  # until one has become the job's
+        self._driver: int | None = None  # until a driver has claimed the job
         self._least = LEVELS.index(level)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         with expecting(path.parent):
@@ -73,7 +73,7 @@ class JobLog:
         self.write(level, name, about)
 
     def write(self, level: str, name: str, about: Mapping[str, Any]) -> None:
-        """One line, also for what is no event of the job's own."""
+        """Write one line, also for an event outside of the job."""
         if LEVELS.index(level) < self._least:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -86,8 +86,7 @@ class JobLog:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
-        """The job has ended; an exception that ended it is its last line. A disk that is full does not change how it
-        ended."""
+        """Close the log; an exception that ended the job is its last line. A full disk does not change the result."""
         with suppress(OSError), self._file:
             if error is not None:
                 message, text = f"{type(error).__name__}: {error}", "".join(format_exception(error))
@@ -148,7 +147,7 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
 def _line_of_job(
     event: JobStalled | ChangesAnnounced | DriverAsked | RequestAnswered | StoreUnavailable,
 ) -> tuple[str, str, dict[str, Any]]:
-    """The same, of what concerns no single table."""
+    """Level, name and content of an event without a table."""
     match event:
         case JobStalled():
             return "WARNING", "nothing_moved", {"seconds": round(event.seconds, 1), "waits": event.waits}

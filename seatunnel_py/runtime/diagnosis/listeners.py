@@ -1,4 +1,4 @@
-"""Everybody who wants to know what happens in a job: the log, the progress display, hooks of other packages."""
+"""Sends the events of a job to its listeners: the log, the progress display, hooks of other packages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Listener: TypeAlias = Callable[[JobEvent], object]
 
 
 class Listeners:
-    """Tells everybody. One that fails (a broken hook, a terminal that is gone) is written down once and not told any
-    more: it must not stop the job, nor the others' news."""
+    """Calls all listeners. One that raises (a faulty hook, a closed terminal) is logged once and not called again, so
+    that it stops neither the job nor the other listeners."""
 
     def __init__(self, log: JobLog, listeners: Iterable[Listener]) -> None:
         self._log = log
@@ -32,13 +32,13 @@ class Listeners:
                 self._note(error)
 
     def _note(self, error: Exception) -> None:
-        with contextlib.suppress(OSError):  # the log itself may be what failed: its disk is full
+        with contextlib.suppress(OSError):  # the log itself may have failed: its disk is full
             about = {"message": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
             self._log.write("ERROR", "listener_failed", about)
 
 
 def hook_listeners(manager: pluggy.PluginManager) -> Iterator[Listener]:
-    """A listener for each package that listens, so that a broken one is alone with it."""
+    """One listener per package with a hook, so that a faulty one does not affect the others."""
     plugins = manager.get_plugins()
     for plugin in plugins:
         caller = manager.subset_hook_caller("seatunnel_job_event", [other for other in plugins if other is not plugin])
@@ -47,5 +47,5 @@ def hook_listeners(manager: pluggy.PluginManager) -> Iterator[Listener]:
 
 
 def _told_by_name(caller: pluggy.HookCaller) -> Listener:
-    """pluggy takes arguments by name only."""
+    """Wrap a hook, because pluggy takes arguments by name only."""
     return lambda event: caller(event=event)

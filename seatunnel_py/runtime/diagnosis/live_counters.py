@@ -1,9 +1,8 @@
-"""Live counters of a running job: what its tables have come to by now, written beside its receipt-to-be.
+"""Writes the counts of a running job's tables to ``counters.json``.
 
-Rules. (1) They are written when something has moved, at most once a second. (2) Only tables that have moved are summed
-up again, for at most ``LOOK_SECONDS`` at each look, because the loop waits for it: the sums of a thousand tables are
-spread over several looks. (3) They name the run that they are of, as a receipt does: those of a dead driver say how far
-that one had come.
+Rules. (1) They are written after a change, at most once a second. (2) Only changed tables are counted
+again, for at most ``LOOK_SECONDS`` per call, because the loop waits for it: the counts of a thousand tables are
+spread over several calls. (3) They name their run, like a receipt: those of a dead driver show its progress.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 EVERY_SECONDS = 1.0
-LOOK_SECONDS = 0.01  # a fiftieth of the time between two looks
+LOOK_SECONDS = 0.01  # 1/50 of the time between two calls
 
 
 class LiveCounters:
-    """``lives`` may get more."""
+    """Counters of the pipelines in ``lives``, which may grow."""
 
     def __init__(self, run: str, lives: Mapping[str, PipelineMachine]) -> None:
         self._about = {"run": run}
         self._lives = lives
         self._tables: dict[str, list[dict[str, Any]]] = {}
         self._moved: set[str] = set()
-        self._to_sum: list[str] = []  # not yet summed up of those that had moved when this round of looks began
+        self._to_sum: list[str] = []  # changed pipelines of this round that are not counted yet
         self._not_before = 0.0
 
     def saw(self, event: JobEvent) -> None:
@@ -40,7 +39,7 @@ class LiveCounters:
             self._moved.add(pipeline)
 
     def due(self, now: float) -> dict[str, Any] | None:
-        """What is to be written; None: nothing has moved, it is too early, or there is more to sum up."""
+        """Return the counts to write; None: no change, too early, or counting is not complete."""
         if now < self._not_before:
             return None
         if not self._to_sum:
@@ -66,7 +65,7 @@ class LiveCounters:
 
 
 def _plain(receipt: Any) -> dict[str, Any]:
-    """Causes are told elsewhere."""
+    """Convert a receipt, without causes."""
     plain: dict[str, Any] = plain_data(receipt) | {"cause": None, "rows_read_this_run": receipt.rows_read_this_run}
     for into in plain["targets"]:
         into["cause"] = None
@@ -74,7 +73,7 @@ def _plain(receipt: Any) -> dict[str, Any]:
 
 
 def summed(tables: list[dict[str, Any]]) -> dict[str, Any]:
-    """The sums of all tables, as receipts have them."""
+    """Totals of all tables, as in receipts."""
     names = ("rows_read", "rows_written", "rows_filtered", "rows_rejected", "bytes_written")
     totals = {name: sum(table[name] for table in tables) for name in names}
     return {"totals": totals, "this_run": {"rows_read": sum(table["rows_read_this_run"] for table in tables)}}

@@ -1,10 +1,10 @@
-"""Units whose connection is lost without a word: which they are, and what shows it. Decisions are pure.
+"""Finds units whose connection is silently lost. Decisions are pure.
 
-Rules. (1) A unit is suspected when it has been at work for ``stall_seconds`` and its pipeline has not moved for as
-long; or when two checkpoints have expired because of it. (2) It is given up where no server of its chain says that it
-works for one of our sessions, or keeps one waiting for a lock: a lock that is named is waited for. (3) The time alone
-says nothing of a reader that stays, nor of a chain with a step that asks elsewhere (no function of its rows), nor where
-no server can be asked. (4) A server that cannot be reached works for nobody as far as one can see.
+Rules. (1) A unit is suspected if it has run for ``stall_seconds`` without progress of its pipeline, or if two
+checkpoints have expired because of it. (2) It is given up if no server of its chain reports a session of the job that
+executes a statement or waits for a lock; a reported lock is waited for. (3) Time alone does not count for a
+resident reader, for a chain with a step that calls other systems, or if no server can report its sessions. (4) An
+unreachable server counts as one without sessions.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ LOOK_SECONDS = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """``places`` are the sources and sinks of its chain, by name; ``seconds``: it has been at work for so long.
-    ``overdue``: two checkpoints have expired because of it, so that silence is enough."""
+    """``places``: sources and sinks of its chain, by name; ``seconds``: its run time. ``overdue``: two checkpoints have
+    expired because of it, so that no further evidence is needed."""
 
     pipeline: str
     unit: UnitId
@@ -44,7 +44,7 @@ class Suspect:
 
 
 def suspects(life: PipelineMachine, at: float, moved_at: float | None) -> Iterator[Suspect]:
-    """The units of a pipeline that may be lost."""
+    """Units of a pipeline that may be lost."""
     limit = life.context.settings.stall_seconds
     still = at - max(moved_at or 0.0, life.state.shown.started_at or at)
     for run in life.executions.values():
@@ -59,7 +59,7 @@ def suspects(life: PipelineMachine, at: float, moved_at: float | None) -> Iterat
 
 
 def _stops_soon(run: SubtaskExecution) -> bool:
-    """Whether a unit of this chain, left to itself, moves rows within seconds."""
+    """True if a unit of this chain normally makes progress within seconds."""
     source = run.vertex.source
     if run.vertex.query is not None or (source is not None and source.capabilities.resident):
         return False
@@ -71,7 +71,7 @@ def _stops_soon(run: SubtaskExecution) -> bool:
 
 
 def verdict(suspect: Suspect) -> str:
-    """Why the unit is given up; empty: it is not. Asks its places, which may take seconds."""
+    """Why the unit is given up; empty: it is not. Queries its servers, which may take seconds."""
     said = silent(suspect.places, suspect.seconds / 2 if suspect.overdue else 0)
     if said is None or (not said.told and not suspect.overdue):
         return ""
@@ -84,15 +84,15 @@ def verdict(suspect: Suspect) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LostConnection:
-    """``told``: a server has been asked; ``away``: which do not answer, and why."""
+    """``told``: a server has replied; ``away``: servers that do not reply, with the error."""
 
     told: bool
     away: tuple[str, ...]
 
 
 def silent(places: Mapping[str, Source | Sink], seconds: float) -> LostConnection | None:
-    """What shows that no server works for us; None: one does, at a statement of so many seconds. One statement of many
-    short ones is seen by looking several times."""
+    """Evidence that no server works for the job; None: one executes a statement since so many seconds. Many short
+    statements are seen by repeated queries."""
     told = False
     away: dict[str, str] = {}
     for look in range(LOOKS):
@@ -108,8 +108,8 @@ def silent(places: Mapping[str, Source | Sink], seconds: float) -> LostConnectio
 
 
 def _asked(name: str, place: Source | Sink, seconds: float) -> Sequence[str] | str | None:
-    """What its server works at for us; a text: it cannot be asked, and why."""
+    """Sessions of the job at its server; a text: the error of the query."""
     try:
         return place.at_work(seconds)
-    except Exception as error:  # noqa: BLE001 - a place that is away answers in many ways
+    except Exception as error:  # noqa: BLE001 - unreachable servers raise many kinds of errors
         return f"{name} does not answer: {first_line(str(error))}"

@@ -1,9 +1,9 @@
-"""Whether anything moves in a job, and what is said where nothing has for long.
+"""Detects a job without progress, and reports the causes.
 
-Rules. (1) Looked at when the driver looks for requests. (2) A job in which nothing moves and nobody waits is idle:
-nothing is said. (3) It is said after ``STILL_SECONDS``, sooner where somebody has stopped the job and waits for its
-end, and then at growing distances, so that a job that hangs for a night fills no log. (4) Targets are asked what keeps
-them on a thread of its own, for a target that hangs must not keep the driver.
+Rules. (1) It checks whenever the driver checks for requests. (2) A job without progress and without waiting work is
+idle: nothing is reported. (3) The first report comes after ``STILL_SECONDS``, earlier for a job that a user has
+stopped, and further ones with growing pauses, so that a hanging job does not fill its log. (4) Targets are queried on a
+separate thread, because a hanging target must not block the driver.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.diagnosis.job_port import JobPort
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
-STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in order
+STILL_SECONDS = 30.0  # several times the usual duration of a unit or commit
 STOPPING_SECONDS = 5.0
-LOST_EVERY_SECONDS = 2.0  # between two looks for what is lost: each goes through all tables, on the loop
-EXAMINE_SECONDS = 10.0  # between two looks at one unit that may be lost
+LOST_EVERY_SECONDS = 2.0  # between two searches for lost units: each visits all tables, on the loop
+EXAMINE_SECONDS = 10.0  # between two examinations of one suspected unit
 EXAMINED_AT_ONCE = 4
-TABLES_MAX = 5  # that are explained without anybody's having asked
+TABLES_MAX = 5  # tables that an unrequested report explains
 Standings = Sequence[PipelineDiagnosis]
 Places = Mapping[str, Sink | Source]
 
 
 class StallDetector:
-    """Of one driver."""
+    """Detects stalls of one driver."""
 
     def __init__(self, driver: JobPort, lives: Mapping[str, PipelineMachine]) -> None:
         self._driver = driver
         self._lives = lives
-        self._moved: dict[str, float] = {}  # by pipeline: when rows did
-        self._last = driver.now()  # when anything did
+        self._moved: dict[str, float] = {}  # by pipeline: time of the last row
+        self._last = driver.now()  # time of the last progress
         self._patience = STILL_SECONDS
         self._look_for_lost_at = self._last + LOST_EVERY_SECONDS
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="look")
@@ -55,7 +55,7 @@ class StallDetector:
         self._looked: dict[str, float] = {}
 
     def saw(self, event: JobEvent) -> None:
-        """Something has happened."""
+        """Note an event."""
         if isinstance(event, RowsMoved):
             if event.rows or event.bytes:
                 self._moved[event.pipeline] = event.at
@@ -65,7 +65,7 @@ class StallDetector:
         self._patience = STOPPING_SECONDS if self._driver.stopped_by else STILL_SECONDS
 
     def look(self) -> None:
-        """Say so where nothing has moved for long, and somebody waits; give up units whose connection is lost."""
+        """Report a stall if nothing has moved for long; give up units whose connection is lost."""
         at = self._driver.now()
         if at >= self._look_for_lost_at:
             self._look_for_lost_at = at + LOST_EVERY_SECONDS
@@ -85,7 +85,7 @@ class StallDetector:
                     self._examining.submit(self._examine, life, suspect)
 
     def _check_calls(self, at: float) -> None:
-        """What the driver itself waits for, over connections of its own."""
+        """Check the driver's own calls for lost connections."""
         for life in self._lives.values():
             limit = life.context.settings.stall_seconds
             since = min((call.since for call in life.state.calls), default=at)
@@ -94,13 +94,13 @@ class StallDetector:
                 self._examining.submit(_cut_lost_calls, blocked_targets(life, at), limit)
 
     def _examine(self, life: PipelineMachine, suspect: lost_units.Suspect) -> None:
-        """On another thread: its servers are asked."""
+        """Query the servers of a suspected unit, on another thread."""
         reason = lost_units.verdict(suspect)
         if reason:
             self._driver.post(partial(self._driver.turn, life, UnitPresumedLost(suspect.unit, reason)))
 
     def explain(self, then: Callable[[Standings], None]) -> None:
-        """Where all pipelines are that have not ended, or wait for what is under way outside; those that wait first."""
+        """Diagnose all pipelines that have not ended or still wait for external calls; waiting ones first."""
         at = self._driver.now()
         lives = [life for life in self._lives.values() if not life.shown_state.ended or len(life.state.calls)]
         found = [status_of(life, at, self._moved.get(life.id)) for life in lives]
@@ -113,12 +113,12 @@ class StallDetector:
         self._asking.submit(self._ask, found, dict(list(asking.items())[:TABLES_MAX]), then)
 
     def close(self) -> None:
-        """The driver ends."""
+        """Stop, because the driver ends."""
         self._asking.shutdown(wait=False, cancel_futures=True)
         self._examining.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, found: Standings, places: Mapping[str, Places], then: Callable[[Standings], None]) -> None:
-        """On the other thread: what ails the engine, and what keeps sources and targets, as far as they say."""
+        """On another thread: query the engine's faults, and the locks of sources and targets."""
         ails = tuple(self._driver.engine.ails())
         said = {name: tuple(line for place in own.items() for line in _said(*place)) for name, own in places.items()}
         told = [replace(one, blocked=(*ails, *said.get(one.table, ()))) if one.busy else one for one in found]
@@ -133,15 +133,15 @@ class StallDetector:
 
 
 def _cut_lost_calls(places: Places, seconds: float) -> None:
-    """On another thread. Whoever waits for an answer over a connection that is cut tries again over a new one."""
+    """Cut lost connections, on another thread. The pending calls then retry over new ones."""
     found = lost_units.silent(places, 0)
     if found is not None and found.told:
         sever_lent(seconds)
 
 
 def _said(name: str, place: Sink | Source) -> Sequence[str]:
-    """A place that cannot be asked says so: that may be the answer."""
+    """Query a source or target; an error is reported, because it may be the cause."""
     try:
         return tuple(place.blocked_by())
-    except Exception as error:  # noqa: BLE001 - told to whoever has asked
+    except Exception as error:  # noqa: BLE001 - becomes a part of the report
         return (f"{name} cannot be asked what keeps it: {first_line(str(error))}",)

@@ -1,4 +1,4 @@
-"""Where a pipeline is now, as a value."""
+"""The diagnosis of a pipeline, as a value."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PipelineDiagnosis:
-    """``waits``: sentences, causes first; ``blocked``: what targets say keeps them; ``busy``: something is under way
-    that somebody waits for; ``moved``: seconds since a row did, None: none has yet; ``lag``: completed checkpoints
+    """``waits``: sentences, causes first; ``blocked``: locks reported by targets; ``busy``: work is in progress;
+    ``moved``: seconds since the last row, None: no row yet; ``lag``: number of completed checkpoints
     whose rows are not committed yet."""
 
     table: str

@@ -1,7 +1,7 @@
-"""What a pipeline has read and written: in total, by all drivers that the job has had, and in this run of it.
+"""Rows that a pipeline has read and written, by all drivers of the job and by this run.
 
-Rules. (1) Sums are part of a subtask's state, so that what a record holds is what earlier drivers have done. (2) What
-this run did is the total without that. (3) A pipeline whose record is its last one was done before: this run kept it.
+Rules. (1) Counts are part of a subtask's state, so a record holds the counts of earlier drivers. (2) The counts of
+this run are the difference. (3) A pipeline with a final record was done before, and is kept by this run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def receipts_of(life: PipelineMachine, at: float, *, ended: bool = True) -> tuple[TableReceipt, ...]:
-    """What became of each of its source tables, or what it has come to where it has not ``ended``."""
+    """Receipts of the pipeline's source tables; with their current counts if it has not ``ended``."""
     shown = life.state.shown
     state = life.closing.arrived_as or (shown.state if shown.state.ended or not ended else TableState.STOPPED)
     tallies = life.isolated.tallies(done=state is TableState.DONE)

@@ -1,9 +1,9 @@
-"""Behind the end of a job: the ledgers in its targets hear that its lineage has ended.
+"""Reports the end of a lineage to the ledgers in its targets, after the end of a job.
 
-Rules. (1) Only when every table of the job has arrived: else another driver may go on, which repeats the last commits
-of all tables (CM5), and only the ledgers' rows keep these from being taken for lost (I28, I31). (2) Each ledger hears
-it once, however many tables it has rows of. (3) It changes nothing that has arrived: a ledger that cannot be told keeps
-its rows for longer, and people read why.
+Rules. (1) Only when every table of the job is done: otherwise another driver may resume and repeat the last commits
+of all tables (CM5), and only the ledgers' rows prove that they are not lost (I28, I31). (2) Each ledger is called
+once, for any number of tables. (3) The result of the job does not change: an unreachable ledger keeps
+its rows for longer, with a note in the receipt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def notify_targets(lives: Iterable[PipelineMachine], keep_days: int) -> tuple[str, ...]:
-    """What people should know of it."""
+    """Notify the ledgers; return notes for the receipt."""
     lives = tuple(lives)
     if any(life.shown_state is not TableState.DONE for life in lives):
         return ()

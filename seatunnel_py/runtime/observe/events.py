@@ -1,4 +1,4 @@
-"""What happens in a running job, for whoever listens: the progress display, the log, hooks of other packages."""
+"""Events of a running job, for the progress display, the log and hooks of other packages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ANEW = "begin anew"
 
 @dataclass(frozen=True, slots=True)
 class JobStarted:
-    """The plan stands and work begins. ``rows`` are the sources' estimates, where they all have one, ``rows_of`` those
-    of single pipelines; ``driver`` counts the drivers that the job has had; ``read_before``: rows that earlier ones
-    have read, by pipeline."""
+    """The job has been planned and starts. ``rows``: estimate of all sources, if all have one; ``rows_of``: estimates
+    by pipeline; ``driver``: number of drivers so far; ``read_before``: rows that earlier drivers have read, by
+    pipeline."""
 
     job_id: str
     job_name: str
@@ -30,8 +30,8 @@ class JobStarted:
 
 @dataclass(frozen=True, slots=True)
 class TableChanged:
-    """A pipeline went into another state. ``failure`` says why, where it went wrong; ``tables`` share its fate;
-    ``good``: its last checkpoint that is good, None: it has none."""
+    """A pipeline has changed its state. ``failure``: the cause of a failure; ``tables``: the tables of the pipeline;
+    ``good``: its last completed checkpoint, None: it has none."""
 
     pipeline: str
     name: str
@@ -44,7 +44,7 @@ class TableChanged:
 
 @dataclass(frozen=True, slots=True)
 class RowsMoved:
-    """A unit ended well. ``rows`` are rows read from a source: none where a unit reads a channel."""
+    """A unit has succeeded. ``rows``: rows read from a source, 0 for a unit that reads a channel."""
 
     pipeline: str
     name: str
@@ -55,8 +55,8 @@ class RowsMoved:
 
 @dataclass(frozen=True, slots=True)
 class FailurePlace:
-    """Where something went wrong: in which life of which vertex (or commit scope), at what position of which split;
-    ``checkpoint`` is the last one of the pipeline that is good, None: it has none."""
+    """Place of a failure: the vertex (or commit scope), its epoch, the split and the position. ``checkpoint``: the last
+    completed one of the pipeline, None: it has none."""
 
     vertex: str = ""
     epoch: int = 0
@@ -67,8 +67,8 @@ class FailurePlace:
 
 @dataclass(frozen=True, slots=True)
 class UnitRetried:
-    """A unit will be tried again; ``unit`` is ``prepare`` or ``commit`` where that failed, and ``ANEW`` where all that
-    its pipeline has read is worth nothing, and is read again."""
+    """A unit will be tried again. ``unit`` is ``prepare`` or ``commit`` if that failed, and ``ANEW`` if the pipeline
+    must read everything again."""
 
     pipeline: str
     name: str
@@ -82,7 +82,7 @@ class UnitRetried:
 
 @dataclass(frozen=True, slots=True)
 class UnitGivenUp:
-    """A unit will not be tried again in this life of its vertex: that restarts, or its pipeline ends."""
+    """A unit has used up its attempts: its vertex restarts, or its pipeline ends."""
 
     pipeline: str
     name: str
@@ -95,9 +95,9 @@ class UnitGivenUp:
 
 @dataclass(frozen=True, slots=True)
 class RegionRestarted:
-    """Vertices of a pipeline have begun new lives together, from ``checkpoint``; all others go on. ``epochs``: of those
-    that restarted; ``causes``: why some of them had failed; ``twice`` are sinks that may show rows a second time by it,
-    ``lost`` sources that cannot read again what they gave."""
+    """A region of a pipeline restarts from ``checkpoint``; the other vertices go on. ``epochs``: the new epochs of the
+    region; ``causes``: its failures; ``twice``: sinks that may show rows twice; ``lost``: sources that cannot read
+    their rows again."""
 
     pipeline: str
     name: str
@@ -111,8 +111,8 @@ class RegionRestarted:
 
 @dataclass(frozen=True, slots=True)
 class SinkIsolated:
-    """A sink of a pipeline has failed for good, and the others go on without it. ``targets``: into which it writes;
-    ``good``: the last checkpoint of the pipeline, None: it has none."""
+    """A sink of a pipeline has failed for good, and the others go on without it. ``targets``: its targets;
+    ``good``: the last completed checkpoint of the pipeline, None: it has none."""
 
     pipeline: str
     name: str
@@ -125,8 +125,8 @@ class SinkIsolated:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointDone:
-    """A checkpoint of a pipeline has ended: completed where ``reason`` is empty, else why not, and who had not
-    answered. Number 0 is a request that was refused. ``good`` is the last one that has completed."""
+    """A checkpoint of a pipeline has ended: completed if ``reason`` is empty, else with the reason and the subtasks
+    that had not acknowledged. Number 0 is a refused request. ``good``: the last completed checkpoint."""
 
     pipeline: str
     name: str
@@ -139,7 +139,7 @@ class CheckpointDone:
 
 @dataclass(frozen=True, slots=True)
 class JobStalled:
-    """For so many seconds no row has, although somebody waits; ``waits``: who for what, causes first."""
+    """No row has moved for so many seconds, although work is left; ``waits``: sentences, causes first."""
 
     seconds: float
     waits: tuple[str, ...]
@@ -148,7 +148,7 @@ class JobStalled:
 
 @dataclass(frozen=True, slots=True)
 class StateLarge:
-    """Each checkpoint of a table holds so many ``bytes`` of ``what``, of at most ``allowed``. Said once."""
+    """Each checkpoint of a table holds so many ``bytes`` of ``what``; the limit is ``allowed``. Sent once."""
 
     pipeline: str
     name: str
@@ -160,7 +160,7 @@ class StateLarge:
 
 @dataclass(frozen=True, slots=True)
 class ChangesAnnounced:
-    """The job is about to go on: what is different from the run before, and what follows. Nothing has been done yet."""
+    """The job will resume with these changes since the last run, and their effects. Nothing has been done yet."""
 
     changes: tuple[str, ...]
     at: float
@@ -168,7 +168,7 @@ class ChangesAnnounced:
 
 @dataclass(frozen=True, slots=True)
 class DriverAsked:
-    """The job that is to be gone on with has a driver, which is asked whether it works, or has not answered."""
+    """The job to resume has a driver, which is asked whether it works, or has not replied."""
 
     text: str
     at: float
@@ -176,7 +176,7 @@ class DriverAsked:
 
 @dataclass(frozen=True, slots=True)
 class TargetSwept:
-    """The job begins anew: what its earlier lineages had left in a target is removed, and what stays is said."""
+    """``--fresh`` has deleted rows that earlier lineages had staged in a target; the text also lists visible rows."""
 
     pipeline: str
     name: str
@@ -186,7 +186,7 @@ class TargetSwept:
 
 @dataclass(frozen=True, slots=True)
 class RequestAnswered:
-    """Somebody had asked something of the running job (``wish``); ``done``: it is as it was asked for."""
+    """A request (``wish``) to the running job has a reply; ``done``: the request was met."""
 
     request: str
     wish: str
@@ -197,8 +197,8 @@ class RequestAnswered:
 
 @dataclass(frozen=True, slots=True)
 class StoreUnavailable:
-    """The job's storage cannot be used, and is asked again and again: ``message``; until it answers no checkpoint
-    completes. Or it has answered, after so many ``seconds``: no message."""
+    """The job's storage is unavailable (``message``) and is retried; until it answers no checkpoint completes. Without
+    a message: it is available again, after so many ``seconds``."""
 
     message: str
     seconds: float

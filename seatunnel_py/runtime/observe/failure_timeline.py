@@ -1,9 +1,9 @@
-"""What went wrong in a job, in order, and what was done about it: read off its log. Pure but for ``read``.
+"""Lists the failures of a job in order, with the reaction to each, from its log. Pure except ``read``.
 
-Rules. (1) An entry is a failure: when, in which driver, life and attempt, at which split and position, why, the last
-good checkpoint, and what followed. (2) What followed a unit that was given up is what the log says next of its
-pipeline: a restart, or its end. (3) A driver that says no last word is a failure too. (4) A log may be long: it is read
-line by line, and of the entries the newest are kept; all are counted.
+Rules. (1) An entry is a failure: time, driver, epoch and attempt, split and position, cause, the last completed
+checkpoint, and the reaction. (2) The reaction to a unit whose attempts are used up is the next log line of its
+pipeline: a restart, or its end. (3) A driver without an end in the log is a failure too. (4) A log may be long: it is
+read line by line, and only the newest entries are kept; all are counted.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.observe.receipt import CANNOT_RESUME
 
 KEPT = 20
-_SKIPPED = '"level": "DEBUG"'  # most lines, where there are any of that level
+_SKIPPED = '"level": "DEBUG"'  # most lines of a log with that level
 
 NO_EXIT_RECORD = "The driver process ended without an exit record: it was killed, or the machine stopped."
 
 
 @dataclass(slots=True)
 class Failure:
-    """``what`` failed: a unit, ``commit``, a checkpoint, the driver; ``attempt`` is the one that did."""
+    """``what`` failed: a unit, ``commit``, a checkpoint, or the driver; ``attempt``: the failed attempt."""
 
     at: str
     driver: int | None
@@ -44,19 +44,20 @@ class Failure:
 
 
 class Timeline:
-    """``failures``: the newest, oldest first; ``counts``: of each table how often what went wrong; ``total``: all."""
+    """``failures``: the newest ones, oldest first; ``counts``: number of failures by table and kind; ``total``: their
+    number."""
 
     def __init__(self, kept: int | None = KEPT) -> None:
         self.failures: deque[Failure] = deque(maxlen=kept)
         self.counts: dict[str, Counter[str]] = {}
         self.total = 0
-        self._open: dict[str, list[Failure]] = {}  # by pipeline: what nothing has followed yet
+        self._open: dict[str, list[Failure]] = {}  # by pipeline: failures without a reaction yet
         self._left_out_for: set[tuple[str, str]] = set()
         self._store: Failure | None = None  # the newest outage of the store
-        self._drivers: set[int] = set()  # which have begun and not ended
+        self._drivers: set[int] = set()  # drivers that have started and not ended
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """The next line of the log."""
+        """Process the next line of the log."""
         match line["event"]:
             case "job_started":
                 self._began(line)
@@ -85,7 +86,7 @@ class Timeline:
                 one.checkpoint, one.follows = line.get("good"), "skipped: the next one is taken in its place"
 
     def end(self, *, alive: bool) -> None:
-        """There are no more lines; ``alive``: the job's driver may yet write some."""
+        """End the log; ``alive``: the job's driver is running and may still write lines."""
         self._settle("nothing yet" if alive else "its driver ended before anything followed")
         if self._drivers and not alive:
             driver = max(self._drivers)
@@ -129,7 +130,7 @@ class Timeline:
         self._counter(line["table"])["restarts"] += 1
 
     def _left_out(self, line: Mapping[str, Any]) -> None:
-        """What its vertex had failed at is what it is left out for."""
+        """The sink was isolated: this is the reaction to the failures of its vertex."""
         waiting = self._open.get(line["pipeline"], [])
         own = [one for one in waiting if one.vertex == line["vertex"]]
         self._open[line["pipeline"]] = [one for one in waiting if one.vertex != line["vertex"]]
@@ -139,13 +140,13 @@ class Timeline:
         self._left_out_for.add((line["pipeline"], first_line(line["cause"]["message"])))
 
     def _changed(self, line: Mapping[str, Any]) -> None:
-        """A table's end settles what was open; what is told with RETRYING stands in lines of its own."""
+        """A table's end is the reaction to its open failures; retries have separate lines."""
         state = line["state"]
         if state not in ("FAILED", "ISOLATED", "STOPPED", "DONE"):
             return
         waiting = self._open.pop(line["pipeline"], [])
         if (line["pipeline"], first_line(line["cause"]["message"])) in self._left_out_for and not waiting:
-            return  # only a sink was, which stands in a line of its own
+            return  # only a sink was, which has a separate line
         follows = _ENDS[state]
         if state == "ISOLATED" and line["cause"].get("error_type") not in CANNOT_RESUME:
             follows += "; --restore latest goes on with it"
@@ -173,7 +174,7 @@ class Timeline:
             self._counter(table)[counted] += 1
 
     def _settle(self, follows: str) -> None:
-        """Of all that is open."""
+        """Set the reaction of all open failures."""
         for one in (failure for failures in self._open.values() for failure in failures):
             one.follows = follows
 
@@ -193,7 +194,7 @@ _ENDS = {
 
 
 def read(events: Path, *, alive: bool, kept: int | None = KEPT) -> Timeline:
-    """The timeline of a job's log; a line that was torn when its driver died says nothing."""
+    """Read the timeline of a job's log; an incomplete last line of a dead driver is skipped."""
     found = Timeline(kept)
     for line in _lines(events):
         found.take(line)

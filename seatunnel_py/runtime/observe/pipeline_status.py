@@ -1,4 +1,4 @@
-"""What a pipeline is at, as a frozen value: for those who look in from outside."""
+"""The status of a pipeline as a frozen value, for diagnostics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from seatunnel_py.runtime.observe.receipt import TableState
 
 @dataclass(frozen=True, slots=True)
 class SubtaskStatus:
-    """``reads``: it is of a source; ``waits``: a unit of it has not begun, and ``pause`` says why a source has to
-    wait."""
+    """``reads``: a subtask of a source; ``waits``: its next unit has not started; ``pause``: why a source must wait."""
 
     subtask: Subtask
     reads: bool
@@ -22,7 +21,7 @@ class SubtaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class PipelineStatus:
-    """``checkpoint``: the newest completed one; ``lag``: completed checkpoints that are not committed yet."""
+    """``checkpoint``: the newest completed one; ``lag``: number of completed checkpoints that are not committed yet."""
 
     name: str
     state: TableState

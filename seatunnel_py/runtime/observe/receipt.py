@@ -1,4 +1,4 @@
-"""The receipt: what arrived, table by table. Text and JSON are made from the same values."""
+"""The receipt: the result of a job, table by table. Text and JSON are made from the same values."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from seatunnel_py.work.unit import UnitFailure
 
 CANNOT_RESUME = frozenset(
     {"NoWayOn", CannotResumeError.__name__, CommitLostError.__name__}
-)  # the first: earlier releases
+)  # the first also in earlier releases
 FAILED_AGAIN = "ROWS_FAILED_AGAIN"
 
 
 class TableState(StrEnum):
-    """The table is what fails: each has a state of its own."""
+    """State of a table; tables fail separately."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
@@ -39,15 +39,15 @@ class TableState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResumePoint:
-    """Where a sink stands that was left out: it has everything up to this ``checkpoint`` (0: nothing), at which splits
-    that were being read stood at these ``positions``."""
+    """The state of an isolated sink: it has all rows up to this ``checkpoint`` (0: none), with these ``positions`` of
+    the splits that were being read."""
 
     checkpoint: int = 0
     positions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def stand_text(plain: Mapping[str, Any]) -> str:
-    """What a sink that was left out needs, as people read it; from a ``ResumePoint`` as plain data."""
+    """Describe the missing rows of an isolated sink, from a ``ResumePoint`` as plain data."""
     if not plain["checkpoint"]:
         return "it needs everything from the beginning"
     at = "; ".join(f"{split} at {position_text(position)}" for split, position in plain["positions"].items())
@@ -55,17 +55,16 @@ def stand_text(plain: Mapping[str, Any]) -> str:
 
 
 def position_text(position: Mapping[str, Any] | None) -> str:
-    """A position in a split as people read it; empty where there is none."""
+    """Format a position in a split; empty without one."""
     return ", ".join(f"{key} {value}" for key, value in (position or {}).items())
 
 
 @dataclass(frozen=True, slots=True)
 class TargetReceipt:
-    """What went into one target. Counts are None where rows of several tables were joined: they stand with the first
-    of these tables. ``state`` and ``cause`` are those of the table where it shares its fate (None); one that was left
-    out has its own, and says where it ``stands``. ``present``: what was there before, and became of it.
-    ``conversions``: columns that arrived in another form. ``not_carried_over``: what a target that was made does not
-    have of its source's definition."""
+    """Result of one target. Counts are None if rows of several tables were joined: the first of these tables has them.
+    ``state`` and ``cause`` are None if they equal the table's; an isolated target has its own, and ``stands`` at a
+    resume point. ``present``: existing rows and their treatment. ``conversions``: columns that arrived in another form.
+    ``not_carried_over``: parts of the source's definition that a created target lacks."""
 
     target: str
     rows_written: int | None = 0
@@ -80,10 +79,10 @@ class TargetReceipt:
 
 @dataclass(frozen=True, slots=True)
 class TableReceipt:
-    """One source table of one pipeline. ``rows_written`` is the sum over its ``targets``: a row that two sinks take
-    counts twice in it, and once in each. With one target, and unless a step makes other rows out of the ones that
-    it gets, read = written + filtered + rejected. All counts are of all drivers that the job has had;
-    ``rows_read_before`` were read by earlier ones. A table that is ``kept`` was done before this run."""
+    """One source table of one pipeline. ``rows_written`` is the sum over its ``targets``: a row that two sinks write
+    counts twice in it, and once in each. With one target, and without a step that changes the number of rows,
+    read = written + filtered + rejected. Counts include all drivers of the job;
+    ``rows_read_before`` were read by earlier ones. A ``kept`` table was done before this run."""
 
     table: str
     targets: tuple[TargetReceipt, ...]
@@ -101,18 +100,18 @@ class TableReceipt:
 
     @property
     def rows_read_this_run(self) -> int:
-        """Of the rows that were read, those that this run has read: none that it reads anew are lost in between."""
+        """Number of rows that this run has read."""
         return max(0, self.rows_read - self.rows_read_before)
 
     @property
     def states(self) -> frozenset[TableState]:
-        """Its own, and those of targets that have another."""
+        """The table's state, and other states of its targets."""
         return frozenset({self.state, *(into.state for into in self.targets if into.state is not None)})
 
 
 @dataclass(frozen=True, slots=True)
 class Seconds:
-    """``data`` runs from the first unit handed out to the last commit; ``first_row`` from the start of the command."""
+    """``data``: from the first unit to the last commit; ``first_row``: from the start of the command."""
 
     total: float = 0.0
     start: float = 0.0
@@ -122,7 +121,7 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """So many ``attempts`` of this run were made again for this cause, of these tables."""
+    """Number of ``attempts`` that this run repeated for one cause, with the affected tables."""
 
     cause: str
     attempts: int
@@ -131,8 +130,8 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """``driver`` counts the drivers that the job has had; ``run`` names this one as job.json does: a receipt counts for
-    its own driver only. ``repeated``: what it did again, by cause."""
+    """``driver``: number of drivers so far; ``run``: name of this one, as in job.json, because a receipt is valid for
+    its own driver only. ``repeated``: repeated attempts by cause."""
 
     job_id: str
     job_name: str
@@ -158,7 +157,7 @@ class Receipt:
 
     @property
     def can_go_on(self) -> bool:
-        """Whether `--restore latest` may bring more, once the causes are mended."""
+        """True if `--restore latest` may complete the job, once the causes are removed."""
         if self.state == FAILED_AGAIN:
             return False  # the replay is over; the rows wait for another one
         causes = [table.cause for table in self.tables if table.state is not TableState.DONE]
@@ -176,7 +175,7 @@ class Receipt:
 
     @property
     def rate(self) -> float | None:
-        """Rows that this run has read in a second; None where it has moved none for any time."""
+        """Rows per second that this run has read; None without rows or time."""
         rows = self.total("rows_read_this_run")
         return rows / self.seconds.data if rows and self.seconds.data > 0 else None
 
@@ -185,7 +184,7 @@ class Receipt:
         return sum(getattr(table, name) for table in self.tables)
 
     def to_plain(self) -> dict[str, Any]:
-        """The receipt as JSON-ready data. Traces stay in the log: they are no use to a machine."""
+        """The receipt as JSON-ready data, without tracebacks, which are in the log."""
         plain = plain_data(self)
         for table in plain["tables"]:
             for into in table["targets"]:

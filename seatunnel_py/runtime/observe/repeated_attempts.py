@@ -1,7 +1,7 @@
-"""What a run did again, for its receipt: each cause once, with the attempts and the tables that it has cost.
+"""Lists the repeated attempts of a run for its receipt: each cause once, with the number of attempts and the tables.
 
-Rules. (1) An attempt is repeated where a unit, a preparation or a commit is tried again, and where vertices restart.
-(2) Causes are the same where their first lines are. Of a lost worker the unit is left out: it takes several with it.
+Rules. (1) An attempt is repeated if a unit, a preparation or a commit is retried, or if vertices restart.
+(2) Causes with equal first lines are the same. For a lost worker the unit is omitted, because several units are lost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 class RepeatedAttempts:
-    """Of one run."""
+    """Repeated attempts of one run."""
 
     def __init__(self) -> None:
         self._attempts: dict[str, int] = {}
@@ -33,7 +33,7 @@ class RepeatedAttempts:
         self._tables.setdefault(cause, {})[table] = None
 
     def told(self) -> tuple[Repeated, ...]:
-        """The most frequent cause first."""
+        """Return the causes, most frequent first."""
         found = (Repeated(cause, number, tuple(self._tables[cause])) for cause, number in self._attempts.items())
         return tuple(sorted(found, key=lambda one: -one.attempts))
 

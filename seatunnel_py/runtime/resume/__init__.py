@@ -1,1 +1,1 @@
-"""Starts and restores: claims the job, compares its files, prepares each pipeline."""
+"""Starts and restores of a job: claims it, compares its job files, prepares each pipeline."""

@@ -1,5 +1,5 @@
-"""What the records of a job say, for people: where each table stands, what is not committed yet, and what is different
-between two of them. Pure."""
+"""Describes the records of a job for display: positions of each table, uncommitted checkpoints, and differences between
+two records. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from seatunnel_py.work.rows.positions import state_bytes
 
 
 def describe(claims: Iterable[Claim], records: Iterable[Stored]) -> list[dict[str, Any]]:
-    """The records of one pipeline that count, oldest first."""
+    """The valid records of one pipeline, oldest first."""
     return [described_record(one) for one in on_chain(claims, records)]
 
 
 def select(claims: Iterable[Claim], records: Iterable[Stored], which: int | None) -> CheckpointRecord | None:
-    """One of the records that count: the newest, the one of this number, or counted back from the newest (-1, -2 …).
-    None: it is not there, or cannot be read."""
+    """Choose a valid record: the newest, the one with this number, or counted back from the newest (-1, -2 …).
+    None: it does not exist, or cannot be read."""
     chain = on_chain(claims, records)
     if which is None:
         found = chain[-1:]
@@ -34,7 +34,7 @@ def select(claims: Iterable[Claim], records: Iterable[Stored], which: int | None
 
 
 def difference(before: CheckpointRecord, after: CheckpointRecord) -> dict[str, Any]:
-    """What is different in one pipeline: its graph, each split of each source, its ledgers."""
+    """Differences in one pipeline: its graph, each split of each source, its ledgers."""
     old, new = described_record(before), described_record(after)
     was, now = ({one["vertex"]: one for one in each["vertices"]} for each in (old, new))
     splits = [prepared_of(one.plan).splits for one in (before, after)]
@@ -100,7 +100,7 @@ def described_record(record: Stored) -> dict[str, Any]:
 
 
 def _vertex(record: CheckpointRecord, name: str) -> dict[str, Any]:
-    """One vertex: its splits where it is a source, and how many rows it has read."""
+    """Describe one vertex: the splits of a source, and the number of rows read."""
     states = [
         state_of(snapshot.state) for subtask, snapshot in sorted(record.snapshots.items()) if subtask.vertex == name
     ]
@@ -111,7 +111,7 @@ def _vertex(record: CheckpointRecord, name: str) -> dict[str, Any]:
         "subtasks": record.topology.vertex(name).parallelism,
     }
     if name in record.topology.detached:
-        about["left_out"] = True  # the others go on without it
+        about["left_out"] = True  # isolated; the key is stored
     splits = prepared_of(record.plan).splits.get(name)
     if splits is None:
         return about

@@ -1,13 +1,13 @@
-"""What a pipeline has ended without is finished by another one, in a later driver; or people hear why it is not.
+"""Recovers isolated sinks: a later driver runs a separate pipeline for each, or reports why it cannot.
 
-Rules. (1) A pipeline that has ended is over: what finishes a sink that it left out begins behind it, one sink after the
-other, for they read the same sources with the same names. (2) It is made of the vertices that feed the sink, and begins
-with the records that it has; at first with what its pipeline left it (``protocol/failover/isolated_recovery.py``), or
-from nothing where there was no checkpoint: then everything that the sink had staged was given back, unless it is
-visible at once. (3) What cannot be finished is not dropped silently: the pipeline that left it out says what is missing
-since when, and what to do. (4) Nobody finishes anything beside a pipeline that goes on; a stream does not end, so what
-it left out has to be loaded anew. (5) Rows that are refused on their way to the sink, by vertices that were never left
-out, are in the quarantine already: they are left out again, and not set aside again.
+Rules. (1) Recovery pipelines start after the end of the sink's own pipeline, one after the
+other, because they read the same sources under the same names. (2) A recovery pipeline consists of the vertices that
+feed the sink, and resumes from its own records. The first time it starts from the record of the former pipeline
+(``protocol/failover/isolated_recovery.py``), or from nothing without a checkpoint: then all pieces of the sink were
+deleted, unless its rows are visible at once. (3) A sink that cannot be recovered is reported, with its missing rows and
+a remedy. (4) No recovery runs beside an unfinished pipeline; a stream does not end, so its isolated sinks must be
+loaded again. (5) Rows that other vertices reject on the way to the sink are in the quarantine already: they are dropped
+again, but not quarantined again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPipeline:
-    """The pipeline that finishes a sink, its name in the store, and with what it begins."""
+    """A recovery pipeline, its name in the store, and its initial state."""
 
     scope: str
     key: str
@@ -41,7 +41,7 @@ class RecoveryPipeline:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A sink that no pipeline finishes, and why."""
+    """A sink that cannot be recovered, and why."""
 
     scope: str
     why: str
@@ -54,7 +54,7 @@ def recovery_pipelines(
     authority: JobClaim,
     of_its_own: Callable[[str, CheckpointRecord], EarlierRun],
 ) -> Iterator[RecoveryPipeline | Unfinished]:
-    """What the pipeline of this key has ended without, sink by sink."""
+    """The recovery of each isolated sink of the pipeline with this key."""
     for scope, key in authority.apart.get(ended, {}).items():
         assert past.record is not None, "it has ended, but in no record"
         begins = remainder(pipeline, past.record, past, scope)
@@ -71,7 +71,7 @@ def recovery_pipelines(
 def remainder(
     pipeline: Pipeline, newest: CheckpointRecord, past: EarlierRun, scope: str
 ) -> tuple[Pipeline, EarlierRun] | str:
-    """What finishes ``scope``; why nothing can, in words. ``past`` is that of the pipeline that left it out."""
+    """The recovery pipeline of ``scope``, or why there is none. ``past``: state of the former pipeline."""
     topology = newest.topology
     if why := cannot_be_finished(topology, scope):
         return why
@@ -110,7 +110,7 @@ def _only(vertex: PlannedVertex, every: frozenset[str]) -> PlannedVertex:
 
 
 def not_finished(failure: UnitFailure, stand: ResumePoint, why: str) -> UnitFailure:
-    """What people read of a sink that stays out: what it lacks, why nobody brings it, how to have it all the same."""
+    """The failure of a sink that cannot be recovered: its missing rows, the reason, and a remedy."""
     return UnitFailure(
         FailureKind.FATAL,
         f"it was left out ({first_line(failure.message)}); {stand_text(asdict(stand))}, and this run does not bring "
@@ -126,5 +126,5 @@ NEVER_ENDS = "its source does not end, and nobody reads a second time beside it"
 
 
 def wait_for_other_sinks(failure: UnitFailure) -> UnitFailure:
-    """What people read where another run will do it."""
+    """The failure of a sink that a later run will recover."""
     return replace(failure, remedy="mend the cause; --restore latest finishes it once the other sinks are done")

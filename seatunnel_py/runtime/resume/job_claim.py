@@ -1,12 +1,12 @@
-"""How a driver becomes the one: fence, then read, then decide (I38).
+"""Claims a job for a driver: fence, then read, then decide (I38).
 
-Rules. (1) The incarnation is taken first: from then on nobody else's write counts (I34). (2) What is read afterwards is
-therefore all there is. (3) The claim that says from where it goes on is durable before anything is done. (4) What older
-drivers left is of no use then: records that are no savepoint and not gone on from are deleted, but those at which sinks
-stand that were left out. (5) What finishes these is a pipeline with a claim and records of its own. (6) A store that
-knows less of the job than the machine that ran it (emptied, an older copy, another place) is none to go on from: rows
-would come again. (7) So is one whose journal is missing, or names a record that is not there: each says what the other
-must hold (``journal.py``).
+Rules. (1) The driver takes its incarnation first: from then on the writes of other drivers are void (I34). (2) So its
+later reads are complete. (3) The claim that names the records to resume from is durable before any other effect. (4)
+Then older records are deleted, except savepoints, records to resume from, and records that isolated sinks need. (5) A
+recovery pipeline of an isolated sink has its own claim and records. (6) A store with less data about the job than this
+machine expects (emptied, an older copy, another location) is refused, because rows would be read again. (7) A missing
+journal, or a journal with a record that the store lacks, is refused too: journal and records prove each other
+(``journal.py``).
 """
 
 from __future__ import annotations
@@ -25,18 +25,17 @@ from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointSto
 from seatunnel_py.runtime.storage.savepoint_store import INCARNATIONS_APART
 from seatunnel_py.runtime.values import failpoints
 
-SEEN = "store"  # the key in a plan that is kept
-TRIES_MAX = 20  # each lost race means that another driver has just started
+SEEN = "store"  # the key in plan.json
+TRIES_MAX = 20  # after each lost race another driver has just started
 
 
 class NotRestoredError(SeaTunnelError):
-    """The job cannot go on from its store."""
+    """The job cannot resume from its store."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownStore:
-    """What a machine remembers of the store that the last driver there had: whose it was, how many drivers it knew, and
-    where it was, for people."""
+    """Facts that this machine keeps about the store of its last driver: lineage, number of drivers, and location."""
 
     lineage: str
     driver: int
@@ -44,25 +43,25 @@ class KnownStore:
 
     @classmethod
     def of(cls, plan: Mapping[str, Any] | None, file: str) -> KnownStore | None:
-        """As it stands beside a plan, in ``file``; None where the job has not run here, or an older version ran it."""
+        """Read it from a plan in ``file``; None if the job has not run here, or only under an older version."""
         found = (plan or {}).get(SEEN)
         if not found:
             return None
         try:
             return cls(str(found["lineage"]), int(found["driver"]), str(found["where"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise NotRestoredError(f"{file} does not say which store the job had: {worded(error)}", WAYS_ON) from error
+            raise NotRestoredError(f"{file} does not name the store of the job: {worded(error)}", WAYS_ON) from error
 
     def require(self, store: CheckpointStore, where: str, file: str) -> None:
-        """Raises NotRestoredError where the store knows less, or is another job's. One that another machine has begun
-        anew looks the same: a person has to say so. ``file`` is where this stands: it may be the one that is wrong."""
+        """Raise NotRestoredError if the store has less data, or belongs to another job. After ``--fresh`` on another
+        machine a user must decide, because it looks the same. ``file`` holds these facts, and may be the wrong part."""
         owner, lineage = store.owner()
         if lineage not in ("", self.lineage):
             raise NotRestoredError(
-                f"{where} is of another job: its lineage is {lineage}, and that of the job here is {self.lineage}, as "
-                f"{file} says",
-                "give the store back that the job had, or checkpoint.location its old value; where the job was begun "
-                "anew with --fresh on another machine, remove SEATUNNEL_HOME/jobs/ID here, and go on",
+                f"{where} is of another job: its lineage is {lineage}, and that of the job here is {self.lineage} "
+                f"(by {file})",
+                "restore the store of the job, or the old value of checkpoint.location; if the job was started again "
+                "with --fresh on another machine, remove SEATUNNEL_HOME/jobs/ID here, and resume it",
             )
         if owner >= self.driver:
             _require_journal(store, journal.newest(store.storage, owner + 1)[0], self.driver)
@@ -70,15 +69,15 @@ class KnownStore:
         knows = f"only driver {owner}" if owner else "nothing"
         moved = "" if self.where == where else f"; that one was {self.where}"
         raise NotRestoredError(
-            f"{where} knows {knows} of the job, of which driver {self.driver} has run here, as {file} says: it is not "
-            f"the store that the job had, or has lost something{moved}; going on would read rows again that arrived",
-            f"give the store back, whole, or checkpoint.location its old value; or {BEGIN_ANEW}",
+            f"{where} knows {knows} of the job, of which driver {self.driver} has run here (by {file}): it is not "
+            f"the store that the job had, or has lost files{moved}; resuming would read rows again that arrived",
+            f"restore the complete store, or the old value of checkpoint.location; or {BEGIN_ANEW}",
         )
 
 
 def require_no_records(store: CheckpointStore, plan: str) -> None:
-    """Raises NotRestoredError where a driver has gone on since it wrote its plan, and the plan is not there: it says of
-    which job the store is, and how much it has to know."""
+    """Raise NotRestoredError if the store has records but the plan is missing, which identifies the store and its
+    expected content."""
     if _writer(store.read()):
         there = store.storage.describe("records")
         text = f"{plan} is gone, and the job has checkpoints in {there}: nothing says whether they are all, or of it"
@@ -86,7 +85,7 @@ def require_no_records(store: CheckpointStore, plan: str) -> None:
 
 
 def _require_journal(store: CheckpointStore, found: int, wanted: int) -> None:
-    """Raises NotRestoredError where the newest whole journal is of an older driver than has begun one there."""
+    """Raise NotRestoredError if the newest complete journal is older than the newest driver that has started one."""
     if found >= wanted:
         return
     place = store.storage.describe(journal.FOLDER)
@@ -98,9 +97,9 @@ def _require_journal(store: CheckpointStore, found: int, wanted: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class JobClaim:
-    """Who the driver is, and from which records it goes on, by pipeline; none: from nothing. ``apart``: for pipelines
-    that have ended without some of their sinks, what finishes each of these, by commit scope; ``stood_at``: by pipeline
-    and number, the records at which sinks stand that were left out; ``begins_lineage``: no driver had it before."""
+    """Identity of the driver, and the records to resume from, by pipeline; none: from nothing. ``apart``: recovery
+    pipelines of isolated sinks, by commit scope; ``stood_at``: records that isolated sinks need, by pipeline
+    and number; ``begins_lineage``: this is the first driver of the lineage."""
 
     incarnation: int
     lineage: str
@@ -112,19 +111,19 @@ class JobClaim:
 
 
 def _take_incarnation(store: CheckpointStore) -> tuple[StoreContents, str, int]:
-    """The store as it was before, the job's lineage, and the incarnation that is ours now."""
+    """Take the next incarnation; return the earlier content of the store, the lineage, and the incarnation."""
     for _ in range(TRIES_MAX):
         before = store.read()
         lineage = before.lineage or secrets.token_hex(16)
         incarnation = next_incarnation(before.owner)
         if store.take(incarnation, lineage):
             return before, lineage, incarnation
-    raise NotRestoredError("the job is started again and again by somebody else")
+    raise NotRestoredError("other drivers of the job keep starting")
 
 
 def claim_job(store: CheckpointStore, pipelines: Iterable[str]) -> JobClaim:
-    """Take the next incarnation of a job. Raises NotRestoredError, naming every pipeline that cannot go on, and
-    StoreError where a file is damaged."""
+    """Take the next incarnation of a job. Raises NotRestoredError, naming every pipeline that cannot resume, and
+    StoreError for a damaged file."""
     before, lineage, incarnation = _take_incarnation(store)
     failpoints.TAKEN.hit()
     found = store.read()
@@ -150,18 +149,18 @@ def claim_job(store: CheckpointStore, pipelines: Iterable[str]) -> JobClaim:
                 waiting += apart[pipeline].values()
     if problems:
         raise NotRestoredError(
-            f"the job cannot go on from its checkpoints in {store.storage.describe('records')} and the claims of its "
+            f"the job cannot resume from its checkpoints in {store.storage.describe('records')} and the claims of its "
             f"drivers in {store.storage.describe('claims')}:\n  " + "\n  ".join(problems),
             WAYS_ON,
         )
     for pipeline, others in apart.items():
-        for name in others.values():  # its numbers are above those of the pipeline that it left (AP5)
+        for name in others.values():  # its numbers are above those of its former pipeline (AP5)
             claims[name] = replace(claims[name], first=max(claims[name].first, claims[pipeline].first))
     store.claim(incarnation, claims)
     failpoints.CLAIMED.hit()
     for pipeline, record in records.items():
         if record.topology.detached:
-            continue  # tables that were left out stand where an older record says (LE5)
+            continue  # isolated tables need an older record (LE5)
         for one in found.records[pipeline]:
             if one != record and not (isinstance(one, CheckpointRecord) and one.name):
                 store.delete(pipeline, one.checkpoint, one.incarnation)
@@ -170,25 +169,25 @@ def claim_job(store: CheckpointStore, pipelines: Iterable[str]) -> JobClaim:
 
 
 def kept_journal(store: CheckpointStore, found: StoreContents, incarnation: int) -> journal.Journal:
-    """What the drivers before this one have left in the journal. Raises NotRestoredError where it is lost."""
+    """The journal of earlier drivers. Raises NotRestoredError if it is lost."""
     of_driver, kept = journal.newest(store.storage, incarnation)
     _require_journal(store, of_driver, _writer(found))
     return kept
 
 
 def _writer(found: StoreContents) -> int:
-    """The newest driver that has written a record. A savepoint that a job begins with needs no journal."""
+    """The newest driver that has written a record; the savepoint that a job starts with needs no journal."""
     writers = (one.incarnation for records in found.records.values() for one in records)
     return max((number for number in writers if number % INCARNATIONS_APART), default=0)
 
 
 def _seeded(claims: Iterable[Claim]) -> int:
-    """The checkpoint of the savepoint that the job has begun with, which was there before its claim was."""
+    """The checkpoint of the savepoint that the job started with, which is older than its claim."""
     return max((one.first - 1 for one in claims if one.incarnation % INCARNATIONS_APART == 0), default=0)
 
 
 def _name_apart(pipeline: str, scope: str, ended: CheckpointRecord) -> str:
-    """What finishes a scope that this record shows to be out; should its pipeline go back and end again, another."""
+    """Name of the recovery pipeline of an isolated scope; another one if its pipeline is rolled back and ends again."""
     return f"{pipeline} -> {scope} @ {ended.checkpoint}"
 
 

@@ -1,9 +1,9 @@
-"""What is different in a job file since the job stood where it is to go on from, and what follows. Pure.
+"""Compares a job file with that of the checkpoint to resume from, and decides the effect of each change. Pure.
 
-Rules. (1) Everything is said before anything happens, table by table and step by step. (2) What cannot change a row
-that is there already (another parallelism, more tables) is done as it is written. (3) What makes the rows of one run
-differ among themselves, or forgets where a table stands, wants a word of whoever runs it (``--accept-changes``). (4)
-What cannot be gone on with at all (rows up to here in one target, the others in another) is begun anew.
+Rules. (1) All changes are reported before any effect, table by table and step by step. (2) A change that does not
+affect existing rows (another parallelism, more tables) is accepted. (3) A change that makes rows of one run
+inconsistent, or drops the position of a table, needs the flag ``--accept-changes``. (4) A change that makes resuming
+impossible (for example another target for the remaining rows) needs a new start.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Described = Mapping[str, Any]
 
 
 class ChangeKind(StrEnum):
-    """Of a table or a step."""
+    """Kind of change of a table or a step."""
 
     KEPT = "kept"
     ADDED = "added"
@@ -39,7 +39,7 @@ class ChangeKind(StrEnum):
 
 
 class RequiredFlag(StrEnum):
-    """What it takes to go on."""
+    """Flag that the user must give to resume."""
 
     NOTHING = ""
     ACCEPTANCE = "--accept-changes"
@@ -47,7 +47,7 @@ class RequiredFlag(StrEnum):
 
 
 class ChangedPart(StrEnum):
-    """What has changed."""
+    """Part of the job that has changed."""
 
     JOB_FILE = "the job file"
     TABLE = "a source table"
@@ -56,7 +56,7 @@ class ChangedPart(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """``what`` is a table or a step; ``follows`` is what will happen."""
+    """``what``: a table or a step; ``follows``: the effect of the change."""
 
     what: str
     fate: ChangeKind
@@ -72,9 +72,9 @@ class Change:
 def described(
     job: Job, pipelines: Mapping[str, Pipeline], isolated: Mapping[str, str] = MappingProxyType({})
 ) -> Described:
-    """What the next run compares itself with, as plain data without secrets. ``isolated``: the tables that cannot be
-    planned, and why."""
-    from seatunnel_py.runtime.values.topology_builder import graph_of, promised  # who only reads job files has no graph
+    """Describe the job for comparison by the next run, as plain data without secrets. ``isolated``: tables that cannot
+    be planned, with the cause."""
+    from seatunnel_py.runtime.values.topology_builder import graph_of, promised  # not needed to read job files
 
     steps = {
         step.id: {
@@ -107,17 +107,17 @@ def described(
 
 
 def isolated_of(old: Mapping[str, Any], now: Described) -> Mapping[str, Any]:
-    """The pipelines of an earlier run whose tables cannot be planned now: where they stand is kept for a later one."""
+    """Pipelines of an earlier run whose tables cannot be planned now; a later run can resume them."""
     out = now.get("isolated", {})
     missing = {key: pipeline for key, pipeline in old.items() if key not in now["pipelines"]}
     return {key: pipeline for key, pipeline in missing.items() if any(table in out for table in pipeline["columns"])}
 
 
 def changes(before: Described, now: Described) -> tuple[Change, ...]:
-    """Table by table, then step by step."""
+    """Return the changes, table by table, then step by step."""
     old, new = before["pipelines"], now["pipelines"]
     if renamed := tuple(_renamed(before["steps"], now["steps"])):
-        return renamed  # by its name a step is known: all else would only follow from that
+        return renamed  # a step is identified by its name: all other differences follow from that
     apart = isolated_of(old, now)
     old = {key: pipeline for key, pipeline in old.items() if key not in apart}
     found = list(_tables(old, new))
@@ -130,7 +130,7 @@ def changes(before: Described, now: Described) -> tuple[Change, ...]:
 
 
 def refuse(found: Iterable[Change], *, accepted: bool) -> None:
-    """Raises ChangesRefusedError where one of them stands in the way."""
+    """Raise ChangesRefusedError if a change prevents resuming."""
     changes = tuple(found)
     fresh = any(change.needs is RequiredFlag.FRESH for change in changes)
     asked = any(change.needs is RequiredFlag.ACCEPTANCE and not accepted for change in changes)
@@ -140,7 +140,7 @@ def refuse(found: Iterable[Change], *, accepted: bool) -> None:
         }
         what = ChangedPart.JOB_FILE if len(wanted) > 1 else wanted.pop()
         raise ChangesRefusedError(
-            f"{what.value} has changed since the job stood where it is to go on from; nothing was started",
+            f"{what.value} has changed since the checkpoint to resume from; nothing was started",
             _remedy(what, fresh=fresh),
             tuple(map(str, changes)),
         )
@@ -155,7 +155,7 @@ def _remedy(what: ChangedPart, *, fresh: bool) -> str:
 
 
 def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    """Steps of which only the name is another one."""
+    """Steps with another name and no other change."""
     gone = {_but_its_name(step): name for name, step in old.items() if name not in new}
     for name, step in new.items():
         if name not in old and (before := gone.get(_but_its_name(step))):
@@ -191,7 +191,7 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
     if old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
         yield Change(f"the steps of {key}", ChangeKind.CHANGED, "they are connected in another way", RequiredFlag.FRESH)
     for node, target in new["sinks"].items():
-        before = redacted_text(old["sinks"].get(node, target))  # older versions kept it as it is
+        before = redacted_text(old["sinks"].get(node, target))  # older versions stored it without masking
         if before != target or not _same_masked(node, old, new):
             same = " (what is masked in it is another value)" if before == target else ""
             follows = f"rows up to here are in {before}, the others would be in {target}{same}"
@@ -209,7 +209,7 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
 
 
 def _digest(node: str, target: str) -> str:
-    """By this a target is known again of which a part is masked. Slow on purpose: nobody shall guess the secret."""
+    """Identify a target whose stored text is masked. A slow hash, so that the secret cannot be guessed."""
     return hashlib.scrypt(target.encode(), salt=node.encode(), n=2**14, r=8, p=1).hex()
 
 
@@ -219,7 +219,7 @@ def _same_masked(node: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> b
 
 
 def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    """A record is of no use where something else was promised: rows were staged for that, or could be made again."""
+    """Compare guarantees: a record is useless under another one, because rows were staged or replayed differently."""
     said = False
     for node, promise in new["promises"].items():
         before = old["promises"].get(node, promise)
@@ -259,9 +259,8 @@ _FOLLOWS = {
 
 
 def _different(old: Mapping[str, Any], step: Mapping[str, Any], added: int, dropped: int) -> list[str]:
-    """The options that are not the same. A list in which tables are named may have grown and shrunk by as many entries
-    as there are tables more and fewer: any list of a source, elsewhere one of tables with options. The other lists are
-    of columns. Who gets in has no part in what is read and written."""
+    """Names of changed options. A list of tables may grow and shrink by the number of added and dropped tables: any
+    list of a source, elsewhere a list of tables with options. Other lists are of columns. Credentials do not count."""
     new, found = step["options"], []
     for key in sorted(old.keys() | new.keys()):
         before, after = old.get(key), new.get(key)

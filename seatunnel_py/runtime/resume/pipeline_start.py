@@ -1,12 +1,12 @@
-"""How a pipeline begins in this driver: for the first time, where its newest record stands, or anew.
+"""Decides how a pipeline starts in this driver: for the first time, from its newest record, or from nothing again.
 
-Rules. (1) A pipeline goes on from its record, with the decisions of its checkpoint 0. (2) One whose staged rows were
-all taken back begins anew. (3) So does one whose splits were read as of one moment, once that snapshot has died, be it
-with the driver that held it: positions under it are worth nothing. Where rows of them may be visible it is refused. (4)
-Where splits may be read as of different moments (``source.consistency = per-split``) they go on under a new snapshot.
-(5) A record of another parallelism is dealt out again; one of other steps is refused: its states would be read as what
-they are not. (6) What the journal holds is of one graph. Under another one it is void, and numbers of batches, which
-begin anew there, get another name: a target that has seen batch 7 must not take the new batch 7 for it.
+Rules. (1) A pipeline resumes from its record, with the decisions of its checkpoint 0. (2) If all its pieces were
+deleted, it starts from nothing. (3) So does a pipeline whose splits belong to one snapshot, if that snapshot is lost,
+for example with its driver: its positions are void. If rows may be visible, it is refused. (4) If splits may be read as
+of different moments (``source.consistency = per-split``), they resume under a new snapshot. (5) A record with another
+parallelism is redistributed; one with other steps is refused, because its states would be misinterpreted. (6) Journal
+entries belong to one graph. Under another graph they are void, and batch numbers, which start again there, get another
+name: a target that has seen batch 7 must not confuse it with the new batch 7.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from seatunnel_py.runtime.values.topology_builder import promised
 
 
 def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, per_split: bool) -> EarlierRun:
-    """What the journal and the store know of it."""
+    """Collect the state of a pipeline from the journal and the store."""
     names = {subtask: name for (owner, subtask), name in kept.numberings.items() if owner == pipeline}
     done, dropped = frozenset(kept.done.get(pipeline, ())), pipeline in kept.dropped
     found, graph = kept.found.get(pipeline, {}), kept.graphs.get(pipeline)
@@ -45,9 +45,8 @@ def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, pe
 
 @dataclass(frozen=True, slots=True)
 class StartPlan:
-    """How it begins: ``record`` is None where it does so from nothing; ``anew``: what earlier drivers left in the
-    journal is worth nothing; ``graph``: what the journal has to be of, and what its numbers are called, but for those
-    of ``numberings``."""
+    """How a pipeline starts. ``record``: None for a start from nothing; ``anew``: earlier journal entries are void;
+    ``graph``: the graph of the journal, and the name of its batch numbers, except those in ``numberings``."""
 
     prepared: PreparedPipeline
     record: CheckpointRecord | None = None
@@ -60,7 +59,7 @@ class StartPlan:
 def start(
     pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: EarlierRun
 ) -> StartPlan:
-    """On another thread: look before anything is changed. FatalError where the pipeline cannot go on."""
+    """Plan the start on another thread, without any change. FatalError if the pipeline cannot resume."""
     found = _start(pipeline, topology, groups, job, past)
     graph = _drawn(topology)
     if past.epochs and found.anew:
@@ -81,15 +80,15 @@ def _start(
     if changes := _changes(record.topology, topology):
         raise FatalError(
             f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
-            f"give the job file its old steps back; or {BEGIN_ANEW}",
+            f"restore the old steps of the job file; or {BEGIN_ANEW}",
         )
     references = references_of(pipeline)
     before = sink_operations.prepared_of(references.opened(record.plan))
     before = _with_found(before, {vertex: _opened(rounds, references) for vertex, rounds in past.found.items()})
     record = _fitted(pipeline, record, topology, before)
     out = {node.id for one in pipeline.vertices if one.id in record.topology.detached for node in one.sinks}
-    set_up = past.done | record.set_up  # a job that begins with a savepoint has no journal yet
-    made = tuple(  # the others' ledgers may not be there
+    set_up = past.done | record.set_up  # a job that starts with a savepoint has no journal yet
+    made = tuple(  # other targets may have no ledger yet
         group for name, group in groups.items() if name in set_up and group[0].id not in out
     )
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
@@ -101,8 +100,8 @@ def _start(
     }
     if at_commits or Visible.STAGED in sink_operations.exactly_once_visibility(begun, before.setups):
         raise CannotResumeError(
-            f"{pipeline.name} was read as of one moment, and that snapshot has died with the connection that held it; "
-            "rows of it are visible already, and would be there twice",
+            f"{pipeline.name} was read from one snapshot, which was lost with its connection; "
+            "rows of it are already visible, and would be there twice",
             "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
         )
     sink_operations.abort(made, past.strays, before.setups, job, ())
@@ -110,8 +109,8 @@ def _start(
 
 
 def _as_declared(record: CheckpointRecord, now: Topology) -> CheckpointRecord:
-    """The record without what an earlier driver has found out about vertices (``failover.distrust``): that is no change
-    of the job, and this driver would find it out anew."""
+    """The record with the declared determinism of its vertices. Downgrades by an earlier driver
+    (``decisions.distrust``) are not changes of the job, and this driver would detect them again."""
     vertices = tuple(
         replace(one, determinism=now.by_id[one.id].determinism)
         if one.determinism is VertexDeterminism.INDETERMINATE and one.id in now.by_id
@@ -124,7 +123,7 @@ def _as_declared(record: CheckpointRecord, now: Topology) -> CheckpointRecord:
 
 
 def _changes(before: Topology, now: Topology) -> list[str]:
-    """What is different, beside the parallelism, in words."""
+    """Differences other than the parallelism, in words."""
     old, new = before.by_id, now.by_id
     found = [f"the step {name} is gone" for name in old if name not in new]
     found += [f"the step {name} is new" for name in new if name not in old]
@@ -136,20 +135,20 @@ def _changes(before: Topology, now: Topology) -> list[str]:
 def _fitted(
     pipeline: Pipeline, record: CheckpointRecord, topology: Topology, before: PreparedPipeline
 ) -> CheckpointRecord:
-    """The record, for as many subtasks as there are now. FatalError where it cannot be divided."""
+    """The record, redistributed to the current number of subtasks. FatalError if that is impossible."""
     sources = {vertex.id: vertex.source for vertex in pipeline.vertices if vertex.source is not None}
     unbounded = [name for name, source in sources.items() if not source.capabilities.bounded]
     fitted = rescaled(record, topology, before.rounds, unbounded)
     if isinstance(fitted, RestoreRefusal):
         raise FatalError(
-            f"{pipeline.name} cannot go on with another parallelism: {fitted.why}",
-            "give the job file its old parallelism back, or stop it behind a savepoint first and begin with that",
+            f"{pipeline.name} cannot resume with another parallelism: {fitted.why}",
+            "restore the old parallelism of the job file, or stop it with a savepoint first and start with that",
         )
     return fitted
 
 
 def _drawn(topology: Topology) -> str:
-    """A short name of the graph, for what journals hold of it."""
+    """A short name of the graph, for journal entries."""
     edges = [(edge.sender, edge.receiver, edge.spread.value) for edge in topology.edges]
     said = repr(([(vertex.id, vertex.parallelism) for vertex in topology.vertices], edges))
     return hashlib.sha256(said.encode()).hexdigest()[:12]
@@ -163,7 +162,7 @@ def _with_found(before: PreparedPipeline, found: Mapping[str, Mapping[int, Split
 
 
 def references_of(pipeline: Pipeline) -> References:
-    """Those of its steps."""
+    """The references of its steps."""
     return all_of(node.step.references for vertex in pipeline.vertices for node in vertex.nodes)
 
 

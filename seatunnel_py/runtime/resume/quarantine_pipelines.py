@@ -1,10 +1,10 @@
-"""From the pipelines of a job to those that deliver its bad rows: each row enters where it was read when it failed.
+"""Builds the pipelines of a replay from those of the job: each bad row enters at the vertex that rejected it.
 
-Rules. (1) In front of a vertex that has set rows aside stands a source of these rows; behind it everything is as in the
-job file, as it is now. (2) A vertex that others feed as well stays, and the new one stands beside it: both write to the
-same sinks, and are committed together; one to which rejected rows come back stays behind the new one. (3) Rows do not
-come back to a query that needs more than them: it is refused. (4) Tables are not made anew: what a replay writes comes
-beside what is there.
+Rules. (1) A source of the bad rows feeds the vertex that rejected them; the rest of the pipeline follows the
+current job file. (2) A vertex with other inputs as well stays, and the new one is added beside it: both write to the
+same sinks, and are committed together. One with ``retry_rejected`` follows the new one. (3) A query that needs all rows
+of its input cannot be replayed: it is refused. (4) Tables are not recreated: the replayed rows are added to existing
+ones.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from seatunnel_py.work.bad_rows.quarantine_file import REPLAYED
 from seatunnel_py.work.bad_rows.quarantine_source import QuarantineSource
 
 Entrance = tuple[str, str]
-"""Where rows enter: a step, and the table that they are of."""
+"""Place where rows enter: a step and their table."""
 
 
 def appending(job: Job) -> Job:
-    """The job with save modes that keep what is there."""
+    """The job with save modes that keep existing rows."""
     return replace(job, steps=tuple(replace(step, options=_appending(step.options)) for step in job.steps))
 
 
@@ -40,7 +40,7 @@ def _appending(options: Any) -> Any:
 
 
 def replayed(pipelines: Sequence[Pipeline], files: Mapping[Entrance, Sequence[str]]) -> tuple[Pipeline, ...]:
-    """The pipelines that deliver these files. Raises SeaTunnelError where rows have no way in any more."""
+    """The pipelines that replay these files. Raises SeaTunnelError if the entrance of rows no longer exists."""
     missing = set(files)
     found = []
     for pipeline in pipelines:
@@ -52,14 +52,14 @@ def replayed(pipelines: Sequence[Pipeline], files: Mapping[Entrance, Sequence[st
     if missing:
         shown = "; ".join(f"{table} at {step}" for step, table in sorted(missing))
         raise SeaTunnelError(
-            f"the job file has no place any more for the bad rows of {shown}",
+            f"the job file no longer has the step or the table of the bad rows of {shown}",
             "give step and table their old names, or choose other rows with --table",
         )
     return tuple(found)
 
 
 def entrance(vertex: PlannedVertex) -> Entrance:
-    """How the rows that a vertex sets aside are named."""
+    """The entrance of the rows that a vertex rejects."""
     first = vertex.nodes[0]
     return first.step.id, str(_input(first).path)
 
@@ -94,7 +94,7 @@ def _vertices(
 
 
 def _behind(pipeline: Pipeline, heads: Collection[str]) -> set[str]:
-    """Every vertex that rows of these reach; senders come first in a pipeline."""
+    """All vertices downstream of these; senders come first in a pipeline."""
     found: set[str] = set()
     for vertex in pipeline.vertices:
         if any(channel.sender in heads or channel.sender in found for channel in vertex.inputs):
@@ -124,7 +124,7 @@ def _head(vertex: PlannedVertex, name: str, files: Sequence[str]) -> PlannedVert
 
 
 def _entries(vertex: PlannedVertex, names: Mapping[str, str]) -> tuple[PlannedChannel, ...]:
-    """From the source of its bad rows to a vertex to which rejected rows come back: that is none of a source."""
+    """Channels from the source of its bad rows to a vertex with ``retry_rejected``, which is never a source."""
     name = names[vertex.id]
     return (PlannedChannel(f"{name}>{vertex.id}", name, vertex.id, _input(vertex.nodes[0]).path),)
 

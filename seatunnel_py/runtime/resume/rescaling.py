@@ -1,9 +1,9 @@
-"""A record's states, dealt out again where vertices have another number of subtasks. Pure.
+"""Redistributes the states of a record to another number of subtasks. Pure.
 
-Rules. (1) What was read is known by split, whoever read it: each split is with one of the new subtasks, as it was with
-one of the old (I41, I45). (2) Sums go to the first of the new subtasks: only their total means anything. (3) What a
-query has gathered, and which of its senders have ended, is known by sender: where these change it is refused. (4)
-Everything else (channels, epochs, what nobody may touch) is as ``protocol.restore`` says.
+Rules. (1) Progress is stored by split: each split goes to one of the new subtasks, as it was at
+one of the old (I41, I45). (2) Counts go to the first new subtask, because only their total matters. (3) A query stores
+rows and ended inputs by sender: if the senders change, it is refused. (4)
+``protocol.failover.restore`` decides everything else (channels, epochs, pieces).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from seatunnel_py.runtime.values.subtask_state import State, state_of
 def rescaled(
     record: CheckpointRecord, new: Topology, rounds: Mapping[str, Sequence[SplitRound]], unbounded: Collection[str]
 ) -> CheckpointRecord | RestoreRefusal:
-    """The record as if its graph had been ``new``, which has the same vertices; unchanged where nothing is different.
-    ``rounds``: the splits of each source; ``unbounded`` names those sources that never end."""
+    """Convert the record to the graph ``new``, which has the same vertices; unchanged for an equal graph.
+    ``rounds``: the splits of each source; ``unbounded``: sources that never end."""
     old = record.topology
     changed = [
         vertex.id
@@ -60,7 +60,7 @@ def rescaled(
 
 
 def _gathered(record: CheckpointRecord, changed: Collection[str]) -> str:
-    """Who holds something that is known by sender, or nothing."""
+    """The vertices with state by sender; empty without any."""
     old = record.topology
     for vertex in old.live:
         around = {edge.sender for edge in old.edges if edge.receiver == vertex} | {vertex}
@@ -73,7 +73,7 @@ def _gathered(record: CheckpointRecord, changed: Collection[str]) -> str:
 def _read(
     states: Sequence[State], rounds: Sequence[SplitRound], unbounded: bool
 ) -> list[tuple[frozenset[str], SplitProgress]]:
-    """Of each old subtask the splits that it had read to their ends, and where the others stand."""
+    """For each old subtask its finished splits, and the progress of the others."""
     found = []
     for state, hand in zip(states, assign_splits(rounds, len(states)), strict=True):
         reading = reading_of(state.reading)
@@ -90,7 +90,7 @@ def _plain(
     changed: Collection[str],
     rounds: Mapping[str, Sequence[SplitRound]],
 ) -> SubtaskSnapshot:
-    """The snapshot as the protocol knows states: it sees to it that no split is lost or there twice."""
+    """The snapshot in the form that the protocol redistributes, so that no split is lost or doubled."""
     if subtask.vertex not in changed:
         return snapshot
     if subtask.vertex not in readings:

@@ -1,12 +1,12 @@
-"""Going back: a job that will go on from an older checkpoint than its newest, and what that means for its targets.
+"""Rolls a job back to an older checkpoint, and shows the effect on its targets.
 
-Rules. (1) What follows is known before anything is done, table by table. (2) A target that counts checkpoints, or holds
-what was staged since, has rows of the job that the older checkpoint knows nothing of: they could neither be taken back
-nor told apart, so it is refused. Rows of a keyed sink come again and change nothing; rows of any other sink come twice,
-which somebody has to accept. A source that cannot be read twice cannot be rewound. (3) It is done as a driver would:
-with an incarnation of its own, so that whoever still runs is refused (I34), and with a claim that names the older
-record; what is behind that is on nobody's chain then. (4) Before that the journal is told that what it holds is void:
-it is of units behind the newest record. Numbers of batches get another name by it.
+Rules. (1) The effects are known before any change, table by table. (2) A target with a ledger, or with pieces staged
+since, has rows that the older checkpoint does not contain: they can neither be removed nor distinguished, so the
+rollback is refused. Rows of a sink with keys come again without an effect; rows of any other sink come twice, which the
+user must accept. A source that cannot be read twice cannot be rolled back. (3) The rollback acts like a driver: it
+takes an incarnation, which fences running drivers (I34), and publishes a claim with the older record; later records are
+then not on the chain. (4) Before that it voids the journal, which belongs to units after the newest record. This also
+renames the batch numbers.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointSto
 from seatunnel_py.runtime.storage.journal import JournalFile, graph_line
 from seatunnel_py.runtime.targets.sink_operations import prepared_of
 
-REWOUND = "rewound"  # no graph is drawn like that
+REWOUND = "rewound"  # never the name of a graph
 
 
 @dataclass(frozen=True, slots=True)
 class RollbackEffect:
-    """Of one pipeline: from its newest checkpoint back to another. ``again``: keyed targets whose rows come again;
-    ``twice``: those that will show them twice; ``refused``: why it cannot be, or nothing."""
+    """Effect on one pipeline. ``again``: targets with keys whose rows come again; ``twice``: targets that will show
+    rows twice; ``refused``: why a rollback is impossible, or empty."""
 
     pipeline: str
     newest: int
@@ -44,7 +44,7 @@ class RollbackEffect:
 def preview(
     contents: StoreContents, plan: Mapping[str, Any], which: int, only: tuple[str, ...] = ()
 ) -> Iterator[RollbackEffect]:
-    """What would follow, for all pipelines that do not stand there already; ``only`` restricts it to some."""
+    """The effects on all pipelines with a later checkpoint; ``only`` restricts them."""
     for key, records in contents.records.items():
         claims = contents.claims.get(key, ())
         newest = select(claims, records, None)
@@ -67,7 +67,7 @@ def _rewind(key: str, newest: CheckpointRecord, record: CheckpointRecord, planne
     once = [vertex.id for vertex in record.topology.vertices if not vertex.replayable]
     if once:
         return replace(found, refused=f"{', '.join(once)} cannot be read twice")
-    # A plan of an earlier version does not say what its sinks promise.
+    # A plan of an earlier version lacks the guarantees of its sinks.
     setups = prepared_of(record.plan).setups
     counting = [
         targets[node]
@@ -85,8 +85,8 @@ _KEYED, _PLAIN = Guarantee.IDEMPOTENT.name, Guarantee.AT_LEAST_ONCE.name
 
 
 def rewind(store: CheckpointStore, which: int, pipelines: tuple[str, ...]) -> int:
-    """Let the next driver go on from there; returns the incarnation that says so. NotRestoredError where the store does
-    not allow it."""
+    """Make the next driver resume from this checkpoint; return the incarnation of the claim. NotRestoredError if the
+    store does not allow it."""
     before = store.read()
     incarnation = next_incarnation(before.owner)
     if not store.take(incarnation, before.lineage):

@@ -1,7 +1,7 @@
-"""What has failed in a pipeline and is not mended yet: each failure under a name of its own.
+"""Current failures of a pipeline, each under its own name.
 
-Rules. (1) A failure that is over takes its own cause away, and no other. (2) The cause of an end is looked for among
-those that its reason is about; a store that failed once does not explain a commit that a target refuses.
+Rules. (1) A failure that has passed removes only its own cause. (2) The cause of an end is one that
+matches its reason; for example, an earlier failure of the store does not explain a refused commit.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ STORE = "store"
 
 
 def unit_of(vertex: str) -> str:
-    """A unit of this vertex has failed for good, or a snapshot of it, or its restore."""
+    """Name: a unit, a snapshot or a restore of this vertex has failed for good."""
     return f"unit {vertex}"
 
 
 def commit_of(scope: str) -> str:
-    """The oldest commit of this scope has failed."""
+    """Name: the oldest commit of this scope has failed."""
     return f"commit {scope}"
 
 
 def retry_of(unit: object) -> str:
-    """A unit waits for its next attempt."""
+    """Name: a unit waits for its next attempt."""
     return f"retry {unit}"
 
 
@@ -39,7 +39,7 @@ _OF_UNITS = ("unit ",)
 
 
 class Troubles:
-    """Of one pipeline; the latest last."""
+    """Current failures of one pipeline; the latest last."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, UnitFailure] = {}
@@ -48,28 +48,28 @@ class Troubles:
         return bool(self._by_name)
 
     def begins(self, name: str, failure: UnitFailure) -> None:
-        """This has failed, or has failed again."""
+        """Add a failure, or replace an earlier one of this name."""
         self._by_name.pop(name, None)
         self._by_name[name] = failure
 
     def ends(self, name: str) -> bool:
-        """This is mended, or does not matter any longer. False: it was not known to have failed."""
+        """Remove a failure that has passed. False: there was none of this name."""
         return self._by_name.pop(name, None) is not None
 
     def units_run(self) -> None:
-        """All that had failed have begun again."""
+        """Remove the failures of units, because all have restarted."""
         self._by_name = {name: one for name, one in self._by_name.items() if not name.startswith(_OF_UNITS)}
 
     def get(self, name: str) -> UnitFailure | None:
-        """The cause of this one."""
+        """The failure of this name."""
         return self._by_name.get(name)
 
     @property
     def latest(self) -> UnitFailure | None:
-        """The failure that came last."""
+        """The latest failure."""
         return next(reversed(self._by_name.values()), None)
 
     def cause(self, reason: Reason) -> tuple[str, UnitFailure] | None:
-        """The failure that explains an end for this reason, and its name."""
+        """The failure that explains this reason, with its name."""
         kinds = _KINDS.get(reason, _OF_UNITS)
         return next((one for one in reversed(self._by_name.items()) if one[0].startswith(kinds)), None)

@@ -1,17 +1,16 @@
-"""Where checkpoint records lie: what the driver asks of a store.
+"""Stores the claims and checkpoint records of a job.
 
-Rules. (1) An incarnation is taken by create-if-absent, and its number is a fence: a write says first and last whose it
-is, and one that finds a newer incarnation has failed (I34). What an overtaken driver still managed to write lies off
-the chain of claims, where nobody looks for it (``protocol.claims``). (2) A write is one durable act for all records in
-it: they are one name, which is there whole or not at all (I10). (3) Nothing is changed afterwards; a name is deleted
-when none of its records is wanted (I18). (4) Every file names itself and carries a checksum (``checksum_seal.py``). One
-that is damaged, that belongs under another name, that is of another job, or that speaks of a driver who has taken no
-incarnation is refused.
+Rules. (1) An incarnation is taken by create-if-absent, and is a fence: each write checks before and after that it is
+still the newest, and fails if not (I34). Late writes of a fenced driver are not on the chain of claims, so they are
+ignored (``protocol/commit/claims.py``). (2) A write is one durable act for all its records: they are one file, which
+exists completely or not at all (I10). (3) Files are immutable; a file is deleted
+when none of its records is needed (I18). (4) Every file contains its name and a checksum (``checksum_seal.py``). A file
+that is damaged, belongs under another name or to another job, or names a driver without an incarnation is refused.
 
 ::
 
     incarnations/00000002        taken; its content is the lineage of the job
-    claims/00000002              from where that driver goes on, by pipeline
+    claims/00000002              the records that this driver resumes from, by pipeline
     records/00000002-00000017    one write: records of several pipelines
 """
 
@@ -56,12 +55,12 @@ class StoreError(SeaTunnelError):
 
 
 class FencedOffError(SeaTunnelError):
-    """A newer driver owns the store."""
+    """A newer driver owns the job."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreContents:
-    """What a store holds, by pipeline."""
+    """Content of a store, by pipeline."""
 
     lineage: str = ""
     owner: int = 0
@@ -70,18 +69,18 @@ class StoreContents:
 
 
 class CheckpointStore:
-    """Every method may block, and is called from one thread at a time. Raises StoreError, FencedOffError, and what its
-    storage raises."""
+    """Every method may block, and is called from one thread at a time. Raises StoreError, FencedOffError, and errors of
+    its storage."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self._wanted: dict[str, set[tuple[str, int]]] = {}
-        self._plans: dict[str, tuple[Plain, str]] = {}  # each pipeline's last one, and its text
+        self._plans: dict[str, tuple[Plain, str]] = {}  # last plan of each pipeline, with its text
         self._writes = 0
         self._bonds: dict[int, SealTerms] = {}
 
     def owner(self) -> tuple[int, str]:
-        """The newest incarnation, and the lineage of the job; 0 where nobody has begun it."""
+        """The newest incarnation, and the lineage of the job; 0 for a new job."""
         owner, lineage, young = 0, "", False
         for name in self._numbered("incarnations"):
             data = self.storage.get(f"incarnations/{name}")
@@ -94,7 +93,7 @@ class CheckpointStore:
         return owner, lineage
 
     def read(self) -> StoreContents:
-        """All there is. What is written last is read first: a file whose driver is not known is none of a race."""
+        """Read everything, newest first, so that a file without its incarnation is a loss and not a race."""
         records: dict[str, list[Stored]] = {}
         claims: dict[str, list[Claim]] = {}
         drivers = set()
@@ -117,12 +116,12 @@ class CheckpointStore:
         return StoreContents(lineage, owner, frozen, {name: tuple(one) for name, one in records.items()})
 
     def take(self, incarnation: int, lineage: str) -> bool:
-        """Take this incarnation, the next one; false where somebody else was faster."""
+        """Take this incarnation; return False if another driver was faster."""
         name = _incarnation(incarnation)
         return self.storage.create(name, sealed(name, lineage.encode(), lineage))
 
     def claim(self, incarnation: int, claims: Mapping[str, Claim]) -> None:
-        """Say from where this driver goes on."""
+        """Publish the claims of this driver."""
         plain = {pipeline: asdict(claim) for pipeline, claim in claims.items()}
         self._fenced(
             incarnation, lambda: self._put(incarnation, f"claims/{incarnation:08}", json.dumps(plain).encode())
@@ -138,7 +137,7 @@ class CheckpointStore:
         self._wanted[name] = {(pipeline, record.checkpoint) for pipeline, record in records.items()}
 
     def delete(self, pipeline: str, checkpoint: int, incarnation: int | None = None) -> None:
-        """This record is not wanted any longer; of this driver only, where one is named."""
+        """Delete this record; with ``incarnation`` only that of this driver."""
         for name, wanted in list(self._wanted.items()):
             if incarnation is not None and int(name.partition("-")[0]) != incarnation:
                 continue
@@ -149,29 +148,29 @@ class CheckpointStore:
 
     def _frame(self, pipeline: str, record: CheckpointRecord) -> bytes:
         plan, text = self._plans.get(pipeline, (None, ""))
-        if plan is not record.plan or not text:  # a plan that grows is another one
+        if plan is not record.plan or not text:  # a plan that has grown is a new object
             plan, text = self._plans[pipeline] = record.plan, encode_plan(record.plan)
         name, body = pipeline.encode(), encode(record, text)
         return _FRAME.pack(record.checkpoint, len(name), len(body), crc32(name + body)) + name + body
 
     def _numbered(self, folder: str) -> Iterable[str]:
-        """Names of ours; an editor's copy beside them is none."""
+        """File names in the store's format; other files, such as an editor's copies, are ignored."""
         return [name for name in self.storage.names(folder) if _NUMBERED.fullmatch(name)]
 
     def _put(self, incarnation: int, name: str, data: bytes) -> None:
-        """Nobody else writes under this name; an answer that was lost leaves it there."""
+        """Create a file that only this driver writes. It may exist after a reply was lost."""
         data = sealed(name, data, self._bond(incarnation).lineage)
         if not self.storage.create(name, data) and self.storage.get(name) != data:
             raise StoreError(f"{self.storage.describe(name)} is there already", "is a copy of this driver at work?")
 
     def _fenced(self, incarnation: int, write: Callable[[], None]) -> None:
-        """Before and after: a driver that took over in between does not know of this write, and voids it."""
+        """Check the fence before and after a write: a driver that took over in between voids the write."""
         self.check(incarnation)
         write()
         self.check(incarnation)
 
     def check(self, incarnation: int) -> None:
-        """FencedOffError where this is not the job's driver any longer."""
+        """Raise FencedOffError if this is no longer the job's driver."""
         newest = max(map(int, self._numbered("incarnations")), default=0)
         if newest != incarnation:  # lower: another driver took over, finished the job, and removed the store
             who = f"driver {newest} of this job" if newest else "another driver of this job"
@@ -186,11 +185,11 @@ class CheckpointStore:
             raise self._damaged(name, error) from error
 
     def _records(self, name: str) -> Iterable[tuple[str, Stored]]:
-        """The records of one write. One that cannot be read stands there as damaged: a driver must not go on from
-        something older without a word (I17)."""
+        """The records of one write. An unreadable one becomes a DamagedRecord, so that a driver cannot silently resume
+        from an older one (I17)."""
         data, incarnation = self.storage.get(name), int(name.rpartition("/")[2].split("-")[0])
         try:
-            # An older driver may delete what it has no use for while we look; that is never the newest one (I18).
+            # An older driver may be deleting unneeded records at this moment, but never the newest one (I18).
             yield from () if data is None else _framed(self._body(name, data, incarnation), incarnation)
         except (ValueError, struct.error) as error:
             raise self._damaged(name, error) from error
@@ -204,7 +203,7 @@ class CheckpointStore:
             raise self._damaged(name, error) from error
 
     def _body(self, name: str, data: bytes, incarnation: int) -> bytes:
-        """What was written there, by this driver. Raises Damaged."""
+        """Content of a file of this driver. Raises DamagedFileError."""
         bond = self._bond(incarnation)
         try:
             return data if bond.old and not is_sealed(data) else unsealed(name, data, bond.lineage)
@@ -212,11 +211,11 @@ class CheckpointStore:
             raise self._other_job(incarnation, str(error)) from error
 
     def _other_job(self, incarnation: int, found: str) -> DamagedFileError:
-        """Nobody can tell which of the two is the wrong one."""
+        """An error that names both files, because either may be the wrong one."""
         return DamagedFileError(f"{found}, or {self.storage.describe(_incarnation(incarnation))} is")
 
     def _bond(self, incarnation: int) -> SealTerms:
-        """What an incarnation says is never changed."""
+        """Seal terms of an incarnation, cached because they never change."""
         found = self._bonds.get(incarnation) or bond_of(self.storage, incarnation)
         if found != SealTerms():
             self._bonds[incarnation] = found
@@ -232,7 +231,7 @@ def _incarnation(number: int) -> str:
 
 def _framed(data: bytes, incarnation: int) -> Iterable[tuple[str, Stored]]:
     if not data.startswith(_MAGIC):
-        raise ValueError("it does not begin as one")
+        raise ValueError("its beginning is not that of a record")
     (frames,) = _COUNT.unpack_from(data, len(_MAGIC))
     at = len(_MAGIC) + _COUNT.size
     for _ in range(frames):
@@ -244,16 +243,16 @@ def _framed(data: bytes, incarnation: int) -> Iterable[tuple[str, Stored]]:
             raise ValueError("a checksum does not agree")
         yield body[:name_size].decode(), _decoded(body[name_size:], checkpoint, incarnation)
     if at != len(data):
-        raise ValueError("it goes on behind its end")
+        raise ValueError("it has bytes after its end")
 
 
 def _claims(body: bytes, incarnation: int) -> dict[str, Claim]:
-    """Claims of that driver, each with exactly the fields that it was written with."""
+    """Parse the claims of a driver; each must have exactly the known fields."""
     found = {}
     for pipeline, plain in json.loads(body).items():
         numbers = [value for key, value in plain.items() if not (key == "continues" and value is None)]
         if plain.keys() != _CLAIM or any(type(value) is not int for value in numbers):
-            raise ValueError(f"what it says of {pipeline} is no claim")
+            raise ValueError(f"its entry for {pipeline} is not a claim")
         found[pipeline] = Claim(**plain)
         if found[pipeline].incarnation != incarnation:
             raise ValueError(f"it is a claim of driver {found[pipeline].incarnation}")

@@ -1,13 +1,12 @@
-"""The seal of what a job stores: each file names itself and carries a checksum over its name and every byte.
+"""Seals the files of a job: each contains its name, and a checksum over the name and every byte.
 
-Rules. (1) A file that decides something is read only under the name that it was written for, and only whole: a damaged
-one is refused with its name, never skipped. (2) Stored bytes begin with a line of format, version, name, lineage of the
-job, length and SHA-256; version 1 names no lineage. (3) JSON that people and tools read as well stays JSON: the seal is
-its last key, and covers the text before it byte by byte. (4) The first releases wrote no seal. Such a file is read only
-where nothing says that it is younger: a file of driver N only where ``incarnations/N`` is of the old form too, an
-incarnation only where no lower one is sealed, JSON only where it has no key that those releases did not write. (5) What
-a driver writes bears the lineage that its incarnation bears: the file of another job, or of the same job before
-``--fresh``, is refused.
+Rules. (1) A file that decides something is read only under its own name, and only completely: a damaged one is refused
+by name, never skipped. (2) Stored bytes start with a line of format, version, name, lineage of the job, length and
+SHA-256; version 1 has no lineage. (3) JSON for users and tools stays valid JSON: the seal is its last key, and covers
+the text before it byte by byte. (4) The first releases wrote no seal. A file without one is read only if it can be that
+old: a file of driver N only if ``incarnations/N`` has the old form too, an incarnation only if no lower one is sealed,
+JSON only if it has just the keys of those releases. (5) The files of a driver have the lineage of its incarnation: a
+file of another job, or of the same job before ``--fresh``, is refused.
 """
 
 from __future__ import annotations
@@ -28,25 +27,25 @@ _OLD_LINEAGE = re.compile(rb"[0-9a-f]{32}")
 
 
 class DamagedFileError(ValueError):
-    """What is stored is not what was written under its name."""
+    """A stored file differs from the content that was written under its name."""
 
 
 class OtherJobFileError(DamagedFileError):
-    """It is whole, and not of the lineage that is wanted: either may be the one that is wrong."""
+    """The file is complete, but of another lineage; either lineage may be the wrong one."""
 
 
 def sealed(name: str, body: bytes, lineage: str = "") -> bytes:
-    """``body`` under its name, with its checksum in front; of this lineage, where it is one driver's."""
+    """Put a line with name, lineage and checksum before ``body``."""
     return b"%s %s\n%s" % (_MAGIC, _head(name.encode(), lineage.encode(), body), body)
 
 
 def is_sealed(data: bytes) -> bool:
-    """Whether this is meant to be sealed; a file of an old release begins otherwise."""
+    """Return True if the data starts with a seal; a file of an old release does not."""
     return data.startswith(_MAGIC)
 
 
 def unsealed(name: str, data: bytes, lineage: str = "") -> bytes:
-    """What was sealed under this name; of this lineage only, where one is given. Raises Damaged."""
+    """Check the seal, and return the body. With ``lineage``, that must match too. Raises DamagedFileError."""
     head, newline, body = data.partition(b"\n")
     if not newline or not head.startswith(_MAGIC + b" "):
         raise DamagedFileError(f"it does not begin as what {name} holds" if data else "it is empty")
@@ -61,28 +60,28 @@ def unsealed(name: str, data: bytes, lineage: str = "") -> bytes:
     of_job = words[3] if len(words) == 6 else b""
     if head == b"%s %s" % (_MAGIC, _head(name.encode(), of_job, body)):
         if lineage and of_job != lineage.encode():
-            raise OtherJobFileError("it is of another job" if of_job else "it does not say of which job it is")
+            raise OtherJobFileError("it is of another job" if of_job else "it does not name its job")
         return body
     if words[2] != name.encode() and head == b"%s %s" % (_MAGIC, _head(words[2], of_job, body)):
-        raise DamagedFileError(f"it holds what belongs under {words[2].decode(errors='replace')}")
+        raise DamagedFileError(f"it has the content of {words[2].decode(errors='replace')}")
     if words[-2] != b"%d" % len(body):
         raise DamagedFileError(
-            f"it has {len(body)} bytes, and its first line says {words[-2].decode(errors='replace')}"
+            f"it has {len(body)} bytes, and its first line names {words[-2].decode(errors='replace')}"
         )
     raise DamagedFileError("its checksum is wrong")
 
 
 @dataclass(frozen=True, slots=True)
 class SealTerms:
-    """What the files of one driver have to bear. ``old``: its release wrote no seals; ``lineage``: empty where its
-    release did not name one, and where its incarnation cannot be read, which is refused wherever drivers are read."""
+    """Required seals of one driver's files. ``old``: its release wrote no seals; ``lineage``: empty if its
+    release had none, or if its incarnation cannot be read, which is refused elsewhere."""
 
     old: bool = False
     lineage: str = ""
 
 
 def bond_of(storage: Storage, incarnation: int) -> SealTerms:
-    """What the incarnation of this driver says (rules 4 and 5)."""
+    """Read the seal terms from the incarnation of this driver (rules 4 and 5)."""
     name = f"incarnations/{incarnation:08}"
     data = storage.get(name)
     if data is None:
@@ -98,7 +97,7 @@ def bond_of(storage: Storage, incarnation: int) -> SealTerms:
 
 
 def is_old_lineage(data: bytes) -> bool:
-    """Whether this is what an old release wrote into an incarnation."""
+    """Return True if an old release wrote this incarnation."""
     return _OLD_LINEAGE.fullmatch(data) is not None
 
 
@@ -119,13 +118,13 @@ def sealed_json(name: str, plain: Mapping[str, Any]) -> str:
 
 
 def is_sealed_json(name: str, text: str) -> bool:
-    """Whether this is, whole, what was sealed under this name."""
+    """Return True if the text is complete and sealed under this name."""
     start, found, _ = text.rpartition(_KEY)
     return bool(found) and text[len(start) :] == _tail(name, start + "}")
 
 
 def unsealed_json(name: str, text: str, old_keys: Collection[str]) -> dict[str, Any]:
-    """The object that was sealed under this name, or that an old release wrote with these keys. Raises Damaged."""
+    """Return the object sealed under this name, or one of an old release with these keys. Raises DamagedFileError."""
     if is_sealed_json(name, text):
         return _object(text.rpartition(_KEY)[0] + "}")
     if _KEY in text:
@@ -145,7 +144,7 @@ def _object(text: str) -> dict[str, Any]:
     try:
         plain = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DamagedFileError(f"it is no JSON: {error}" if text.strip() else "it is empty") from None
+        raise DamagedFileError(f"it is not JSON: {error}" if text.strip() else "it is empty") from None
     if not isinstance(plain, dict):
-        raise DamagedFileError("it is no JSON object")
+        raise DamagedFileError("it is not a JSON object")
     return plain

@@ -1,11 +1,11 @@
-"""SEATUNNEL_HOME: what is known of jobs on this machine, one directory per job id.
+"""SEATUNNEL_HOME: the state of jobs on this machine, one directory per job id.
 
-``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``plan.json`` (its steps and tables, for the next
-run to compare with), ``receipt.json`` once it ended, ``events.jsonl`` (what happened), ``job.log`` (what Spark and the
-workers said), ``control/`` (what was asked of it while it ran), and ``exchange/`` while it runs. ``savepoints/``
-(``savepoint_store.py``) stands beside ``jobs/`` and outlives them. A job id is taken by create-if-absent, so that two
-drivers cannot both get it; ``lock`` is held while the driver lives, so that nobody takes a running job's place away.
-Directories are 0700 and files 0600: error texts and exchanged rows may hold personal data (S14, S15).
+``jobs/ID/`` holds ``job.json`` (the job as started, without secrets), ``plan.json`` (its steps and tables, for
+comparison by the next run), ``receipt.json`` after its end, ``events.jsonl`` (its events), ``job.log`` (output of Spark
+and workers), ``control/`` (requests to the running job), and ``exchange/`` while it runs. ``savepoints/``
+(``savepoint_store.py``) is beside ``jobs/`` and outlives them. A job id is taken by create-if-absent, so that only one
+driver gets it; ``lock`` is locked while the driver runs, so that no other driver uses the directory. Directories are
+0700 and files 0600: error texts and exchanged rows may hold personal data (S14, S15).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, how_it_ended, who_drives, write_json
 
-COPIES = "copies"  # where the job files lie that commands have made
+COPIES = "copies"  # directory of job files that commands have generated
 HOME_VARIABLE = "SEATUNNEL_HOME"
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 ID_LENGTH_MAX = 100
-NO_JOB_ID = "latest"  # for ``--restore latest`` goes on with a job
+NO_JOB_ID = "latest"  # because of ``--restore latest``
 JOBS_NAMED_MAX = 5
 
 
 class JobIdError(SeaTunnelError):
-    """The job id cannot be used as asked."""
+    """The job id cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Home:
         return self.path / "savepoints"
 
     def place(self, job_id: str) -> JobDirectory:
-        """Where a job of this id lies, if there is one."""
+        """The directory of this job id, which may not exist."""
         return JobDirectory(job_id, self.path / "jobs" / job_id)
 
     def claim(
@@ -64,8 +64,8 @@ class Home:
         restore: bool = False,
         silent: str | None = None,
     ) -> JobDirectory:
-        """Take a job id (a new random one when None). One that was used before is a JobIdError, unless it is begun
-        anew (``fresh``) or gone on with (``restore``); so is one whose driver lives, unless that is the ``silent`` one
+        """Take a job id (a new random one if None). Raises JobIdError for an id that was used before, unless the job is
+        started again (``fresh``) or resumed (``restore``), and for one with a live driver, except the ``silent`` one
         (``driver_liveness.py``)."""
         chosen = job_id if job_id is not None else f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         jobs = self.path / "jobs"
@@ -113,12 +113,12 @@ class Home:
         return JobIdError(f"the job {place.job_id!r} {state}", f"{remedy}; `--job-id` with another name keeps both")
 
     def require_no_driver(self, place: JobDirectory) -> None:
-        """Raises JobIdError where a driver of the job lives on this machine."""
+        """Raise JobIdError if a driver of the job is alive on this machine."""
         if place.running:
             raise self._taken(place)
 
     def finished(self, job_id: str) -> bool:
-        """Whether a job of this id has ended with everything done."""
+        """Return True if the job has ended with everything done."""
         return self.place(job_id).finished
 
     def jobs(self) -> Iterator[JobDirectory]:
@@ -126,7 +126,7 @@ class Home:
         directory = self.path / "jobs"
         found: list[tuple[float, Path]] = []
         for path in directory.iterdir() if directory.is_dir() else ():
-            with suppress(FileNotFoundError):  # it was forgotten while we looked
+            with suppress(FileNotFoundError):  # it has just been deleted
                 if path.is_dir():
                     found.append((path.stat().st_mtime, path))
         for _, path in sorted(found):
@@ -145,10 +145,10 @@ class Home:
 
 
 def require_job_id(job_id: str, known: Callable[[], bool] = lambda: False) -> None:
-    """Raises JobIdError where a job cannot be called so. ``known``: whether it is an old job, of a release that took
-    ids which read as something else."""
+    """Raise JobIdError for an invalid job id. ``known``: returns True for a job of an older release, which accepted
+    more ids."""
     if not job_id or len(job_id) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(job_id) or job_id.startswith("."):
-        raise JobIdError(f"{job_id!r} is no job id", "use letters, digits, '-', '_' and '.'")
+        raise JobIdError(f"{job_id!r} is not a job id", "use letters, digits, '-', '_' and '.'")
     if (job_id.startswith("-") or job_id == NO_JOB_ID) and not known():
         reads = "means the newest checkpoint" if job_id == NO_JOB_ID else "reads as an option"
-        raise JobIdError(f"{job_id!r} is no job id: it {reads}", "begin it with a letter or a digit, and name the job")
+        raise JobIdError(f"{job_id!r} is not a job id: it {reads}", "choose an id that starts with a letter or a digit")

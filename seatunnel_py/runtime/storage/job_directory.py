@@ -1,9 +1,8 @@
-"""The directory of one job in SEATUNNEL_HOME: who has claimed it, whether that driver lives, and how it ended.
+"""The directory of one job in SEATUNNEL_HOME: its driver, whether that is alive, and its result.
 
-Rules. (1) Liveness is the lock, and nothing else. (2) A receipt counts for the driver that wrote it only: a driver that
-was killed has none, whatever the one before it did. (3) A driver that has changed nothing leaves the job as it was. (4)
-Its files are sealed (``checksum_seal.py``): one that is damaged is refused in a sentence, and never read as something
-else.
+Rules. (1) Only the lock shows whether a driver is alive. (2) A receipt is valid only for the driver that wrote it: a
+killed driver has none, even if an earlier one has. (3) A driver that has changed nothing restores the previous state.
+(4) Its files are sealed (``checksum_seal.py``): a damaged one is refused with an error, and never misread.
 """
 
 from __future__ import annotations
@@ -22,14 +21,13 @@ from seatunnel_py.errors import BEGIN_ANEW, ExitCode, SeaTunnelError
 from seatunnel_py.runtime.observe.receipt import Receipt
 from seatunnel_py.runtime.storage.checksum_seal import DamagedFileError, sealed_json, unsealed_json
 
-_locks: dict[Path, int] = {}  # what this process holds
+_locks: dict[Path, int] = {}  # locks of this process
 
 
 @dataclass(frozen=True, slots=True)
 class JobDirectory:
-    """The directory of one job. ``driver`` names who has claimed it: what one that was overtaken since still wants to
-    say or remove is not done. ``before``: job.json of the driver before, which comes back if this one changes
-    nothing."""
+    """The directory of one job. ``driver``: the driver that has claimed it; writes and deletions of an overtaken driver
+    are ignored. ``before``: job.json of the previous driver, which is restored if this one changes nothing."""
 
     job_id: str
     path: Path
@@ -58,12 +56,12 @@ class JobDirectory:
 
     @property
     def savepoints(self) -> Path:
-        """Of all jobs: a savepoint outlives the one that it was taken of."""
+        """Directory of all savepoints, which outlive their jobs."""
         return self.path.parent.parent / "savepoints"
 
     @property
     def running(self) -> bool:
-        """Whether a driver lives that has claimed it."""
+        """Return True if its driver is alive."""
         try:
             descriptor = os.open(self.path / "lock", os.O_WRONLY)
         except FileNotFoundError:
@@ -78,23 +76,23 @@ class JobDirectory:
 
     @property
     def finished(self) -> bool:
-        """Whether it has ended with everything done."""
+        """Return True if the job has ended with everything done."""
         receipt = self.receipt
         return receipt is not None and (receipt.get("exit_code"), receipt.get("state")) == (ExitCode.SUCCESS, "SUCCESS")
 
     @property
     def receipt(self) -> dict[str, Any] | None:
-        """The receipt of the driver that has the job now. None: that one has left none, whatever one before it did."""
+        """The receipt of the current driver. None: it has written none, even if an earlier one has."""
         about, receipt = self.read("job"), self.read("receipt")
         if about is None or receipt is None:
             return None
-        run = receipt.get("run")  # receipts of older versions name no driver
+        run = receipt.get("run")  # receipts of older versions lack the driver
         ours = run == about.get("driver") if run else self._receipt_written_at() >= about.get("started", 0.0)
         return receipt if ours else None
 
     @property
     def last_claim(self) -> dict[str, Any] | None:
-        """job.json, where it can be read."""
+        """job.json, if it can be read."""
         with suppress(SeaTunnelError):
             return self.read("job")
         return None
@@ -105,7 +103,7 @@ class JobDirectory:
         return 0.0
 
     def hold(self) -> bool:
-        """Show that a driver lives. One that takes a job over from a living driver cannot yet (False): it tries again
+        """Lock the directory. False: another live driver, whose job is being taken over, still has the lock; try again
         later."""
         if self.path in _locks:
             return True
@@ -119,13 +117,13 @@ class JobDirectory:
         return True
 
     def end(self, receipt: Receipt) -> None:
-        """Write the receipt: from now on the job has ended."""
+        """Write the receipt, which ends the job."""
         if self._ours():
             write_json(self.path / "receipt.json", receipt.to_plain())
 
     def gave_up(self, why: str, *, changed: bool) -> None:
-        """This driver ends with an error, and without a receipt. One that has changed nothing leaves the job as it
-        was."""
+        """End this driver with an error, and without a receipt. If it has changed nothing, restore the previous
+        state."""
         if self._ours():
             before = None if changed else self.before
             about = {**(self.read("job") or {}), "failed": why} if before is None else before
@@ -133,34 +131,34 @@ class JobDirectory:
 
     @property
     def counters(self) -> dict[str, Any] | None:
-        """How far the driver has come that has the job now, or had come when it died; None where it has not said so."""
+        """Counts of the current driver, or of a dead one until its death; None: it has not written any."""
         about, counters = self.read("job"), self.read("counters")
         ours = about is not None and counters is not None and counters.get("run") == about.get("driver")
         return counters if ours else None
 
     def keep_counters(self, counters: Mapping[str, Any]) -> None:
-        """How far this driver has come."""
+        """Write the counts of this driver."""
         if self._ours():
             write_json(self.path / "counters.json", counters, durable=False)
 
     def keep_plan(self, plan: Mapping[str, Any]) -> None:
-        """What a later run of the job compares its own plan with."""
+        """Write the plan, for comparison by a later run."""
         if self._ours():
             write_json(self.path / "plan.json", plan)
 
     @property
     def has_plan(self) -> bool:
-        """Whether a driver of this job has begun here."""
+        """Return True if a driver of this job has started here."""
         return (self.path / "plan.json").exists()
 
     @property
     def has_checkpoints(self) -> bool:
-        """Whether a driver has taken the job here, or left something there."""
+        """Return True if a driver has written checkpoints or a journal here."""
         return any(self.checkpoints.glob("*/[!.]*"))
 
     def clear(self, *, finished: bool = True, rows: bool = True, plan: bool = False) -> None:
-        """Remove what only a job needs that runs or can go on: its store, and the ``rows`` that it has exchanged;
-        ``plan``: nothing was begun, so that there is nothing to compare with either."""
+        """Delete files that only an unfinished job needs: its store, and its exchanged ``rows``;
+        ``plan``: also the plan, because the job has not started."""
         unwanted = [*([self.checkpoints, self.journal] if finished else []), *([self.exchange] if rows else [])]
         if self._ours():
             for path in unwanted:
@@ -170,7 +168,7 @@ class JobDirectory:
         self._let_go()
 
     def forget(self) -> None:
-        """Nothing was started: the job id is free again."""
+        """Delete the directory of a job that has not started, so that its id is free again."""
         if self._ours():
             shutil.rmtree(self.path, ignore_errors=True)
         self._let_go()
@@ -185,12 +183,11 @@ class JobDirectory:
 
     @property
     def job_file(self) -> Path:
-        """What it was begun with, as the command line named it."""
+        """The job file as named on the command line."""
         return Path((self.read("job") or {})["job_file"])
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """``job``, ``plan`` or ``receipt`` as it was written, or None. SeaTunnelError where something else stands
-        there."""
+        """Read ``job``, ``plan`` or ``receipt``; None if it does not exist. SeaTunnelError for a damaged file."""
         file = self.path / f"{name}.json"
         try:
             return unsealed_json(f"{self.job_id}/{file.name}", file.read_bytes().decode(), _OLD_KEYS[name])
@@ -223,15 +220,14 @@ _WAYS_ON = {
 
 
 def how_it_ended(about: Mapping[str, Any] | None, receipt: Mapping[str, Any] | None) -> str:
-    """What became of the driver of a job that no driver runs now; the end of a sentence about the job."""
+    """How the last driver of a job ended; the end of a sentence about the job."""
     if receipt is not None:
         return f"has ended: {receipt['state']}"
     return "was started, and its driver " + ("failed" if (about or {}).get("failed") else "was killed")
 
 
 def who_drives(about: Mapping[str, Any] | None) -> str:
-    """Which process it is, and since when, to be put behind "its driver"; empty where an older version has not said
-    it."""
+    """Process and start time of a driver, to follow "its driver"; empty if an older version did not store them."""
     if not about or "pid" not in about:
         return ""
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(about["started"]))
@@ -240,7 +236,7 @@ def who_drives(about: Mapping[str, Any] | None) -> str:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """What is refused while one writes to a file that is open does not say which file that is."""
+    """Add the file name to errors of writes to an open file, which lack it."""
     try:
         yield
     except OSError as error:
@@ -250,18 +246,19 @@ def naming(path: Path) -> Iterator[None]:
 
 @contextmanager
 def expecting(place: Path) -> Iterator[None]:
-    """Where the directory of a job is gone while it begins, people hear so in a sentence."""
+    """Explain errors that occur if the job's directory is deleted while the job starts."""
     try:
         yield
     except FileNotFoundError as error:
         raise SeaTunnelError(
-            f"{place} was removed while the job began: {error.filename} cannot be written",
-            "leave it there while a job runs, or set SEATUNNEL_HOME to a directory that stays; run it again",
+            f"{place} was deleted while the job started: {error.filename} cannot be written",
+            "keep it while a job runs, or set SEATUNNEL_HOME to a permanent directory; run it again",
         ) from error
 
 
 def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> None:
-    """Whole or not at all: a reader never sees half a file. Not ``durable``: a machine that stops may lose it."""
+    """Write a file atomically, so that a reader never sees half of it. Without ``durable`` a crash of the machine may
+    lose it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with expecting(path.parent):
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)

@@ -1,16 +1,14 @@
-"""The durable journal of a job: what each unit took, before what it made is shown (I39), which splits were found while
-the job runs, before anybody reads of them (I41), and which set-up units are done, once for all drivers.
+"""The durable journal of a job: the input of each unit, before its outputs are sent (I39); splits that were found while
+the job runs, before they are read (I41); and finished set-up units, for all drivers.
 
 Rules. (1) Files are append only. Each line has a number, and a checksum over the file's name, the job's lineage, that
-number and itself.
-A line that its driver had not written to its end when it died ends the file; anything else that is wrong is refused.
-(2) Entries that are asked for while the disk is busy go to it together. (3) A driver begins a file with what still
-counts of the one before, and says when that is complete; until then the older file is the one that counts. So an
-overtaken driver can write what it likes. (4) What the newest record holds is forgotten, and a file that has grown is
-begun anew: the journal of a stream is as long as what lies behind its newest checkpoint, give or take a few megabytes.
-(5) It says which records are durable, before anything follows from them (``marks``): a store that shows less of a
-pipeline has lost something. (6) A driver begins a file before it writes a record: records without that file are a
-loss.
+number and its content. An incomplete last line of a dead driver ends the file; any other damage is refused.
+(2) Entries that arrive during a write go into the next write together. (3) A driver starts a new file with the valid
+entries of the previous one, and marks them as complete; until then the older file is valid. So writes of an overtaken
+driver have no effect. (4) Entries before the newest record are dropped, and a file that has grown is
+rewritten: the journal of a stream holds the entries since its newest checkpoint, plus a few megabytes.
+(5) It lists the durable records, before anything follows from them (``marks``): a store that lacks one of them has lost
+it. (6) A driver starts a file before it writes a record: if that file is missing, it is lost.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from seatunnel_py.runtime.storage.checksum_seal import bond_of
 from seatunnel_py.runtime.values.split_progress import SplitRound, splits_of, splits_plain
 
 FOLDER = "journal"
-ROTATE_BYTES, GROWTH_MAX = 4 * 2**20, 4  # a file shorter than both, or than so many times what it began with, is left
+ROTATE_BYTES, GROWTH_MAX = 4 * 2**20, 4  # shorter files, also relative to their start, are not rewritten
 APPENDS_MAX = 1_000  # in an object store each is an object
 LOOKS_MAX = 10
 _NAME = re.compile(r"\d+-\d+")
@@ -40,11 +38,11 @@ _COMPLETE = "complete"
 
 @dataclass(slots=True)
 class Journal:
-    """``taken``: by pipeline and subtask, entries by number; ``found``: rounds of splits by pipeline and vertex, each
-    by its number; ``done``: set-up units by pipeline; ``dropped``: pipelines whose staged rows were all taken back,
-    which begin anew; ``graphs``: by pipeline the graph that ``taken`` is of, and what the numbers of its batches are
-    called; ``numberings``: what they are called where a subtask gives them to other rows since; ``marks``: by pipeline
-    its newest record."""
+    """Content of a journal. ``taken``: entries by pipeline, subtask and number. ``found``: rounds of splits by
+    pipeline, vertex and number. ``done``: set-up units by pipeline. ``dropped``: pipelines whose pieces were all
+    deleted, and which start from nothing. ``graphs``: by pipeline the graph of ``taken``, which also names the batch
+    numbers. ``numberings``: other names, for subtasks that have reused numbers for other rows. ``marks``: the newest
+    record by pipeline."""
 
     taken: dict[tuple[str, Subtask], dict[int, TakenInput]] = field(default_factory=dict)
     found: dict[str, dict[str, dict[int, SplitRound]]] = field(default_factory=dict)
@@ -55,7 +53,7 @@ class Journal:
     marks: dict[str, int] = field(default_factory=dict)
 
     def apply(self, line: Mapping[str, Any]) -> None:
-        """One line: an entry, the voiding of entries, a set-up unit that is done, or that everything was taken back."""
+        """Apply one line of any kind."""
         pipeline = line["p"]
         if "record" in line:
             self.marks[pipeline] = line["record"]
@@ -95,19 +93,19 @@ class Journal:
                 del of_subtasks[key]
 
     def taken_by(self, pipeline: str, subtask: Subtask) -> tuple[TakenInput, ...]:
-        """Its entries, in order."""
+        """Entries of this subtask, in order."""
         mine = self.taken.get((pipeline, subtask), {})
         return tuple(mine[number] for number in sorted(mine))
 
     def forget(self, pipeline: str, record: CheckpointRecord) -> None:
-        """A record of this pipeline is durable: what it holds nobody will ask the journal for."""
+        """Drop the entries that a durable record of this pipeline contains."""
         for subtask, snapshot in record.snapshots.items():
             mine = self.taken.get((pipeline, subtask), {})
             for number in [number for number in mine if number <= snapshot.taken]:
                 del mine[number]
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Lines that make this journal."""
+        """Lines with the content of this journal."""
         for pipeline in sorted(self.dropped):
             yield dropped_line(pipeline)
         for pipeline, (graph, numbering) in self.graphs.items():
@@ -127,32 +125,32 @@ class Journal:
 
 
 def record_line(pipeline: str, checkpoint: int) -> dict[str, Any]:
-    """This record of a pipeline is durable, and its newest one."""
+    """Line: this record of a pipeline is durable, and its newest one."""
     return {"p": pipeline, "record": checkpoint}
 
 
 def dropped_line(pipeline: str) -> dict[str, Any]:
-    """What a pipeline had staged was taken back: its next run begins anew."""
+    """Line: all pieces of a pipeline were deleted, so its next run starts from nothing."""
     return {"p": pipeline, "dropped": True}
 
 
 def graph_line(pipeline: str, graph: str, numbering: str) -> dict[str, Any]:
-    """From here on what units take is told of another graph: what was taken before is void."""
+    """Line: later entries belong to another graph, and earlier ones are void."""
     return {"p": pipeline, "graph": graph, "numbering": numbering}
 
 
 def done_line(pipeline: str, unit: str) -> dict[str, Any]:
-    """A set-up unit is done."""
+    """Line: a set-up unit is done."""
     return {"p": pipeline, "done": unit}
 
 
 def found_line(pipeline: str, vertex: str, number: int, found: SplitRound) -> dict[str, Any]:
-    """Splits that were found while the pipeline runs."""
+    """Line: splits were found while the pipeline runs."""
     return {"p": pipeline, "v": vertex, "round": number, "found": splits_plain(found.splits), "state": found.state}
 
 
 def taken_line(pipeline: str, subtask: Subtask, entry: TakenInput) -> dict[str, Any]:
-    """What a unit took."""
+    """Line: the input of a unit."""
     line: dict[str, Any] = {"p": pipeline, "s": [subtask.vertex, subtask.index], "n": entry.number}
     if entry.channel is not None:
         sender, receiver = entry.channel.sender, entry.channel.receiver
@@ -164,15 +162,15 @@ def taken_line(pipeline: str, subtask: Subtask, entry: TakenInput) -> dict[str, 
 
 
 def kept_line(pipeline: str, subtask: Subtask, first: int, last: int, numbering: str) -> dict[str, Any]:
-    """Of this subtask's entries only those from ``first`` to ``last`` count. It will give the numbers of its batches to
-    other rows than before: from here on they are called ``numbering``."""
+    """Line: of this subtask's entries only those from ``first`` to ``last`` are valid. It will reuse batch numbers for
+    other rows: from here on the numbers have the name ``numbering``."""
     who = [subtask.vertex, subtask.index]
     return {"p": pipeline, "s": who, "from": first, "to": last, "numbering": numbering}
 
 
 class JournalFile:
-    """Reads what earlier drivers left, and writes this driver's files. One at a time is written; what is not complete
-    when its driver dies was never begun."""
+    """Reads the journals of earlier drivers, and writes this driver's files, one at a time. A file without its mark of
+    completeness is ignored."""
 
     def __init__(self, storage: Storage, incarnation: int) -> None:
         self.journal = newest(storage, incarnation)[1]
@@ -186,21 +184,21 @@ class JournalFile:
 
     @property
     def is_long(self) -> bool:
-        """Whether most of it may be what nobody needs any longer."""
+        """Return True if most of the file may be obsolete."""
         return self._appends > APPENDS_MAX or self._bytes > max(ROTATE_BYTES, GROWTH_MAX * self._begun_with)
 
     def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Make these lines durable, in one go."""
+        """Make these lines durable, in one write."""
         self._bytes += self._append(lines)
 
     def mark(self, records: Mapping[str, CheckpointRecord]) -> None:
-        """These records are durable, by pipeline; nothing has followed from them."""
+        """Mark these records as durable, before anything follows from them."""
         numbers = {pipeline: record.checkpoint for pipeline, record in records.items()}
         self.append(record_line(pipeline, number) for pipeline, number in numbers.items())
         self._marks |= numbers
 
     def rewrite(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """These lines, and what is durable, take the place of all that was written."""
+        """Replace the file by one with these lines and the marks of durable records."""
         marks = (record_line(pipeline, number) for pipeline, number in self._marks.items())
         self._generation += 1
         self._number = self._appends = 0
@@ -210,7 +208,7 @@ class JournalFile:
                 self._storage.delete(f"{FOLDER}/{older}")
 
     def close(self) -> None:
-        """Nothing more will be written."""
+        """Close the file."""
         self._storage.close()
 
     @property
@@ -218,8 +216,7 @@ class JournalFile:
         return f"{self._incarnation:08}-{self._generation:08}"
 
     def _append(self, lines: Iterable[Mapping[str, Any]]) -> int:
-        """How many bytes they take. What arrived although nobody heard so may stand there twice, which says the
-        same."""
+        """Append lines, and return their bytes. After a lost reply a line may be there twice, which has no effect."""
         encoded = [
             _encoded(self._name + self._lineage, number, line) for number, line in enumerate(lines, self._number + 1)
         ]
@@ -231,7 +228,7 @@ class JournalFile:
 
 
 def _encoded(whose: str, number: int, line: Mapping[str, Any]) -> bytes:
-    """``whose``: the name of its file, and the lineage of the job."""
+    """Encode a line; ``whose``: the name of its file, and the lineage of the job."""
     body = b"%d %s" % (number, json.dumps(line, separators=(",", ":")).encode())
     return b"%08x %s\n" % (_checksum(whose, body), body)
 
@@ -241,8 +238,8 @@ def _checksum(whose: str, body: bytes) -> int:
 
 
 def newest(storage: Storage, incarnation: int) -> tuple[int, Journal]:
-    """What the last driver before this one has left that had begun its file, and its number; 0: none had. Raises
-    StoreError where that file is damaged."""
+    """Incarnation and journal of the last earlier driver with a complete file; 0: none. Raises StoreError for a damaged
+    file."""
     for name, data in _before(storage, incarnation):
         number = int(name.split("-")[0])
         bond = bond_of(storage, number)
@@ -257,7 +254,7 @@ def newest(storage: Storage, incarnation: int) -> tuple[int, Journal]:
                     journal.apply(line)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             where = storage.describe(f"{FOLDER}/{name}")
-            # An incarnation that has lost its first line looks like one of an old release.
+            # An incarnation without its first line looks like one of an old release.
             other = f", or {storage.describe(f'incarnations/{number:08}')} is damaged" if bond.old and not old else ""
             raise StoreError(f"{where} is damaged: {error}{other}", WAYS_ON) from error
         return number, journal
@@ -271,12 +268,12 @@ def _before(storage: Storage, incarnation: int) -> list[tuple[str, bytes]]:
         older = sorted((name for name in names if int(name.split("-")[0]) < incarnation), reverse=True)
         found = [(name, data) for name in older if (data := storage.get(f"{FOLDER}/{name}")) is not None]
         if len(found) == len(older):
-            break  # else a driver that is overtaken has just begun a file anew
+            break  # else an overtaken driver has just rewritten its file
     return found
 
 
 def _lines(whose: str, data: bytes) -> Iterator[dict[str, Any]]:
-    """All whole lines, each once. Raises ValueError where one is damaged, missing, of another file, or of another
+    """All complete lines, each once. Raises ValueError for one that is damaged, missing, of another file, or of another
     job."""
     *whole, torn = data.split(b"\n")
     seen: list[bytes] = []
@@ -286,18 +283,18 @@ def _lines(whose: str, data: bytes) -> Iterator[dict[str, Any]]:
         if head != b"%08x" % _checksum(whose, body) or not number.isdigit():
             raise ValueError(f"the checksum of line {at} is wrong")
         if int(number) <= len(seen) and seen[int(number) - 1] == line:
-            continue  # it arrived twice
+            continue  # a duplicate
         if int(number) != len(seen) + 1:
             raise ValueError(f"line {at} has the number {int(number)}, and should have {len(seen) + 1}")
         seen.append(line)
         yield json.loads(text)
     head, _, body = torn[:-1].partition(b" ")
     if head and head == b"%08x" % _checksum(whose, body):
-        raise ValueError("its last line is whole, and does not end as one")
+        raise ValueError("its last line is complete, but lacks the end of a line")
 
 
 def _old_lines(data: bytes) -> Iterator[dict[str, Any]]:
-    """Up to the first that is torn or damaged; behind it nothing was ever acted upon, unless the storage forgets."""
+    """Lines up to the first incomplete or damaged one; later lines never had an effect."""
     for line in data.split(b"\n"):
         head, _, body = line.partition(b" ")
         if head != b"%08x" % crc32(body):

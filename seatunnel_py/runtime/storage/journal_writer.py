@@ -1,8 +1,8 @@
-"""The driver's lines of the journal on their way to the disk.
+"""Queues the driver's journal lines and writes them in batches.
 
-Rules. (1) Lines that come while the disk is busy go to it together. (2) A call that waits for its line is made on the
-loop, behind the line. (3) A line that cannot be written is never called back: the loop is told, with what the owners of
-all such lines want to do if it turns out that another driver has the job.
+Rules. (1) Lines that arrive during a write go into the next write together. (2) The callback of a line runs on the
+loop, after the line is durable. (3) For a line that cannot be written the callback never runs: the loop gets the error,
+and the calls for the case that another driver has taken the job over.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seatunnel_py.runtime.values import failpoints
 Line = Mapping[str, Any]
 Records = Mapping[str, CheckpointRecord]
 Write = Callable[[Callable[[], Any], Callable[[BaseException | None], None]], None]
-"""Does something on the store's own thread; the answer comes on the loop."""
+"""Runs a call on the store's thread, and a callback with its error on the loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class _Waiting:
 
 
 class JournalBatcher:
-    """``failed`` hears an error, and what to call where the job is another driver's."""
+    """Batches journal lines. ``failed`` gets an error, and the call for the case that another driver has the job."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class JournalBatcher:
         self.busy = False
 
     def log(self, lines: Iterable[Line], then: Callable[[], None], overtaken: Callable[[], None]) -> None:
-        """Make these durable, then call."""
+        """Make these lines durable, then call ``then``."""
         new = tuple(lines)
         if not new:
             then()
@@ -53,7 +53,7 @@ class JournalBatcher:
         self._log()
 
     def give_up(self) -> None:
-        """The journal is another driver's: what waits is tried, and fails the same way."""
+        """Another driver owns the journal: waiting lines are tried, and fail in the same way."""
         self.busy = False
         self._log()
 
@@ -79,12 +79,11 @@ class JournalBatcher:
         self._write(lambda: self._append(lines, anew), logged)
 
     def _anew(self) -> list[Line] | None:
-        """Lines that take the place of a file that has grown; None: it stays."""
+        """Lines that replace a file that has grown; None: keep the file."""
         return list(self._file.journal.lines()) if self._file.is_long else None
 
     def mark(self, store: Callable[[Records], None], records: Records) -> Callable[[], None]:
-        """What stores these records, and then says in the journal that they are durable; to be called on the store's
-        own thread."""
+        """Return a call for the store's thread that stores these records, and then marks them in the journal."""
         anew = None if self.busy else self._anew()
 
         def stored() -> None:

@@ -1,7 +1,7 @@
-"""A storage in a directory of a local or shared file system: the one that jobs have unless they say otherwise.
+"""A storage in a directory of a local or shared file system, the default of jobs.
 
-Rules. (1) A file appears under its name when it is whole and on the disk; who creates it first has it (``link``). (2)
-What a process that died has left half written is swept when it is so old that nobody can be about to give it a name.
+Rules. (1) A file gets its name when it is complete and on the disk; the first process to create it wins (``link``). (2)
+Incomplete files of dead processes are deleted when they are too old to belong to a live one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import FatalError
 from seatunnel_py.runtime.values import failpoints
 
-TORN_SECONDS = 3600.0  # so old is nothing that a living driver is about to give its name
+TORN_SECONDS = 3600.0  # age at which no live driver can still be writing the file
 
 
 class LocalStorage(Storage):
@@ -104,7 +104,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:
-    """All of it, or nothing: what a full disk took of it would stand in front of what comes later."""
+    """Write all or nothing: a partial line on a full disk would precede later lines."""
     size = os.fstat(descriptor).st_size
     try:
         _write(descriptor, data)
@@ -130,7 +130,7 @@ def _sync(directory: Path) -> None:
 
 
 def _forget_torn(file: Path) -> None:
-    """A driver died while it wrote this; a younger one may be about to get its name."""
+    """Delete an incomplete file of a dead driver, unless it is so young that its driver may be alive."""
     with suppress(FileNotFoundError):
         if time.time() - file.stat().st_mtime > TORN_SECONDS:
             file.unlink()

@@ -1,9 +1,8 @@
-"""Which storage a job's checkpoints and journal go to: a directory under SEATUNNEL_HOME, or what a URL names.
+"""Opens the storage of a job's checkpoints and journal: a directory under SEATUNNEL_HOME, or a URL.
 
 Rules. (1) A path or ``file://`` URL is a directory; any other scheme is an entry point of the group
-``seatunnel_py.storages``. (2) A storage is probed before anything rests on it: of several who create one name at once
-exactly one may hear that it did. Where that fails two drivers could both believe to be the only one, so that nothing is
-ever promised to be there once. (3) No message shows a secret of the URL.
+``seatunnel_py.storages``. (2) A storage is tested first: of concurrent calls that create one name exactly one may
+succeed. Otherwise two drivers could run one job, and exactly-once is refused. (3) No message shows a secret of the URL.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
 GROUP = "seatunnel_py.storages"
 KEY = "checkpoint.location"
-SAVEPOINTS = ".savepoints"  # under what would be a job's id they lie beside the jobs, whose ids begin otherwise
+SAVEPOINTS = ".savepoints"  # in place of a job id, which never starts with a dot
 FOLDERS = ("incarnations", "claims", "records", "journal", "about", "control")
 RACERS, RACES = 4, 3
 EXTRAS = {"fsspec": "objectstore", "sqlalchemy": "sqlalchemy", "psycopg": "postgres", "pymysql": "mysql"}
@@ -31,14 +30,14 @@ EXTRAS = {"fsspec": "objectstore", "sqlalchemy": "sqlalchemy", "psycopg": "postg
 
 @dataclass(frozen=True, slots=True)
 class OpenStorage:
-    """A storage, and its address for people; ``exclusive``: what is created is created once."""
+    """A storage, and its address for messages; ``exclusive``: only one of concurrent creates succeeds."""
 
     storage: Storage
     location: str = ""
     exclusive: bool = True
 
     def require_exclusive(self) -> None:
-        """For a job that promises exactly-once."""
+        """Raise unless the storage supports exactly-once."""
         for weak in self.notes():
             raise SeaTunnelError(
                 weak,
@@ -46,7 +45,7 @@ class OpenStorage:
             )
 
     def notes(self) -> tuple[str, ...]:
-        """What people have to know of it."""
+        """Warnings about the storage."""
         weak = (
             f"{KEY} = {self.location} cannot create a name only where it is absent: two drivers of one job could both "
             "run, and nothing is promised to be there exactly once"
@@ -55,20 +54,20 @@ class OpenStorage:
 
 
 def open_storage(location: str | None, job_id: str, default: Path) -> OpenStorage:
-    """The storage of a job. SeaTunnelError where it cannot be used."""
+    """Open and test the storage of a job. SeaTunnelError if it cannot be used."""
     if location is None:
         return OpenStorage(LocalStorage(default))
     return _probed(connect(location, job_id), location)
 
 
 def connect(location: str, job_id: str) -> Storage:
-    """The storage of a job at that place, as it is: for whoever only looks."""
+    """Open the storage of a job without a test, for reading."""
     scheme, path = _parts(location)
     return LocalStorage(path / job_id) if scheme == "file" else _plugin(scheme, location, job_id)
 
 
 def job_ids(location: str) -> Sequence[str]:
-    """The jobs that have something there."""
+    """The ids of jobs with data at this location."""
     scheme, path = _parts(location)
     if scheme != "file":
         return [job_id for job_id in _plugin(scheme, location, "").jobs() if job_id != SAVEPOINTS]
@@ -76,18 +75,18 @@ def job_ids(location: str) -> Sequence[str]:
 
 
 def require_place(location: str, job_id: str, *, fresh: bool) -> None:
-    """A shared storage knows jobs of other machines: one that ran before is gone on with, or forgotten (``fresh``)."""
+    """Refuse a job that has run before, also on another machine, or delete its state (``fresh``)."""
     storage = open_storage(location, job_id, Path()).storage
     try:
         if fresh:
-            for folder in FOLDERS:  # incarnations first: whoever still runs is fenced off by that
+            for folder in FOLDERS:  # incarnations first, which fences a driver that still runs
                 for name in storage.names(folder):
                     storage.delete(f"{folder}/{name}")
         elif storage.names(FOLDERS[0]):
             raise SeaTunnelError(
                 f"the job {job_id!r} was run before: its checkpoints are in {redacted_text(location)}",
-                "`--restore latest` goes on where it stood; `--fresh` forgets it and starts anew, beside rows that are "
-                "visible already; another `--job-id` keeps both",
+                "`--restore latest` resumes it; `--fresh` deletes its state and starts again, beside rows that are "
+                "already visible; another `--job-id` keeps both",
             )
     finally:
         storage.close()
@@ -120,19 +119,19 @@ def _plugin(scheme: str, location: str, job_id: str) -> Storage:
 
 
 def _probed(storage: Storage, location: str) -> OpenStorage:
-    """Try everything that will be asked for, once."""
+    """Test every method once."""
     name = f"probe/{secrets.token_hex(8)}"
     storage.append(name, b"a")
     storage.append(name, b"b")
     whole = storage.get(name) == b"ab" and name.rpartition("/")[2] in storage.names("probe")
     storage.delete(name)
     if not whole or storage.get(name) is not None:
-        raise FatalError(f"{KEY} = {redacted_text(location)} does not give back what is put there", "use another place")
+        raise FatalError(f"{KEY} = {redacted_text(location)} does not return written data", "use another place")
     return OpenStorage(storage, redacted_text(location), all(_won(storage) == 1 for _ in range(RACES)))
 
 
 def _won(storage: Storage) -> int:
-    """How many of several who create one name at once hear that they did."""
+    """Number of successes among concurrent creates of one name."""
     name = f"probe/{secrets.token_hex(8)}"
     with ThreadPoolExecutor(RACERS) as racers:
         won = sum(racers.map(lambda number: storage.create(name, b"%d" % number), range(RACERS)))

@@ -1,11 +1,10 @@
-"""The quarantine of a job: bad rows whose checkpoint is committed, and which of them were delivered since.
+"""The quarantine of a job: bad rows of committed checkpoints, and their replays.
 
-Rules. (1) A file of bad rows counts when a manifest names it. That is written by the commit of a checkpoint, whole
-or not at all, under a name that follows from what it says: written again it is the same (I28). (2) What is staged and
-named by none is dropped when the job can no longer go on (I33). (3) A replay first claims the files that it delivers:
-whoever comes later goes on with that replay, or takes what is not claimed. What fails again is committed here anew.
-(4) A row waits until a replay of its file has ended well. Rows that no reader could decode always wait: no replay reads
-them.
+Rules. (1) A file of bad rows counts when a manifest names it. The commit of a checkpoint writes the manifest
+atomically, under a name derived from its content, so that writing it again has no effect (I28). (2) Staged files
+without a manifest are deleted when the job cannot resume any more (I33). (3) A replay first claims its files: a later
+call continues that replay, or takes unclaimed files. Rows that fail again are committed here again. (4) A row waits
+until a replay of its file has succeeded. Rows that no reader could decode always wait, because no replay reads them.
 
 ::
 
@@ -44,7 +43,7 @@ _REPLAY = re.compile(r"(\.replay\d+)+$")
 
 
 def limits_of(env: EnvOptions, jobs: Path, job_id: str) -> ErrorLimits | None:
-    """What ``env`` allows; None: no row may be bad. ``jobs`` holds the directories of all jobs."""
+    """The limits of ``env`` for bad rows; None: none allowed. ``jobs``: parent of all job directories."""
     limits = ErrorLimits(str(location_of(env.error_location, jobs, job_id)), *env.bad_rows_allowed)
     if not limits.any_allowed:
         return None
@@ -54,24 +53,24 @@ def limits_of(env: EnvOptions, jobs: Path, job_id: str) -> ErrorLimits | None:
 
 
 def location_of(given: str | None, jobs: Path, job_id: str) -> Path:
-    """The directory of a job's quarantine: its own, or one below ``error.location``. A replay keeps what fails again
-    where it came from. Raises SeaTunnelError for what is no directory."""
+    """The directory of a job's quarantine: its own, or one below ``error.location``. A replay uses that of the replayed
+    job. Raises SeaTunnelError if it is not a directory."""
     owner = _REPLAY.sub("", job_id)
     if given is None:
         return jobs / owner / "quarantine"
     parts = urlsplit(given)
     if parts.scheme not in ("", "file"):
-        raise SeaTunnelError(f"error.location: {given} is no directory", "name one that all machines of the job share")
+        raise SeaTunnelError(f"error.location: {given} is not a directory", "name one that all machines share")
     return Path(unquote(parts.path) if parts.scheme else given).absolute() / owner
 
 
 def is_owner(job_id: str) -> bool:
-    """Whether a job has a quarantine of its own: a replay has not."""
+    """Return True if a job has its own quarantine; a replay has none."""
     return _REPLAY.search(job_id) is None
 
 
 def commit(pieces: Sequence[SinkPiece], job: JobIdentity, checkpoint: int) -> None:
-    """Let the bad rows of a checkpoint count."""
+    """Write the manifest of a checkpoint's bad rows."""
     by_place: dict[str, dict[str, tuple[str, str, int]]] = {}
     for piece in pieces:
         name = str(piece.piece.data["file"])
@@ -85,8 +84,8 @@ def commit(pieces: Sequence[SinkPiece], job: JobIdentity, checkpoint: int) -> No
 
 @dataclass(frozen=True, slots=True)
 class QuarantineFile:
-    """A file of bad rows that counts. ``replay`` is the job that delivers those that a reader could decode, or has
-    ``delivered`` them."""
+    """A committed file of bad rows. ``replay``: the job that replays its decoded rows; ``delivered``: it has
+    succeeded."""
 
     path: Path
     table: str
@@ -98,23 +97,23 @@ class QuarantineFile:
 
     @property
     def undecoded(self) -> int:
-        """How many no reader could decode."""
+        """Number of rows that no reader could decode."""
         return _undecoded(self.path)
 
     @property
     def decoded(self) -> int:
-        """How many a replay reads."""
+        """Number of rows that a replay reads."""
         return self.rows - self.undecoded
 
     @property
     def waiting(self) -> int:
-        """How many were not delivered."""
+        """Number of rows that were not delivered."""
         return self.undecoded if self.delivered else self.rows
 
 
 def held(location: Path, finished: Callable[[str], bool] = lambda job: False) -> tuple[QuarantineFile, ...]:
-    """Every file that counts, each once, in the order of commits. ``finished``: whether a job has ended well. Until a
-    replay has, its rows stand in the files that it delivers."""
+    """All committed files, each once, in the order of commits. ``finished``: returns True for a job that has succeeded.
+    Until a replay has succeeded, its rows stay in the original files."""
     claims = {name: one for one in replays(location) for name in one["files"]}
     done = {str(one["job"]): bool(one["done"]) or finished(str(one["job"])) for one in claims.values()}
     found = []
@@ -128,7 +127,7 @@ def held(location: Path, finished: Callable[[str], bool] = lambda job: False) ->
 
 
 def _committed(location: Path) -> dict[str, tuple[str, int, str, int]]:
-    """By the name of a file: its table, its rows, and the job and checkpoint that have committed it."""
+    """By file name: table, number of rows, and the job and checkpoint of the commit."""
     found: dict[str, tuple[str, int, str, int]] = {}
     manifests = [_read(path) for path in sorted((location / COMMITTED).glob("*.json"))]
     for one in sorted(manifests, key=lambda manifest: manifest["at"]):
@@ -139,7 +138,7 @@ def _committed(location: Path) -> dict[str, tuple[str, int, str, int]]:
 
 @cache
 def _undecoded(path: Path) -> int:
-    """Of a file that counts, which nothing changes any more."""
+    """Number of undecoded rows in a committed file, cached because such files never change."""
     try:
         return sum(bad.batch.rows for _, bad in read(str(path)) if bad.raw)
     except FileNotFoundError:
@@ -147,20 +146,20 @@ def _undecoded(path: Path) -> int:
 
 
 def replays(location: Path) -> Iterator[Mapping[str, Any]]:
-    """Every replay that has begun, in order; ``done``: it has delivered its rows."""
+    """All started replays, in order; ``done``: it has delivered its rows."""
     for path in sorted((location / REPLAYS).glob("[0-9]*.json")):
         yield {**_read(path), "done": path.with_suffix(".done").exists()}
 
 
 def end(location: Path, replay: str) -> None:
-    """This replay has delivered its rows."""
+    """Mark a replay as done."""
     for path in (location / REPLAYS).glob("[0-9]*.json"):
         if _read(path)["job"] == replay:
             LocalStorage(location).create(f"{REPLAYS}/{path.stem}.done", b"")
 
 
 def claim(location: Path, job: str, files: Sequence[QuarantineFile]) -> str:
-    """Begin a replay of these files; the id of its job. Raises SeaTunnelError where another one has just begun."""
+    """Start a replay of these files, and return its job id. Raises SeaTunnelError if another one has just started."""
     number = sum(1 for _ in replays(location)) + 1
     replay = f"{job}.replay{number}"
     about = {"job": replay, "at": time.time(), "files": [one.path.name for one in files]}
@@ -170,7 +169,7 @@ def claim(location: Path, job: str, files: Sequence[QuarantineFile]) -> str:
 
 
 def notes(job_id: str, tables: Iterable[TableReceipt]) -> Iterator[str]:
-    """For the receipt: whose rows are not all there, and where they are."""
+    """Notes for the receipt: tables with quarantined rows, and their location."""
     for table in tables:
         if table.rows_rejected:
             owner = _REPLAY.sub("", job_id)
@@ -180,7 +179,7 @@ def notes(job_id: str, tables: Iterable[TableReceipt]) -> Iterator[str]:
 
 
 def sweep(location: Path, lineage: str) -> None:
-    """Drop what a job has staged and nothing names, when it cannot go on."""
+    """Delete the uncommitted files of a job that cannot resume."""
     named = _committed(location)
     for path in (location / STAGED).glob(f"{own_prefix(lineage)}*"):
         if path.name not in named:

@@ -1,10 +1,9 @@
-"""A job's storage that is away for a while is waited for: a server is restarted, a network blinks, and a job of a
-thousand tables must not end by it.
+"""Retries a storage that is temporarily unavailable: a restarted server must not end a job of a thousand tables.
 
-Rules. (1) What a storage calls retriable is tried again, with growing pauses. Every act may be made twice: who creates
-a name looks whether it is its own that lies there, and lines that stand in a journal twice say the same. (2) A bounded
-job waits ``AWAY_SECONDS_MAX``, a stream for as long as it takes. (3) People hear once that it is away, and once that it
-is back. (4) Before the job runs nobody waits: whoever starts it should hear at once that an address is wrong.
+Rules. (1) A RetriableError is retried with growing pauses. Every call may be executed twice: after ``create`` the
+content is compared, and duplicate journal lines have no effect. (2) A batch job waits up to ``AWAY_SECONDS_MAX``, a
+stream without limit. (3) The begin and the end of an outage are reported once each. (4) Before the job runs there are
+no retries, so that a wrong address is reported at once.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.observe.events import JobEvent, StoreUnavailable
 
 AWAY_SECONDS_MAX = 60.0
-QUIET_SECONDS = 1.0  # what is over so soon nobody needs to hear of
+QUIET_SECONDS = 1.0  # shorter outages are not reported
 PAUSES = Backoff(first=0.1, factor=2.0, longest=5.0)
 T = TypeVar("T")
 
 
 class RetryingStorage(Storage):
-    """``endless``: of a stream. Its acts are called from one thread at a time."""
+    """A storage with retries; ``endless``: without limit, for a stream. Called from one thread at a time."""
 
     def __init__(self, storage: Storage, *, endless: bool) -> None:
         self._storage = storage
@@ -34,7 +33,7 @@ class RetryingStorage(Storage):
         self._tell: Callable[[JobEvent], None] | None = None
 
     def begin(self, tell: Callable[[JobEvent], None]) -> None:
-        """The job runs from now on, and ``tell`` hears of it (rule 4); from any thread."""
+        """Start to retry (rule 4), and report outages to ``tell``; from any thread."""
         self._tell = tell
 
     def create(self, name: str, data: bytes) -> bool:

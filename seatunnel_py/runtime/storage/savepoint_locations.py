@@ -1,8 +1,8 @@
-"""Where savepoints are: beside the checkpoints of their job, in SEATUNNEL_HOME or where all machines see them.
+"""Locations of savepoints: beside the checkpoints of their job, in SEATUNNEL_HOME or in shared storage.
 
-Rules. (1) One that is taken goes where the job's checkpoints are. (2) One that is begun with is looked for there, then
-in SEATUNNEL_HOME, and may be named by its manifest's path. (3) What lay in channels is files also beside a database:
-they are where ``exchange.location`` says, and on this machine where it says nothing.
+Rules. (1) A new savepoint is stored beside the job's checkpoints. (2) A savepoint to start with is searched for there,
+then in SEATUNNEL_HOME, and may be given by the path of its manifest. (3) Segments of channels are always files: in
+``exchange.location``, or on this machine without that option.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SEGMENTS = "segments"
 
 @dataclass(frozen=True, slots=True)
 class SavepointLocations:
-    """``home``: the directory of this machine; ``location``: of the job's checkpoints, ``exchange`` of its channels,
-    where the job file names them."""
+    """``home``: the directory of this machine; ``location`` and ``exchange``: ``checkpoint.location`` and
+    ``exchange.location`` of the job file, if given."""
 
     home: Path
     location: str | None = None
@@ -47,19 +47,19 @@ class SavepointLocations:
 
     @contextmanager
     def own(self) -> Iterator[SavepointStore]:
-        """Where the job's own are put."""
+        """The store of the job's own savepoints."""
         with closing(self._own()) as shelf:
             yield shelf
 
     @contextmanager
     def holding(self, name: str) -> Iterator[tuple[SavepointStore, str]]:
-        """The shelf that a savepoint stands on, and its name there. Raises SavepointError, naming those there are."""
+        """The store of a savepoint, and its name there. Raises SavepointError with the existing names."""
         shelf, own_name = self._holding(name)
         with closing(shelf):
             yield shelf, own_name
 
     def all(self) -> Iterator[SavepointStore]:
-        """Where the job's own are put, and this machine's."""
+        """The stores of the job's own savepoints and of this machine's."""
         if self.location is not None:
             with self.own() as shelf:
                 yield shelf
@@ -67,7 +67,7 @@ class SavepointLocations:
             yield _on_this_machine(self.home)
 
     def read(self, name: str) -> Savepoint:
-        """Raises SavepointError where it is not there, or damaged."""
+        """Read a savepoint. Raises SavepointError if it is missing or damaged."""
         with self.holding(name) as (shelf, own_name):
             return shelf.read(own_name)
 
@@ -96,7 +96,7 @@ class SavepointLocations:
 
 @dataclass(frozen=True, slots=True)
 class SavepointKeeper:
-    """Takes savepoints of one run; ``about``: what is known of its job."""
+    """Takes savepoints of one run; ``about``: facts about its job."""
 
     places: SavepointLocations
     lineage: str
@@ -104,14 +104,14 @@ class SavepointKeeper:
     about: Mapping[str, Any]
 
     def kept(self, name: str) -> SavepointSummary | None:
-        """None: there is none of that name yet."""
+        """Summary of this savepoint; None: it does not exist."""
         with self.places.own() as shelf:
             return shelf.kept(name)
 
     def keep(
         self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]
     ) -> SavepointSummary:
-        """``absent``: pipelines that had not begun. Raises SavepointError."""
+        """Store a savepoint; ``absent``: pipelines that had not started. Raises SavepointError."""
         of = (name, request, self.lineage, self.incarnation, time.time(), self.about)
         with self.places.own() as shelf:
             return shelf.write(Savepoint(*of, records, absent))

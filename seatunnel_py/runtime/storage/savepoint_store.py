@@ -1,11 +1,11 @@
-"""Savepoints: one checkpoint of every pipeline of a job under one name, for another job to begin with.
+"""Savepoints: one checkpoint of every pipeline of a job under one name, from which another job can start.
 
-Rules. (1) A savepoint is there whole or not at all: its manifest is created last, and who creates that has the name.
-(2) It needs nothing of the job that it was taken of: its records name no staged piece, for their commits were confirmed
-before, and what lies in channels is copied (I18). (3) It keeps the lineage, so that targets know whose rows they hold.
-Each job that begins with a savepoint has incarnations of its own, above those of all that its lineage had before:
-whoever began last may write (I34). (4) Manifest and records are sealed (``checksum_seal.py``); those of version 2 were
-not.
+Rules. (1) A savepoint is atomic: its manifest is created last, by create-if-absent.
+(2) It is independent of its job: its records contain no pieces, because their commits were confirmed
+before, and segments of channels are copied (I18). (3) It keeps the lineage, so that targets recognise their rows.
+Each job that starts from a savepoint has incarnations above all earlier ones of the lineage:
+the job that started last may write (I34). (4) Manifest and records are sealed (``checksum_seal.py``), except those of
+version 2.
 """
 
 from __future__ import annotations
@@ -31,23 +31,22 @@ from seatunnel_py.runtime.values.segment_names import named_in_record, renamed
 if TYPE_CHECKING:
     from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 
-INCARNATIONS_APART = 10_000  # drivers that a job may have before its numbers would meet those of the next beginning
+INCARNATIONS_APART = 10_000  # largest number of drivers of one job of a lineage
 VERSION, OLD_VERSION = 3, 2
 MANIFESTS, RECORDS, RESTORES = "manifests", "records", "restores"
-NAME_LENGTH_MAX = 64  # a database keeps 100 characters, a folder and a token of ours with them
-NO_NAME = "latest"  # for ``--restore latest`` goes on with a job
+NAME_LENGTH_MAX = 64  # a database allows 100 characters, including a folder and a token
+NO_NAME = "latest"  # because of ``--restore latest``
 _OLD_KEYS = ("name", "request", "lineage", "incarnation", "taken", "job", "records", "absent", "version", "token")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
 
 class SavepointError(SeaTunnelError):
-    """A savepoint cannot be taken, or not be begun with."""
+    """A savepoint cannot be taken, or a job cannot start from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Savepoint:
-    """``request``: who asked for it; ``job``: what is known of the job that it was taken of; ``absent``: its pipelines
-    that had not begun."""
+    """``request``: id of the request; ``job``: facts about its job; ``absent``: pipelines that had not started."""
 
     name: str
     request: str
@@ -61,7 +60,7 @@ class Savepoint:
 
 @dataclass(frozen=True, slots=True)
 class SavepointSummary:
-    """What people are told of a savepoint: where it is, who asked for it, at which checkpoint each pipeline stands."""
+    """Summary of a savepoint for display: its location, the request, and the checkpoint of each pipeline."""
 
     place: str
     request: str
@@ -70,34 +69,34 @@ class SavepointSummary:
 
 
 def is_name(name: str) -> bool:
-    """Whether a savepoint can be called so."""
+    """Return True for a valid name of a savepoint."""
     return len(name) <= NAME_LENGTH_MAX and _NAME.fullmatch(name) is not None and name != NO_NAME
 
 
 def require_name(name: str) -> None:
-    """Raises SavepointError where none can be called so."""
+    """Raise SavepointError for an invalid name."""
     if not is_name(name):
         raise SavepointError(
-            f"{name!r} is no name of a savepoint",
+            f"{name!r} is not a name of a savepoint",
             f"use letters, digits, '-', '_' and '.', {NAME_LENGTH_MAX} at most, and not {NO_NAME!r}",
         )
 
 
 def committed_only(record: CheckpointRecord) -> CheckpointRecord:
-    """The record without what its job has committed by now."""
+    """The record without its commits, which are confirmed by now."""
     scopes = {commit.scope: commit.checkpoint for commit in record.uncommitted}
     snapshots = {who: replace(one, pieces=(), since=record.checkpoint) for who, one in record.snapshots.items()}
     return replace(record, uncommitted=(), ledgers={**record.ledgers, **scopes}, snapshots=snapshots)
 
 
 class SavepointStore:
-    """The savepoints of one place. ``segments``: a location of files, where what lay in their channels is kept.
+    """The savepoints of one location. ``segments``: a file location for copies of channel segments.
 
     ::
 
-        manifests/NAME           what it is of, and where in its records each pipeline stands
+        manifests/NAME           its job, and the position of each pipeline's record
         records/NAME-TOKEN       the records, one after the other
-        restores/LINEAGE-000001  one for each job that has begun with a savepoint of that lineage; they stay
+        restores/LINEAGE-000001  one for each job that has started from a savepoint of that lineage; never deleted
     """
 
     def __init__(self, storage: Storage, segments: str) -> None:
@@ -106,7 +105,7 @@ class SavepointStore:
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """The location, for messages."""
         return self._storage.describe(MANIFESTS)
 
     def names(self) -> Sequence[str]:
@@ -116,7 +115,7 @@ class SavepointStore:
         return self._storage.get(f"{MANIFESTS}/{name}") is not None
 
     def kept(self, name: str) -> SavepointSummary | None:
-        """None: there is none of that name."""
+        """Summary of this savepoint; None: it does not exist."""
         plain = self._manifest(name)
         if plain is None:
             return None
@@ -125,7 +124,7 @@ class SavepointStore:
             return SavepointSummary(self._where(name), plain["request"], stands, tuple(plain["absent"]))
 
     def write(self, savepoint: Savepoint) -> SavepointSummary:
-        """Keep it under its name. Raises SavepointError where that is taken."""
+        """Store it under its name. Raises SavepointError if the name is taken."""
         name, token = savepoint.name, secrets.token_hex(4)
         require_name(name)
         if self.has(name):
@@ -144,13 +143,13 @@ class SavepointStore:
             self._remove(f"{name}-{token}")
             raise name_taken_error(name, self._where(name))
         for one in self._records_of(name):
-            if one != f"{name}-{token}":  # of a driver that died before it had the name
+            if one != f"{name}-{token}":  # of a driver that died before it created the manifest
                 self._remove(one)
         checkpoints = {key: record.checkpoint for key, record in savepoint.records.items()}
         return SavepointSummary(self._where(name), savepoint.request, checkpoints, savepoint.absent)
 
     def read(self, name: str) -> Savepoint:
-        """Raises SavepointError where it is not there, or damaged."""
+        """Read it. Raises SavepointError if it is missing or damaged."""
         plain = self.manifest(name)
         with self._undamaged(name):
             data = self._storage.get(f"{RECORDS}/{name}-{plain['token']}")
@@ -163,8 +162,8 @@ class SavepointStore:
             return Savepoint(*who, plain["taken"], plain["job"], records, tuple(plain["absent"]))
 
     def manifest(self, name: str) -> Mapping[str, Any]:
-        """What is known of it without its records, which may be large: ``taken``, ``job``, ``records``, ``absent``.
-        Raises SavepointError where it is not there, or damaged."""
+        """Read its manifest without the records, which may be large: ``taken``, ``job``, ``records``, ``absent``.
+        Raises SavepointError if it is missing or damaged."""
         plain = self._manifest(name)
         if plain is None:
             raise not_found_error(name, self.names(), [self.place])
@@ -183,8 +182,8 @@ class SavepointStore:
             return plain
 
     def begin_with(self, name: str, store: CheckpointStore) -> None:
-        """Fill the store of a new job, so that its first driver goes on from the savepoint. Where that was left half
-        done it is done again: what the store holds of it is on nobody's chain."""
+        """Fill the store of a new job, so that its first driver resumes from the savepoint. An interrupted call is
+        repeated, because its records are not on a chain yet."""
         savepoint = self.read(name)
         require_segments(name, savepoint.records.values())
         incarnation = INCARNATIONS_APART * self._beginning(savepoint)
@@ -195,8 +194,8 @@ class SavepointStore:
         store.claim(incarnation, claims)
 
     def drop(self, name: str) -> None:
-        """Forget it, also a damaged one, and what drivers who died under this name have left. Raises SavepointError
-        where it is not there."""
+        """Delete it, even if damaged, and leftovers of dead drivers under this name. Raises SavepointError if it does
+        not exist."""
         if not self.has(name):
             raise not_found_error(name, self.names(), [self.place])
         self._storage.delete(f"{MANIFESTS}/{name}")
@@ -207,8 +206,8 @@ class SavepointStore:
         self._storage.close()
 
     def _beginning(self, savepoint: Savepoint) -> int:
-        """The how manieth beginning of its lineage this is, whichever savepoint it is with: no two get the same number,
-        and the job that it was taken of has a smaller one, 0 where it began with none."""
+        """Number of this start in its lineage, over all savepoints. Numbers are unique, and larger than that of the
+        savepoint's job, which is 0 if it did not start from a savepoint."""
         about = json.dumps({"at": time.time(), "name": savepoint.name}).encode()
         numbers = count(savepoint.incarnation // INCARNATIONS_APART + 1)
         return next(n for n in numbers if self._storage.create(f"{RESTORES}/{savepoint.lineage}-{n:06}", about))
@@ -217,7 +216,7 @@ class SavepointStore:
         return [one for one in self._storage.names(RECORDS) if one.rpartition("-")[0] == name]
 
     def _remove(self, records: str) -> None:
-        """With the segments that lie under their name."""
+        """Delete records, with the segments under their name."""
         from seatunnel_py.work.segments import remove_all
 
         self._storage.delete(f"{RECORDS}/{records}")
@@ -237,12 +236,12 @@ class SavepointStore:
 
 
 def name_taken_error(name: str, place: str) -> SavepointError:
-    """There is one of that name."""
+    """Error: a savepoint of that name exists."""
     return SavepointError(f"there is a savepoint {name!r} already: {place}", "choose another --name")
 
 
 def not_found_error(name: str, known: Sequence[str], looked_in: Sequence[str]) -> SavepointError:
-    """Nothing is called so; what there is."""
+    """Error: there is no such savepoint; lists the existing names."""
     return SavepointError(
         f"there is no savepoint {name!r} in {' or '.join(looked_in)}",
         f"there are: {', '.join(known)}" if known else "`seatunnel jobs savepoint JOB` takes one",
@@ -250,7 +249,7 @@ def not_found_error(name: str, known: Sequence[str], looked_in: Sequence[str]) -
 
 
 def require_segments(name: str, records: Iterable[CheckpointRecord]) -> None:
-    """What lay in channels must be here too. Raises SavepointError where it is not."""
+    """Raise SavepointError if a segment of a channel is missing on this machine."""
     named = {segment for record in records for segment in named_in_record(record)}
     if not named:
         return
@@ -258,22 +257,21 @@ def require_segments(name: str, records: Iterable[CheckpointRecord]) -> None:
 
     if lost := sorted(segment for segment in named if not exists(segment)):
         raise SavepointError(
-            f"the savepoint {name!r} had rows under way, and they are not here: {lost[0]}"
+            f"the savepoint {name!r} has rows in channels, and their segments are not here: {lost[0]}"
             + f" and {len(lost) - 1} more" * (len(lost) > 1),
-            "begin with it on the machine that took it; with an exchange.location that all machines see such rows are "
-            "kept there",
+            "start from it on the machine that took it; an exchange.location that all machines share avoids this",
         )
 
 
 class _Copy:
-    """Records whose segments lie beside them."""
+    """Copies segments beside the records of a savepoint."""
 
     def __init__(self, into: str) -> None:
         self._into = into
         self._copied: dict[str, str] = {}
 
     def of(self, record: CheckpointRecord) -> CheckpointRecord:
-        """The same record, naming the copies; each segment is copied once."""
+        """Return the record with the names of the copies; each segment is copied once."""
         return renamed(record, self._segment)
 
     def _segment(self, url: str) -> str:

@@ -1,14 +1,14 @@
-"""What other machines know of a job: it lies with its checkpoints, where ``checkpoint.location`` is a place of all.
+"""Stores facts about a job beside its checkpoints in a shared ``checkpoint.location``, for other machines.
 
-Rules. (1) Each driver writes its own, under its incarnation; the newest counts. (2) Nothing here decides anything: the
-records do. It is for people, and for the comparison of a job file with the one before. (3) No secret is in it. (4) Each
+Rules. (1) Each driver writes its own files, under its incarnation; the newest counts. (2) They decide nothing, unlike
+records: they are for display, and for the comparison of job files. (3) They contain no secrets. (4) Each
 is sealed (``checksum_seal.py``); a damaged one is refused.
 
 ::
 
-    about/00000002-job        what was started, as ``job.json``
-    about/00000002-plan       its steps and tables, as ``plan.json``
-    about/00000002-receipt    what became of it, once it ended
+    about/00000002-job        the job as started, like ``job.json``
+    about/00000002-plan       its steps and tables, like ``plan.json``
+    about/00000002-receipt    its result, after its end
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ JOB, PLAN, RECEIPT = "job", "plan", "receipt"
 
 
 class SharedJobFiles:
-    """One job's, in its storage."""
+    """The shared files of one job, in its storage."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
     def write(self, incarnation: int, what: str, plain: Mapping[str, Any]) -> None:
-        """Of this driver; what older ones wrote is of no use any more."""
+        """Write a file of this driver, and delete those of older ones."""
         name = f"{FOLDER}/{incarnation:08}-{what}"
         self._storage.create(
             name, sealed(name, json.dumps(plain, default=str).encode(), bond_of(self._storage, incarnation).lineage)
@@ -42,7 +42,7 @@ class SharedJobFiles:
                 self._storage.delete(f"{FOLDER}/{name}")
 
     def read(self, what: str) -> dict[str, Any] | None:
-        """As the newest driver wrote it; None: it has not."""
+        """Read the newest driver's file; None: it does not exist."""
         newest = max((int(name.partition("-")[0]) for name in self._storage.names(FOLDER)), default=0)
         name = f"{FOLDER}/{newest:08}-{what}"
         data = self._storage.get(name)

@@ -1,4 +1,4 @@
-"""What a commit scope wants of its target: its start effects, and its commits; alone, or with those of other scopes."""
+"""Start effects and commits of a commit scope, alone or together with those of other scopes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from seatunnel_py.work.unit import QUARANTINE
 class ScopeSetUp:
     """The start effects of sinks that share a committer."""
 
-    together_max: ClassVar[int] = 50  # the first of them wait for the last, and with them everything that reads
+    together_max: ClassVar[int] = 50  # the first sinks wait for the last, and so do their readers
 
     nodes: Sequence[SinkNode]
     setups: Mapping[str, Setup]
@@ -53,7 +53,7 @@ class ScopeSetUp:
 class ScopeCommit:
     """One checkpoint of one commit scope; each group of sinks shares a committer."""
 
-    together_max: ClassVar[int] = 500  # beyond that the message itself becomes what is waited for
+    together_max: ClassVar[int] = 500  # larger messages would take too long themselves
 
     groups: Sequence[Sequence[SinkNode]]
     pieces: tuple[StagedPiece, ...]
@@ -63,7 +63,7 @@ class ScopeCommit:
     final: bool
 
     def alone(self) -> None:
-        """Finish the scope; each committer gets the pieces of all its tables."""
+        """Commit the scope; each committer gets the pieces of all its tables."""
         for group in self.groups:
             part = self._part(group)
             failpoints.BEFORE_COMMIT.hit()
@@ -74,7 +74,7 @@ class ScopeCommit:
         quarantine_store.commit(bad, self.job, self.checkpoint)
 
     def key(self) -> Hashable:
-        """None for what has several targets, or bad rows."""
+        """Grouping key; None for several targets, or with bad rows."""
         if len(self.groups) != 1 or any(map(_is_bad, self.pieces)):
             return None
         node = self.groups[0][0]
@@ -99,6 +99,6 @@ class ScopeCommit:
 
 
 def _is_bad(piece: StagedPiece) -> bool:
-    """Whether it holds bad rows; asked on the loop, so nothing is decoded for it."""
+    """Return True for a piece of bad rows; without decoding it, because this runs on the loop."""
     plain: Any = piece.data
     return bool(plain["step"] == QUARANTINE)

@@ -1,4 +1,4 @@
-"""What the failure of a commit says about the next try: the word that its coordinator decides by."""
+"""Maps the failure of a commit to the reason by which the coordinator decides."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BY_NAME = {one.__name__: reason for one, reason in TYPED.items()}
 
 
 def reason_of(failure: UnitFailure) -> Reason:
-    """COMMIT_FAILED: another try may succeed."""
+    """The reason of a failed commit; COMMIT_FAILED: a retry may succeed."""
     if failure.kind is FailureKind.RETRIABLE:
         return Reason.COMMIT_FAILED
     return _BY_NAME.get(failure.error_type, Reason.COMMIT_REFUSED)
 
 
 def error_type(error: BaseException) -> str:
-    """The name of its type; of a plugin's own kind of a verdict the name of the verdict."""
+    """Name of the error's type; for a subclass of a verdict's error, the name of that."""
     return next((one.__name__ for one in TYPED if isinstance(error, one)), type(error).__name__)

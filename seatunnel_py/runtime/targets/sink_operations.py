@@ -1,7 +1,7 @@
-"""What the driver does to the outside world beside running units: prepare a pipeline, set its sinks up, commit, abort.
+"""Calls of the driver to sources and sinks: prepare a pipeline, set its sinks up, commit, abort.
 
-Runs on the loop's side threads, never on the loop itself. Every function returns a value or raises; the loop turns
-either into an event.
+They run on side threads, never on the loop. Every function returns a value or raises; the loop converts
+both to events.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Groups = Sequence[Sequence[SinkNode]]
 
 @dataclass(frozen=True, slots=True)
 class PreparedPipeline:
-    """What was decided before anything happened, for checkpoint 0: the sinks' decisions by node id, the splits by
-    vertex id, in rounds: what was found at the start, and what was found since. ``enumerators`` stay open while their
-    splits are read (one may hold a snapshot that readers share). ``left_out``: vertices that the others go on without,
-    and why. ``swept``: what earlier lineages had left in the targets, in sentences; not kept."""
+    """The plan of a pipeline, for checkpoint 0: set-ups of sinks by node id, and splits by vertex id, in rounds as they
+    were found. ``enumerators`` stay open while their splits are read (one may keep a snapshot that readers share).
+    ``left_out``: isolated vertices, with the cause. ``swept``: sentences about deleted leftovers of earlier lineages;
+    not stored."""
 
     setups: Mapping[str, Setup]
     rounds: Mapping[str, tuple[SplitRound, ...]]
@@ -58,7 +58,7 @@ class PreparedPipeline:
         return {vertex: tuple(chain.from_iterable(one.splits for one in own)) for vertex, own in self.rounds.items()}
 
     def with_round(self, vertex: str, found: SplitRound) -> PreparedPipeline:
-        """More was found."""
+        """Add a round of splits."""
         return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
 
     def to_plain(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class PreparedPipeline:
 
 
 def _failure_plain(failure: UnitFailure) -> dict[str, Any]:
-    """Traces are for the log."""
+    """Convert a failure to plain data, without its traceback."""
     return {**plain_data(failure), "kind": failure.kind.value, "trace": ""}
 
 
@@ -97,13 +97,13 @@ def _setup_plain(setup: Setup) -> dict[str, Any]:
 
 
 def prepared_of(plain: Any) -> PreparedPipeline:
-    """The inverse of ``PreparedPipeline.to_plain``; enumerators are not kept."""
+    """The inverse of ``PreparedPipeline.to_plain``, without enumerators."""
     setups = {
         node: Setup(
             tuple(Effect(**effect) for effect in setup["effects"]),
             setup["data"],
             Visible(setup["visible"]),
-            setup.get("counted", True),  # an older version did not say
+            setup.get("counted", True),  # missing in records of older versions
             tuple(Conversion(**one) for one in setup.get("conversions", ())),
             _present_of(setup.get("present")),
             tuple(_detail_of(one) for one in setup.get("left_behind", ())),
@@ -126,10 +126,10 @@ def _present_of(plain: Mapping[str, Any] | None) -> Present | None:
 def prepare(
     pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int = 0, first: bool = False
 ) -> PreparedPipeline:
-    """Plan every sink of the pipeline and find the splits; no data is changed anywhere. CannotResumeError where a
-    target knows the job by another lineage: then its store has been lost, or there are two; and where it knows a later
-    checkpoint than ``newest``, the last one that the store knows. ``first``: no driver of the job has written to these
-    targets, so that what they hold is of other runs."""
+    """Plan every sink of the pipeline and find the splits, without changing data. CannotResumeError if a
+    target has the job under another lineage (its store was lost, or there are two), or a later
+    checkpoint than ``newest``, the last one in the store. ``first``: no driver of the job has written to these
+    targets yet, so their rows are of other runs."""
     setups = {node.id: plugin_calls.setup_of(node.step, node.sink) for node in pipeline.sinks}
     swept: list[str] = []
     for group in groups:
@@ -144,11 +144,11 @@ def prepare(
             raise CannotResumeError(
                 f"{node.shown} was loaded by another run of job {job.job_id!r} (lineage {other[:8]}), whose state is "
                 f"not in {job.store}",
-                f"give the job its store back; a job id of its own never meets another; or {BEGIN_ANEW}",
+                f"restore the job's store; or use a job id that no other job has; or {BEGIN_ANEW}",
             )
         if not job.begins_lineage:
             _require_known(node, plugin_calls.last_committed_by(node.step, node.sink, context), newest)
-    if first and not job.fresh:  # who begins anew on purpose has been told, and is told again by the receipt
+    if first and not job.fresh:  # with --fresh the user knows, and the receipt repeats it
         later = job.incarnation > 1
         setups = {node.id: existing_rows.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
@@ -156,7 +156,7 @@ def prepare(
 
 
 def _whole(node: SinkNode, setup: Setup) -> Setup:
-    """The set-up with the conversions of the source beside those of the sink: the receipt tells of both."""
+    """The set-up with the conversions of both source and sink, for the receipt."""
     found = conversions_of(node.table, setup.conversions)
     return replace(setup, conversions=found) if found != setup.conversions else setup
 
@@ -166,8 +166,8 @@ def _opened(
     before: PreparedPipeline,
     find: Callable[[tuple[SplitRound, ...], Enumerator, SourceNode], tuple[SplitRound, ...]],
 ) -> PreparedPipeline:
-    """Open every source, with the state of its last round, and ``find`` its splits. What fails half-way leaves no
-    enumerator open."""
+    """Open every source, with the state of its last round, and ``find`` its splits. After an error no enumerator stays
+    open."""
     rounds: dict[str, tuple[SplitRound, ...]] = {}
     enumerators: dict[str, Enumerator] = {}
     try:
@@ -179,7 +179,7 @@ def _opened(
                 enumerators[vertex.id] = plugin_calls.enumerator_of(node.step, node.source, node.table, state)
                 rounds[vertex.id] = find(known, enumerators[vertex.id], node)
     except BaseException:
-        with suppress(Exception):  # why it failed is what people need to know
+        with suppress(Exception):  # the first error is the one to report
             release(enumerators.values())
         raise
     return PreparedPipeline(before.setups, rounds, enumerators, before.left_out)
@@ -196,21 +196,21 @@ def _renewed(known: tuple[SplitRound, ...], enumerator: Enumerator, node: Source
 
 @dataclass(frozen=True, slots=True)
 class ReopenedSource:
-    """A source that was opened again, and all its splits under what is valid now."""
+    """A source that was opened again, and all its splits under the new generation."""
 
     enumerator: Enumerator
     rounds: tuple[SplitRound, ...]
 
 
 def reopen(source: SourceNode, before: Enumerator, known: tuple[SplitRound, ...]) -> ReopenedSource:
-    """The source again, with the state of its last round."""
-    with suppress(Exception):  # what it held is gone
+    """Open the source again, with the state of its last round."""
+    with suppress(Exception):  # its snapshot is gone
         before.close()
     enumerator = plugin_calls.enumerator_of(source.step, source.source, source.table, known[-1].state)
     try:
         return ReopenedSource(enumerator, _renewed(known, enumerator, source))
     except BaseException:
-        with suppress(Exception):  # why it failed is what people need to know
+        with suppress(Exception):  # the first error is the one to report
             enumerator.close()
         raise
 
@@ -218,8 +218,8 @@ def reopen(source: SourceNode, before: Enumerator, known: tuple[SplitRound, ...]
 def resume(
     pipeline: Pipeline, before: PreparedPipeline, groups: Groups, job: JobIdentity, record: CheckpointRecord
 ) -> PreparedPipeline:
-    """Every target learns of this driver before it is asked for anything, so that writers of older ones are refused
-    (I34); sources are opened again. CannotResumeError where a target knows a later checkpoint than the store does."""
+    """Register this driver in every target first, so that writers of older ones are refused (I34); then open the
+    sources again. CannotResumeError if a target has a later checkpoint than the store."""
     newest = record.checkpoint
     for group in groups:
         node = group[0]
@@ -232,12 +232,12 @@ def resume(
 
 
 def _require_known(node: SinkNode, committed: int | None, newest: int) -> None:
-    """CannotResumeError where the target knows a checkpoint that the store does not."""
+    """Raise CannotResumeError if the target has a checkpoint that the store lacks."""
     if committed is not None and committed > newest:
         raise CannotResumeError(
             f"{node.shown} holds checkpoint {committed} of this job, its store only {newest}: the store has "
-            "lost something, or the job has gone on since the savepoint that this one began with",
-            "go on with the job that wrote there last, or give the store back whole, as it was before this run; or "
+            "lost records, or the job has continued since the savepoint that this one started from",
+            "resume the job that wrote there last, or restore the complete store of before this run; or "
             f"{BEGIN_ANEW}, or name another target",
         )
 
@@ -253,29 +253,30 @@ def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:
 
 
 def _require_values(node: SinkNode, setup: Setup) -> None:
-    """What was planned with a secret by reference is not done without it."""
+    """Refuse start effects that need a secret which the job file no longer names."""
     if missing := unknown([_setup_plain(setup)]):
         raise FatalError(
-            f"{node.shown} was to be set up with {', '.join(missing)}, which the job file does not name any more",
-            f"give the option of the sink its old text back; or {BEGIN_ANEW}",
+            f"the set-up of {node.shown} needs {', '.join(missing)}, which the job file no longer names",
+            f"restore the old text of the sink's option; or {BEGIN_ANEW}",
         )
 
 
 def exactly_once_visibility(nodes: Iterable[SinkNode], setups: Mapping[str, Setup]) -> set[Visible]:
-    """From when on people see rows that count once. What they see nobody takes back, and a new beginning would show it
-    twice; rows of an at-least-once or keyed sink may come again."""
+    """When rows of two-phase sinks become visible. Visible rows cannot be removed, so a start from nothing would show
+    them twice; rows of other sinks may come again."""
     once = (node for node in nodes if node.capabilities.guarantee is Guarantee.TWO_PHASE_COMMIT and node.id in setups)
     return {setups[node.id].visible for node in once}
 
 
 def remembers_at_once(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> bool:
-    """Whether rows are visible before any checkpoint names them that count once, or whose target knows its units."""
+    """Return True if rows are visible before a checkpoint contains them, in a two-phase sink or one that stores its
+    units."""
     counted = {setups[node.id].visible for node in nodes if node.id in setups and setups[node.id].counted}
     return Visible.STAGED in counted | exactly_once_visibility(nodes, setups)
 
 
 def release(enumerators: Iterable[Enumerator]) -> None:
-    """Close enumerators at the end of their pipeline: all of them, even when one cannot be closed."""
+    """Close all enumerators at the end of their pipeline, even if one fails."""
     with ExitStack() as closing:
         for enumerator in enumerators:
             closing.callback(enumerator.close)
@@ -288,8 +289,7 @@ def abort(
     job: JobIdentity,
     enumerators: Iterable[Enumerator],
 ) -> None:
-    """Drop what a failed pipeline staged, and close it. One sink that fails does not keep the others from being
-    dropped."""
+    """Delete the pieces of a failed pipeline, and close it. An error of one sink does not affect the others."""
     failpoints.BEFORE_ABORT.hit()
     with ExitStack() as closing:
         closing.callback(failpoints.ABORTED.hit)
@@ -303,8 +303,8 @@ def abort(
 def drop(
     groups: Groups, pieces: Sequence[SinkPiece], setups: Mapping[str, Setup], job: JobIdentity, *, last: bool = False
 ) -> None:
-    """Drop what a life has staged and no record names, where each commit shows its own pieces only: elsewhere they are
-    dropped all together, in the end (``last``), or a second life finds them and goes on from them."""
+    """Delete pieces of an execution that no record contains, if each commit shows only its own pieces. Otherwise they
+    are deleted together at the end (``last``), or a later execution finds and uses them."""
     for node in (node for group in groups for node in group):
         own = _of(node, pieces)
         if own and (last or setups[node.id].visible is Visible.COMMITTED):
@@ -328,7 +328,7 @@ def context_of(
 
 
 def piece_plain(piece: SinkPiece) -> Any:
-    """A piece as a record holds it. By hand, for ``asdict`` copies what nobody changes, and units are many."""
+    """Convert a piece to plain data, for records; without ``asdict``, whose copies take time for many units."""
     own = piece.piece
     return {
         "step": piece.step,
@@ -338,13 +338,13 @@ def piece_plain(piece: SinkPiece) -> Any:
 
 
 def piece_of(staged: StagedPiece) -> SinkPiece:
-    """The piece that a record holds."""
+    """The inverse of ``piece_plain``, from a record."""
     plain: Any = staged.data
     return SinkPiece(plain["step"], TablePath(**plain["table"]), Piece(**plain["piece"]))
 
 
 def as_failure(error: BaseException, step: str = "") -> UnitFailure:
-    """Any exception as a typed failure."""
+    """Convert any exception to a typed failure."""
     trace = "".join(traceback.format_exception(error))
     if isinstance(error, plugin_calls.PluginCallError):
         kind, cause = FailureKind.UNEXPECTED, type(error.__cause__).__name__

@@ -1,8 +1,8 @@
-"""What all pipelines want of their targets, on its way there: what a target takes together goes to it together.
+"""Groups calls of all pipelines to their targets: a target gets calls that it can handle together in one batch.
 
-Rules. (1) What has come by the end of the loop's turn goes in one exchange; what comes while that is under way goes in
-the next. (2) Where a target is away, all in the exchange have failed: nobody waits for as many time-outs as there are
-tables. (3) Where something else is wrong each is done alone, so that it meets only those whom it concerns.
+Rules. (1) Calls of one turn of the loop form a batch; calls during its execution form the
+next. (2) If a target is unavailable, the whole batch fails, so that there is one time-out and not one per
+table. (3) After any other error each call is made alone, so that only the faulty ones fail.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 class TargetCall(Protocol):
-    """Of one commit scope. No more than ``together_max`` go together."""
+    """A call of one commit scope. A batch has at most ``together_max`` calls."""
 
     @property
     def together_max(self) -> int: ...
 
     def key(self) -> Hashable:
-        """What it has in common with those that may go with it; None: it goes alone."""
+        """Grouping key; None: call it alone."""
 
     def alone(self) -> None: ...
 
     def together(self, others: Any) -> None:
-        """With others of its kind and key; all or nothing."""
+        """Execute it with others of its kind and key, all or nothing."""
 
 
 Then = Callable[[Any], None]
@@ -42,7 +42,7 @@ class _Asked:
 
 
 class TargetBatcher:
-    """``aside`` runs something on another thread, ``post`` calls at the end of the loop's turn."""
+    """``aside`` runs a call on another thread; ``post`` runs one at the end of the loop's turn."""
 
     def __init__(
         self,
@@ -55,16 +55,16 @@ class TargetBatcher:
         self._under_way: set[Hashable] = set()
 
     def ask(self, work: TargetCall, then: Then, failed: Failed) -> None:
-        """Have it done by the target, and hear its answer on the loop."""
+        """Queue a call to the target; ``then`` or ``failed`` runs on the loop."""
         asked = _Asked(work, then, failed)
         try:
             key = work.key()
-        except Exception:  # noqa: BLE001 - a plugin's own code runs here: alone it fails where that meets its table only
+        except Exception:  # noqa: BLE001 - code of a plugin: called alone, it fails for its own table only
             key = None
         if key is None:
             self._alone(asked)
             return
-        key = type(work), key  # what a target sets up together it need not commit together
+        key = type(work), key  # set-ups and commits are grouped separately
         waiting = self._waiting.setdefault(key, [])
         waiting.append(asked)
         if len(waiting) == 1 and key not in self._under_way:

@@ -1,4 +1,4 @@
-"""From a planned vertex to the chain that workers run."""
+"""Builds the chain that workers run from a planned vertex."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from seatunnel_py.work.chain import (
 
 @dataclass(frozen=True, slots=True)
 class JobIdentity:
-    """Who runs: part of every chain, and of every name that is staged in a target; and where sinks may stage,
-    bad rows are kept and the job's ``store`` lies. ``fresh``: people want what is known of the job forgotten;
-    ``begins_lineage``: no driver had its lineage before this one, so no target knows it."""
+    """Identity of the job and driver, a part of every chain and staged name; and the locations of staging, bad rows and
+    the job's ``store``. ``fresh``: the user asked to forget earlier state of the job;
+    ``begins_lineage``: this is the first driver of the lineage, so no target knows it."""
 
     job_id: str
     lineage: str
@@ -39,7 +39,7 @@ class JobIdentity:
 
 
 def chain_of(vertex: PlannedVertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:
-    """The chain of a vertex. ``setups`` are the sinks' decisions by node id; ``exchange`` is a location (URL)."""
+    """The chain of a vertex. ``setups``: set-ups of the sinks by node id; ``exchange``: a URL."""
     transforms: list[ChainTransform | ChainSql] = []
     for node in vertex.nodes:
         if isinstance(node, TransformNode):

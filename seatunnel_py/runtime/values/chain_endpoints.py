@@ -1,4 +1,4 @@
-"""The plugins at the ends of a chain: where a unit of it has connections."""
+"""Sources and sinks of a chain, whose connections its units use."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from seatunnel_py.plan.pipelines import PlannedVertex
 
 
 def endpoints(vertex: PlannedVertex) -> Mapping[str, Source | Sink]:
-    """The sources and sinks of a chain, by the names that people know."""
+    """The sources and sinks of a chain, by display name."""
     sources = {node.step.id: node.source for node in vertex.nodes if isinstance(node, SourceNode)}
     return {**sources, **{node.shown: node.sink for node in vertex.sinks}}

@@ -1,8 +1,8 @@
-"""What a batch carries in the driver: handles on the rows, or word that its sender has nothing more. Pure.
+"""Payload of a batch in the driver: references to rows, or the end-of-input mark of its sender. Pure.
 
-A batch of the protocol is everything that one unit gave to one channel: a list of slices of segments. Its digest is
-over the checksums of the rows in each segment, where the same rows come again in the same order, be it in other slices;
-else it is their number alone.
+A batch of the protocol is the output of one unit for one channel: a list of slices of segments. Its digest combines
+the checksums of the rows in each segment if a repetition gives the same rows in the same order, in any slices;
+else the digest is the number of rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ENDED, _SLICES, _NUMBERING = "ended", "slices", "numbering"
 
 
 def slice_plain(one: Slice) -> Any:
-    """A slice as records hold it."""
+    """Convert a slice to plain data, for records."""
     return asdict(one)
 
 
@@ -31,21 +31,20 @@ def slice_of(plain: Any) -> Slice:
 
 
 def slices_of(batch: BatchHandle, channel: Channel) -> tuple[Slice, ...]:
-    """The slices of a batch, named after the channel, its numbering and the batch that they came with: that is their
-    data id."""
+    """The slices of a batch. Their data id consists of the channel, its numbering and the batch number."""
     plain: Any = batch.payload
     name = f"{channel.edge}:{channel.sender}>{channel.receiver}{plain.get(_NUMBERING, '')}"
     return tuple(replace(slice_of(one), channel=name, sequence=batch.number) for one in plain.get(_SLICES, ()))
 
 
 def size(batch: BatchHandle) -> int:
-    """How many slices a batch holds: what channels count."""
+    """Number of slices in a batch, by which the capacity of channels is measured."""
     plain: Any = batch.payload
     return len(plain.get(_SLICES, ()))
 
 
 def is_end(batch: BatchHandle) -> bool:
-    """Whether the sender of this batch has said that nothing more will come."""
+    """Return True if this is the sender's last batch, its end-of-input mark."""
     plain: Any = batch.payload
     return _ENDED in plain
 
@@ -53,8 +52,8 @@ def is_end(batch: BatchHandle) -> bool:
 def output(
     channel: Channel, slices: Sequence[Slice], *, ordered: bool, numbering: str = ""
 ) -> tuple[Channel, Any, int, int]:
-    """One unit's rows for one channel, as ``UnitDone`` wants them. ``numbering``: the life from which on the sender
-    gives its numbers to other rows than before; empty while a number always means the same rows."""
+    """One unit's rows for one channel, in the form of ``UnitDone``. ``numbering``: the execution since which the sender
+    reuses numbers for other rows; empty while each number always means the same rows."""
     rows = sum(one.rows for one in slices)
     of_segments = {one.segment: one.crc for one in slices}
     digest = crc32(repr((rows, list(of_segments.values()))).encode()) if ordered else rows
@@ -65,5 +64,5 @@ def output(
 
 
 def ending(channels: Iterable[Channel]) -> tuple[tuple[Channel, Any, int, int], ...]:
-    """Word for each of these channels that nothing more will come."""
+    """End-of-input marks for these channels."""
     return tuple((channel, {_ENDED: True}, 0, 0) for channel in channels)

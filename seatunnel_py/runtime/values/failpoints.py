@@ -1,7 +1,7 @@
-"""The driver's failpoints: where it may die, in the order in which a job passes them.
+"""The driver's failpoints, in the order in which a job passes them.
 
-Each lies between two durable acts. ``tests/protocol/reference/commit_life.py`` says how the next driver goes on
-from it; the crash sweep (``e2e/crash_sweep``) shows it on real servers.
+Each is between two durable acts. ``tests/protocol/reference/commit_life.py`` defines the reaction of the next driver;
+the crash sweep (``e2e/crash_sweep``) tests it on real servers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENDED = failpoint("driver.end.before", "A pipeline is done; the job's end is not
 
 
 def completed(kind: RecordKind) -> Failpoint:
-    """The moment at which a record of that kind has become durable."""
+    """The failpoint after a record of this kind has become durable."""
     return _COMPLETED[kind]
 
 

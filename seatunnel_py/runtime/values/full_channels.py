@@ -1,4 +1,4 @@
-"""Which channels have no room: a unit that would give them something waits."""
+"""Finds full channels: a unit that would send to one must wait."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.values import channel_payload
 
 Receivers = Callable[[Subtask], Participant | None]
-"""The participant of a subtask; None: it takes part no longer."""
+"""Returns the participant of a subtask; None: it is isolated."""
 
 
 def full(
     channels: Sequence[Channel], back_edges: Collection[int], receivers: Receivers, capacity: int
 ) -> tuple[Channel, ...]:
-    """Those of these channels that no unit may give anything to. A back-edge always has room: a loop that waits for
-    itself waits for ever."""
+    """The full ones among these channels. A back-edge is never full, because a loop would wait for itself forever."""
     return tuple(
         channel
         for channel in channels

@@ -1,4 +1,4 @@
-"""Which channels the rows of a subtask take."""
+"""Chooses the output channels of a subtask's rows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from seatunnel_py.work.unit import Slice
 
 
 class OutputWays:
-    """Of one subtask: for each edge the one channel that its rows take, so that rows of a split stay in order.
-    ``channels`` are the plan's, by edge."""
+    """Output channels of one subtask: one for each edge, so that rows of a split stay in order.
+    ``channels``: channels of the plan, by edge."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class OutputWays:
     def outputs(
         self, slices: Sequence[Slice], *, ordered: bool, numbering: str
     ) -> Sequence[tuple[Channel, Any, int, int]]:
-        """What a unit that made these slices gives to each channel, as one batch."""
+        """The batch for each channel from a unit's slices."""
         found, back = [], self._back
         for way in self._ways:
             channel = self._channels[way.edge]

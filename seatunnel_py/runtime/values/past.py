@@ -1,4 +1,4 @@
-"""What earlier drivers have left of a pipeline, as a value."""
+"""The state of a pipeline from earlier drivers, as a value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from seatunnel_py.work.unit import SinkPiece
 
 @dataclass(frozen=True, slots=True)
 class EarlierRun:
-    """What earlier drivers have left of a pipeline, or this one before it begins anew; ``found``: rounds of splits, by
-    vertex and number, that the journal holds and the record perhaps not yet; ``graph``: what the journal is of, and
-    what its numbers are called; ``numberings``: what they are called where a subtask gives them to other rows since;
-    ``epochs``: those that this driver has lived; ``strays``: what it has staged in them; ``stood_at``: records, by
-    number, at which sinks stand that were left out; ``known_bad``: vertices whose bad rows another pipeline has set
-    aside, which has read all that this one reads."""
+    """The state of a pipeline from earlier drivers, or from this one before it starts from nothing again. ``found``:
+    rounds of splits in the journal, by vertex and number, perhaps not in the record yet. ``graph``: the graph of the
+    journal, which also names its batch numbers. ``numberings``: other names, for subtasks that have reused numbers for
+    other rows. ``epochs``: epochs that this driver has used; ``strays``: pieces staged in them. ``stood_at``: records,
+    by number, that isolated sinks need. ``known_bad``: vertices whose bad rows the former pipeline has already
+    quarantined."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()

@@ -1,11 +1,11 @@
-"""How fast a source may be read: a budget for all of its readers together. Pure: time is told.
+"""Limits the rate at which a source is read, with one budget for all of its readers. Pure: time is an argument.
 
-Rules. (1) The budget grows with time, from nothing, and is never saved for longer than ``SAVED_SECONDS``; what a unit
-may read is taken from it before the unit begins. (2) A unit stops between batches only, so it may read more than that:
-this is owed, and nobody gets it again. Once it has happened twice the reader's next units wait until there is so much
-to spare: the first time may have been all of a small table. So the whole never outruns the limit by more than such a
-batch of each reader. (3) What is there is shared between those who have read or asked lately: the part of an idle
-reader goes to the others. (4) Nobody knows the bytes of a row beforehand: they are estimated from what was read so far.
+Rules. (1) The budget grows with time, from zero, and at most ``SAVED_SECONDS`` of it are saved; the grant of a unit
+is deducted before the unit starts. (2) A unit stops only between batches, so it may exceed its grant;
+the excess is deducted later. After the second excess the reader's next units wait until the budget covers it;
+the first one may have been a whole small table. So the rate exceeds the limit by at most one such
+batch per reader. (3) The budget is shared among recently active readers: an idle reader's part
+goes to the others. (4) The bytes of a row are estimated from the rows read so far.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Hashable, Set
 from dataclasses import dataclass
 
 SAVED_SECONDS = 1.0
-LATELY_SECONDS = 1.0  # whoever was silent for longer is idle
+LATELY_SECONDS = 1.0  # an inactive reader is idle after this time
 LEAST_SECONDS = 0.05  # of a reader's part of the rate: a smaller grant is not worth a unit
 PROBE_ROWS = 100  # before the bytes of a row are known
 SHORTEST_SECONDS = 0.001  # of a wait
@@ -22,7 +22,7 @@ SHORTEST_SECONDS = 0.001  # of a wait
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """So many rows may be read now, of about so many bytes; no rows: ask again after ``wait`` seconds."""
+    """Number of rows to read now, and about their bytes; no rows: ask again after ``wait`` seconds."""
 
     rows: int
     bytes: int = 0
@@ -30,7 +30,7 @@ class Grant:
 
 
 class _Budget:
-    """What each reader may use: the whole fills at ``rate`` a second, in equal parts."""
+    """The budget of each reader: the total grows by ``rate`` per second, in equal parts."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
@@ -38,7 +38,7 @@ class _Budget:
         self._at: float | None = None
 
     def fill(self, at: float, readers: Set[Hashable], least: float) -> None:
-        """What is too much for one goes to the others. Never so little is saved that ``least`` could not be."""
+        """Add to the budgets; a full one passes its surplus to the others. At least ``least`` can always be saved."""
         left = max(0.0, at - (at if self._at is None else self._at)) * self.rate
         self._at = at
         most = max(self.rate * SAVED_SECONDS / len(readers), least)
@@ -51,14 +51,14 @@ class _Budget:
                 self.levels[one] += given
                 left -= given
             if part <= most * 1e-9:
-                return  # only what calculating with fractions leaves over
+                return  # only a rounding error is left
 
     def take(self, reader: Hashable, amount: float) -> None:
         self.levels[reader] = self.levels.get(reader, 0.0) - amount
 
 
 class RateLimit:
-    """Of one source; ``rows`` and ``bytes`` a second, None: no limit."""
+    """Rate limit of one source; ``rows`` and ``bytes`` per second, None: no limit."""
 
     def __init__(self, rows: float | None, size: float | None) -> None:
         self._rows = None if rows is None else _Budget(rows)
@@ -69,7 +69,7 @@ class RateLimit:
         self._read_bytes = 0
 
     def ask(self, at: float, reader: Hashable) -> Grant:
-        """A reader wants to begin a unit."""
+        """Request a grant for a reader's next unit."""
         self._reading = {one: until for one, until in self._reading.items() if at <= until} | {reader: at}
         per_row = self._read_bytes / self._read_rows if self._read_bytes else None
         rows, size = self._beyond.get(reader, (0, 0))
@@ -87,12 +87,12 @@ class RateLimit:
         return granted
 
     def used(self, at: float, reader: Hashable, grant: Grant, rows: int, size: int) -> None:
-        """A unit has ended: what it did not read goes back, what it read beyond its grant is owed."""
+        """A unit has ended: return its unused rows, or deduct its excess."""
         self._reading[reader] = at + LATELY_SECONDS
         beyond = max(0, rows - grant.rows), max(0, size - grant.bytes)
         if any(beyond):
             before = self._beyond.get(reader)
-            # Who has done so once may be at its end, which it only learns by one more unit.
+            # After one excess a reader may be at its end, which only one more unit shows.
             self._beyond[reader] = (0, 0) if before is None else (max(before[0], beyond[0]), max(before[1], beyond[1]))
         self._take(reader, rows - grant.rows, size - grant.bytes)
         self._read_rows += rows
@@ -108,7 +108,7 @@ class RateLimit:
 def _part(
     budget: _Budget, per_row: float | None, beyond: int, at: float, reader: Hashable, readers: Set[Hashable]
 ) -> Grant:
-    """A reader's part of what is there, if that is worth a unit, less what its units read ``beyond`` their grants."""
+    """A reader's part of the budget, without its excess ``beyond`` earlier grants; zero if too small for a unit."""
     least = beyond + max(per_row or 0.0, budget.rate * LEAST_SECONDS / len(readers))
     budget.fill(at, readers, least)
     level = budget.levels[reader]

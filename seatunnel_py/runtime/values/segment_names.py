@@ -1,6 +1,6 @@
-"""Where records name segments of channels: in the states of subtasks, and in what was queued on channels. Pure.
+"""Finds the segments that a record names: in states of subtasks and in channel state. Pure.
 
-Whoever keeps a record has to keep the segments that it names, and whoever copies it has to copy them.
+A kept record needs its segments, and a copied record needs copies of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Plain
 
-KEY = "segment"  # under which plain data holds the address of one
+KEY = "segment"  # key of a segment's address in plain data
 
 
 def named_in(plain: Any) -> Iterator[str]:
@@ -29,19 +29,19 @@ def named_in(plain: Any) -> Iterator[str]:
 
 
 def named_in_record(record: CheckpointRecord) -> Iterator[str]:
-    """The segments that a record names: in its states, and in what was on channels."""
+    """The segments that a record names, in its states and its channel state."""
     for snapshot in record.snapshots.values():
         yield from named_in(snapshot.state)
         yield from named_in(batches_of(snapshot.channel_state))
 
 
 def batches_of(channel_state: Mapping[Any, Iterable[Any]]) -> list[Any]:
-    """What the batches of a channel state carry."""
+    """The payloads of the batches in a channel state."""
     return [batch.payload for batches in channel_state.values() for batch in batches]
 
 
 def renamed(record: CheckpointRecord, rename: Callable[[str], str]) -> CheckpointRecord:
-    """The same record with other names of segments, everywhere where ``named_in_record`` finds them."""
+    """The record with all names of segments replaced."""
     snapshots = {
         who: replace(
             one,
@@ -57,7 +57,7 @@ def renamed(record: CheckpointRecord, rename: Callable[[str], str]) -> Checkpoin
 
 
 def _renamed(plain: Plain, rename: Callable[[str], str]) -> Plain:
-    """The same data with other names of segments."""
+    """The data with all names of segments replaced."""
     if isinstance(plain, Mapping):
         found: dict[str, Plain] = {}
         for key, value in plain.items():

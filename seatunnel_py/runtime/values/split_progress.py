@@ -1,8 +1,8 @@
-"""Which splits a source's subtask reads, how far it has come, and what it reads next. Pure.
+"""Splits of a source's subtask, its progress in them, and its next split. Pure.
 
-Rules. (1) The splits of a source are dealt out once, round by round as they were found: of each round the largest
-first, each to whoever has the fewest rows, so that the deal follows from the splits and every driver comes to the same.
-(2) A bounded subtask reads its splits one after the other, an unbounded one takes turns. (3) How far it has come is
+Rules. (1) The splits of a source are assigned once, round by round as they were found: in each round the largest
+first, each to the subtask with the fewest rows, so that every driver computes the same assignment.
+(2) In a batch job a subtask reads its splits one after the other, in a stream in turn. (3) The progress is
 plain data: it is the subtask's state.
 """
 
@@ -20,8 +20,8 @@ ROWS_UNKNOWN = 1
 
 
 def assign_splits(rounds: Iterable[SplitRound], hands: int) -> tuple[tuple[Split, ...], ...]:
-    """The splits that each of so many subtasks reads: round after round, in the source's order within each. Another
-    round changes nothing of those before it."""
+    """Assign splits to ``hands`` subtasks, round after round, in the source's order within each. A later round does not
+    change the assignment of earlier ones."""
     dealt: list[tuple[Split, ...]] = [()] * hands
     rows = [0] * hands
     for splits in (each.splits for each in rounds):
@@ -37,7 +37,7 @@ def assign_splits(rounds: Iterable[SplitRound], hands: int) -> tuple[tuple[Split
 
 @dataclass(frozen=True, slots=True)
 class SplitRound:
-    """Splits that were found together, and what their enumerator then wanted to be told after a restart."""
+    """Splits that were found together, and the enumerator's snapshot at that time."""
 
     splits: tuple[Split, ...]
     state: Plain = None
@@ -45,9 +45,9 @@ class SplitRound:
 
 @dataclass(frozen=True, slots=True)
 class SplitProgress:
-    """``ended`` names splits that were read to their ends; where they are read in order ``finished`` more were,
-    counted from the first of the others; ``at``: where the others stand, by split id, once they were begun; ``turn``
-    counts units."""
+    """Progress of a subtask. ``ended``: splits that were read to their ends; for splits in sequence ``finished`` counts
+    further ones, from the first of the others. ``at``: positions in started splits, by split id; ``turn``: number of
+    units."""
 
     finished: int = 0
     ended: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class SplitProgress:
     turn: int = 0
 
     def next(self, splits: Sequence[Split], *, bounded: bool) -> Split | None:
-        """The split to read from next; None: everything was read."""
+        """The next split to read; None: all were read."""
         left = [split for split in splits if split.id not in self.ended] if self.ended else splits
         if bounded:
             return left[self.finished] if self.finished < len(left) else None
@@ -75,7 +75,7 @@ class SplitProgress:
 
 
 def reading_of(plain: Any) -> SplitProgress:
-    """The inverse of ``Reading.to_plain``; None is a beginning."""
+    """The inverse of ``SplitProgress.to_plain``; None: nothing read yet."""
     if plain is None:
         return SplitProgress()
     finished, ended, at, turn = plain
@@ -84,9 +84,9 @@ def reading_of(plain: Any) -> SplitProgress:
 
 @dataclass(frozen=True, slots=True)
 class ReadRange:
-    """What one unit took, so that exactly this can be read again: of ``split`` what lies between two positions, the
-    second of which is None at its end (``done``); no split where it had not begun. ``result``: where the source cannot
-    give the same rows again, what the unit made, whose rows lie in segments."""
+    """The range that one unit has read, so that it can be read again exactly: the rows of ``split`` between two
+    positions; the second is None at its end (``done``). No split: the unit read nothing. ``result``: the unit's output
+    in segments, if the source cannot give the same rows again."""
 
     split: str | None = None
     start: Position | None = None
@@ -108,7 +108,7 @@ def took_of(plain: Any) -> ReadRange:
 
 
 def rounds_plain(rounds: Iterable[SplitRound]) -> list[Any]:
-    """Rounds as a record holds them."""
+    """Convert rounds to plain data, for records."""
     return [[splits_plain(each.splits), each.state] for each in rounds]
 
 
@@ -118,7 +118,7 @@ def rounds_of(plain: Any) -> tuple[SplitRound, ...]:
 
 
 def splits_plain(splits: Sequence[Split]) -> list[Any]:
-    """Splits as a record holds them. By hand, for ``asdict`` copies what nobody changes, and splits are many."""
+    """Convert splits to plain data, for records; without ``asdict``, whose copies take time for many splits."""
     return [
         {
             "id": split.id,
@@ -139,5 +139,5 @@ def splits_of(plain: Any) -> tuple[Split, ...]:
 
 
 def path_plain(path: TablePath) -> dict[str, str]:
-    """The name of a table as a record holds it: the arguments that it is made of."""
+    """Convert a table path to plain data: its constructor's arguments."""
     return {"database": path.database, "schema": path.schema, "table": path.table}

@@ -1,4 +1,4 @@
-"""The state of a subtask as records hold it. Pure."""
+"""The state of a subtask in records. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A subtask's state as plain data: where its splits stand, its sums, what a query has gathered, who has ended."""
+    """A subtask's state: progress in its splits, counts, rows collected for a query, and ended inputs."""
 
     reading: Any = None
     tally: Any = None

@@ -1,9 +1,9 @@
-"""The protocol's graph of a planned pipeline. Pure.
+"""Builds the protocol's graph of a planned pipeline. Pure.
 
-Rules. (1) A vertex of the plan is one of the protocol; a channel of the plan is an edge, and so is a back-edge. (2) An
-edge is forward where both ends are equally parallel; else every sender reaches every receiver. (3) What shares a
-committer shares a commit scope: the vertices of a union that write one table, the tables of a sink that spans tables,
-and all sinks of one chain, whose rows are staged by the same units.
+Rules. (1) Each vertex of the plan becomes a vertex of the protocol; each channel, including back-edges, an edge. (2) An
+edge is forward if both ends have equal parallelism; else every sender is connected to every receiver. (3) Sinks with a
+shared committer share a commit scope: the vertices of a union that write one table, the tables of a sink that spans
+tables, and all sinks of one chain, whose rows are staged by the same units.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _SINKS = {
 
 @dataclass(frozen=True, slots=True)
 class BuiltTopology:
-    """``channels`` by edge number; ``scopes``: the sinks that one commit finishes, by the scope's name, in groups that
-    share a committer."""
+    """``channels``: by edge number; ``scopes``: the sinks of each commit scope, by its name, in groups that share a
+    committer."""
 
     topology: Topology
     channels: tuple[PlannedChannel, ...]
@@ -38,7 +38,7 @@ class BuiltTopology:
 
 
 def graph_of(pipeline: Pipeline, retain: Retain = Retain.AUTO) -> BuiltTopology:
-    """The graph that the coordinator and the participants of a pipeline are made from."""
+    """The graph for the coordinator and the participants of a pipeline."""
     scopes = _scopes(pipeline)
     own = {vertex.id: vertex for vertex in pipeline.vertices}
     onwards = [channel for vertex in pipeline.vertices for channel in vertex.outputs]
@@ -61,8 +61,8 @@ def graph_of(pipeline: Pipeline, retain: Retain = Retain.AUTO) -> BuiltTopology:
 
 
 def promised(topology: Topology) -> list[list[object]]:
-    """What vertices are to each other, beside how many subtasks they have, as plain data: a record of a graph that
-    promised something else is of no use for this one."""
+    """Guarantees and edges of the graph, without parallelism, as plain data: a record of a graph with others cannot be
+    restored into this one."""
     vertices: list[list[object]] = [
         [one.id, one.determinism.value, one.sink.value, one.replayable, one.commit_scope] for one in topology.vertices
     ]
@@ -83,7 +83,7 @@ def _vertex(vertex: PlannedVertex, scopes: Mapping[str, str]) -> protocol.Vertex
 
 
 def _determinism(vertex: PlannedVertex) -> VertexDeterminism:
-    """The least that any step of the chain promises."""
+    """The weakest determinism of the steps of the chain."""
     promised = [Promised.DETERMINATE]
     for node in vertex.nodes:
         if isinstance(node, SqlNode):
@@ -94,7 +94,7 @@ def _determinism(vertex: PlannedVertex) -> VertexDeterminism:
 
 
 def _retained(channel: PlannedChannel, vertices: Mapping[str, PlannedVertex], retain: Retain) -> bool:
-    """``auto``: where the rows could not be made again just so."""
+    """Return True if the channel retains its batches; ``auto``: if the same batches could not be produced again."""
     if retain is not Retain.AUTO:
         return retain is Retain.ALWAYS
     sender = vertices[channel.sender]
@@ -104,12 +104,12 @@ def _retained(channel: PlannedChannel, vertices: Mapping[str, PlannedVertex], re
 
 
 def _group(node: SinkNode) -> str:
-    """What names a committer: the step of a sink that spans tables, else the sink of one table."""
+    """Name of a committer: the step of a sink that spans tables, else the sink of one table."""
     return node.step.id if node.capabilities.spans_tables else node.id
 
 
 def _scopes(pipeline: Pipeline) -> dict[str, str]:
-    """The scope of each vertex with sinks: vertices whose committers meet have one together."""
+    """The scope of each vertex with sinks; vertices with a common committer share one."""
     scope_of_group: dict[str, str] = {}
     scope_of: dict[str, str] = {}
     for vertex in pipeline.vertices:
@@ -137,7 +137,7 @@ def _members(pipeline: Pipeline, scopes: Mapping[str, str]) -> dict[str, dict[st
 
 
 def keys(pipelines: Iterable[Pipeline]) -> dict[str, Pipeline]:
-    """Pipelines under names that stay the same from run to run: their tables, numbered where several share one."""
+    """Pipelines by stable names, derived from their tables, with a number if several share a table."""
     found: dict[str, Pipeline] = {}
     for pipeline in pipelines:
         names = (pipeline.name if at == 1 else f"{pipeline.name}#{at}" for at in count(1))

@@ -87,7 +87,7 @@ def _diff(call: Call) -> str:
 
 
 def _trunc(call: Call) -> str:
-    """The value comes first. Spark's own order is accepted as well, for its unit comes first and is a text."""
+    """The value comes first. Spark's order, with the unit as a text first, is accepted as well."""
     call.takes(1, 2)
     value, unit = call[0].sql, "DAY"
     if len(call) == 2 and call[0].text is not None and call[1].text is None:

@@ -151,8 +151,8 @@ class BadRowIsolation:
 
 
 def _fault(trial: Flow, error: Exception, rows: Sequence[int]) -> Fault:
-    """The row in an error is usable only if each step emits its input rows one for one: a transform names a row of its
-    batch, a writer one of all."""
+    """Locate the bad row of an error. Its row number is usable only if each step emits one row per input row: a
+    transform counts within its batch, a writer over all rows."""
     if not isinstance(error, BadRowsError):
         return Fault(trial.step, str(error))
     steps = trial.chain.transforms

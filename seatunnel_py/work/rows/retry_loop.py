@@ -32,7 +32,7 @@ ATTEMPT = "Attempt"
 
 
 class RetryLoop(Flow):
-    """Runs one unit of such a step. ``_back`` are the numbers of the emitted batches that go back."""
+    """Runs one unit of such a step. ``_back``: numbers of the emitted batches that return to the step."""
 
     def __init__(self, unit: Unit, chain: Chain, retry: ChainRetry) -> None:
         super().__init__(unit, chain)

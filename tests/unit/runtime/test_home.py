@@ -178,7 +178,7 @@ def test_hostile_ids_are_refused(tmp_path: Path, job_id: str) -> None:
     home = Home(tmp_path / "home")
     (tmp_path / "x").mkdir()
 
-    with pytest.raises(JobIdError, match="is no job id"):
+    with pytest.raises(JobIdError, match="is not a job id"):
         claim(home, job_id, fresh=True)
 
     assert (tmp_path / "x").is_dir()
@@ -299,9 +299,9 @@ def test_p4_a_job_that_an_old_release_called_like_an_option_can_be_gone_on_with(
     (tmp_path / "jobs" / "latest").mkdir(parents=True)
 
     assert home.claim("latest", fresh=False, restore=True, about={}).job_id == "latest"
-    with pytest.raises(JobIdError, match="'latest' is no job id: it means the newest checkpoint"):
+    with pytest.raises(JobIdError, match="'latest' is not a job id: it means the newest checkpoint"):
         claim(home, "latest")
-    with pytest.raises(JobIdError, match="'--fresh' is no job id: it reads as an option"):
+    with pytest.raises(JobIdError, match="'--fresh' is not a job id: it reads as an option"):
         home.claim("--fresh", fresh=False, restore=True, about={})
 
 
@@ -317,6 +317,6 @@ def test_p4_a_home_that_is_removed_while_a_job_begins_is_said_in_a_sentence(tmp_
         "receipt": lambda: write_json(place.path / "receipt.json", RECEIPT.to_plain()),
     }[what]
 
-    with pytest.raises(SeaTunnelError, match=f"{place.path} was removed while the job began") as told:
+    with pytest.raises(SeaTunnelError, match=f"{place.path} was deleted while the job started") as told:
         write()
     assert "SEATUNNEL_HOME" in told.value.remedy

@@ -183,8 +183,8 @@ def test_files_are_claimed_by_one_replay(tmp_path: Path) -> None:
 
 
 def test_places(tmp_path: Path) -> None:
-    """Without error.location in the job's own directory, else below that; a replay keeps its rows with the job that they
-    are of. Nothing is made where no row may be bad."""
+    """Without error.location in the job's own directory, else below that; a replay keeps its rows with the job that
+    they are of. Nothing is made where no row may be bad."""
     env = EnvOptions.model_validate
     assert quarantine_store.limits_of(env({}), tmp_path, "j") is None
     assert not (tmp_path / "j").exists()
@@ -199,7 +199,7 @@ def test_places(tmp_path: Path) -> None:
     shared = quarantine_store.limits_of(env({"error.max-ratio": 0.5, "error.location": given}), tmp_path, "j")
     assert shared == ErrorLimits(str(tmp_path / "shared" / "j"), 0, 0.5)
 
-    with pytest.raises(SeaTunnelError, match="is no directory"):
+    with pytest.raises(SeaTunnelError, match="is not a directory"):
         quarantine_store.location_of("s3://bucket/bad", tmp_path, "j")
 
 

@@ -247,7 +247,7 @@ def test_splits_of_one_moment_whose_rows_are_visible_are_refused() -> None:
     """Read as of another moment they would be there twice; nothing is dropped, and it is said what helps."""
     case = of_one_moment()
 
-    with pytest.raises(FatalError, match="x was read as of one moment") as refused:
+    with pytest.raises(FatalError, match="x was read from one snapshot") as refused:
         case.start(case.record())
 
     assert "source.consistency = per-split" in refused.value.remedy

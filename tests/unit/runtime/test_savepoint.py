@@ -133,7 +133,7 @@ def everything(directory: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", ["", ".hidden", "a/b", "../up", "a b", "x" * 65, "latest"])
 def test_nothing_else_is_a_name(places: SavepointLocations, name: str) -> None:
-    with pytest.raises(SavepointError, match="is no name of a savepoint"):
+    with pytest.raises(SavepointError, match="is not a name of a savepoint"):
         keep(places, replace(savepoint(), name=name))
 
 
@@ -200,7 +200,8 @@ def test_each_job_that_begins_with_it_has_incarnations_of_its_own(places: Savepo
 def test_whichever_savepoint_of_a_lineage_a_job_begins_with_it_is_above_all_that_began_before(
     places: SavepointLocations, tmp_path: Path
 ) -> None:
-    """I34: two savepoints of one job, one of a job that had begun with one, and a name that was dropped and given again."""
+    """I34: two savepoints of one job, one of a job that had begun with one, and a name that was dropped and given
+    again."""
     jobs = count(1)
 
     def begun(name: str) -> int:
@@ -259,7 +260,8 @@ def test_dropping_one_leaves_the_others(places: SavepointLocations, tmp_path: Pa
 
 @pytest.mark.parametrize("scheme", ["file", "sqlite", "memory"])
 def test_another_machine_begins_with_what_is_beside_shared_checkpoints(tmp_path: Path, scheme: str) -> None:
-    """What lay in channels is beside the exchanged rows; the job that it was taken of is listed, the savepoint is not."""
+    """What lay in channels is beside the exchanged rows; the job that it was taken of is listed, the savepoint is
+    not."""
     location = location_of(scheme, tmp_path)
     segment = tmp_path / "unit.segment"
     segment.write_bytes(b"rows")
@@ -303,7 +305,7 @@ def test_rows_under_way_that_are_on_another_machine_are_missed_before_anything_b
     shutil.rmtree(tmp_path / "one")
     store = CheckpointStore(connect(location, "job"))
 
-    with pytest.raises(SavepointError, match="had rows under way, and they are not here") as refused:
+    with pytest.raises(SavepointError, match="has rows in channels, and their segments are not here") as refused:
         begin(SavepointLocations(tmp_path / "two", location), store)
     assert "exchange.location" in refused.value.remedy
     assert not store.read().claims

@@ -241,7 +241,7 @@ def test_a_store_that_knows_less_than_the_machine_is_not_gone_on_from(tmp_path: 
     seen.require(store, "one", "plan.json")
     with pytest.raises(
         NotRestoredError,
-        match=r"one is of another job: its lineage is .*, and that of the job here is .*, as plan.json says",
+        match=r"one is of another job: its lineage is .*, and that of the job here is .* \(by plan.json\)",
     ) as it:
         seen.require(driver(tmp_path / "anew")[0], "one", "plan.json")
     assert "begun anew with --fresh on another machine" in (it.value.remedy or "")

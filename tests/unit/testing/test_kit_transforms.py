@@ -149,7 +149,7 @@ CUT, BALANCE = "rows are the same however they are cut into batches", "no row is
         ("moves positions", TOGETHER, "instead of its own"),
         ("wants a row", "a batch without rows is accepted", "IndexError"),
         ("sees its neighbours", CUT, "one by one"),
-        ("refuses company", CUT, "it refuses a batch of which it refuses no row that comes alone"),
+        ("refuses company", CUT, "it refuses a batch, but none of its rows alone"),
         ("counts keys anew", "values of key columns come out as they went in, and no row twice", "another key: 2"),
     ],
 )

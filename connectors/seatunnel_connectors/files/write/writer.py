@@ -67,9 +67,9 @@ def unit_directory(plan: WritePlan, context: WriteContext) -> str:
 
 
 def kept_rows(options: FileWriteOptions, batch: Batch) -> pa.RecordBatch:
-    """Rows that are written: of every kind, as in SeaTunnel. Rows before an update are written only if they are not
-    merged. Formats with kinds get the kind after the columns, and merge the two rows of a change into one message; rows
-    that were held back have it already."""
+    """Rows to write: of every kind, as in SeaTunnel. Rows before an update are written only if they are not
+    merged. Formats with kinds get the kind as the last column, and merge the two rows of a change into one message;
+    rows that were buffered already have that column."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -21,7 +21,7 @@ def sweep(
     books: StatementLedger,
     context: CommitContext,
 ) -> Sequence[str]:
-    """Sentences for people: what was removed, and what stays visible."""
+    """Sentences to show: deleted leftovers, and rows that stay visible."""
     session.begin()
     known = books.end_others(session, context)
     tokens = sorted({*known, *books.set_up_by(session, of_job(context.job_id, context.step, books.table))})

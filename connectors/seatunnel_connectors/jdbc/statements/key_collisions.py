@@ -73,7 +73,7 @@ def refuse_rows_of_other_keys(
         raise BadRowsError(
             f"table {load.table}: the row of {key} is equal to a row of another key in another unique key of the "
             "target, and would take its place",
-            "set primary_keys to the unique key that tells rows apart, drop the other one, or make its values differ",
+            "set primary_keys to the unique key that identifies rows, drop the other one, or make its values differ",
         )
 
 

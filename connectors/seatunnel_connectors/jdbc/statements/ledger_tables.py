@@ -181,7 +181,7 @@ class StatementLedger:
         return [token for (token,) in session.ask(sql, (job, self.token))]
 
     def release_owner(self, session: StatementSession, context: CommitContext) -> None:
-        """They end, and are nobody's."""
+        """Mark the other lineages of this job as ended, and detach them from it."""
         ended = f", ended_at = coalesce(ended_at, {self.dialect.clock})" if self.dialect.clock else ""
         sql = f"UPDATE {{ledger}} SET finished = 1, job_id = ''{ended} WHERE {_OTHERS}"
         session.run(self._sql(sql), self._others(context))
@@ -195,8 +195,8 @@ class StatementLedger:
         session.run(self._sql(f"{sql} AND ended_at IS NULL"), (context.lineage, context.incarnation))
 
     def sweep(self, session: StatementSession, keep_days: int) -> None:
-        """Drop lineages all of whose rows have ended, once that is older than anybody will restore. They are looked for
-        first, without a lock, for to delete by anything but the key waits for every commit that is under way."""
+        """Delete lineages whose rows have all ended, after the retention time. They are first searched for without a
+        lock, because a DELETE by other columns than the key waits for every running commit."""
         old = f"< {self.dialect.clock} - {keep_days * 86_400}"
         ended = f"GROUP BY lineage HAVING count(*) = count(ended_at) AND max(ended_at) {old}"
         for (lineage,) in session.ask(self._sql(f"SELECT lineage FROM {{ledger}} {ended}")):

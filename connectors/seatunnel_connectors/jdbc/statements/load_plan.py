@@ -18,17 +18,16 @@ RECREATED = "recreated"
 class StatementLoad:
     """How rows get into the target. ``how`` is STAGED (units fill the table ``staging``, commits add its rows to the
     target), SHADOW (units fill ``staging``, which takes the target's name at the end) or TABLE (units write to the
-    target). ``renew`` are the statements that destroy what was there, ``prepare`` those that may be repeated at will;
-    ``at_end`` says that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before;
-    ``versioned_by``: see ``versions``. ``replaces`` says what a shadow makes of a table that is there (EMPTIED,
-    RECREATED; empty: there is none), ``comment`` is what people will read about the table. ``sources`` are the columns
-    of the rows that go into ``names``; empty in what an older version has set up. ``required`` are those names where
-    the target takes no null. ``told_by``: how the database tells the target from another table that is made under
-    its name (``TargetDialect.told_by``); empty where no other commit follows one that shows rows, or it cannot
-    tell. ``fresh``: the target is empty when the first unit comes. ``types`` are the types of ``names``, and
-    ``rewritten`` the columns that ``fit.ColumnFit`` tests or converts. ``inexact`` are columns of ``key`` whose texts
-    the target may take for equal though they differ. ``other_keys``: the target has unique keys beside ``key``, and the
-    database updates by any of them. ``whole``: see ``fit.ColumnFit``."""
+    target). ``renew``: statements that destroy existing data, ``prepare``: statements that may be repeated.
+    ``at_end``: staged rows wait for the last checkpoint; ``booked``: a ledger existed before.
+    ``versioned_by``: see ``version_column``. ``replaces``: effect of a shadow on an existing table (EMPTIED,
+    RECREATED; empty: there is none); ``comment``: comment of the table. ``sources``: columns of the rows for ``names``;
+    empty in a set-up of an older version. ``required``: names whose columns do not allow nulls.
+    ``told_by``: identity of the target, which a later table of its name does not have
+    (``TargetDialect.told_by``); empty if not needed, or not available. ``fresh``: the target is empty before the
+    first unit. ``types``: types of ``names``; ``rewritten``: columns that ``ColumnFit`` tests or converts.
+    ``inexact``: columns of ``key`` in which the target may take different texts for equal. ``other_keys``: the target
+    has unique keys beside ``key``, and the database updates by any of them. ``whole``: see ``ColumnFit``."""
 
     database: str
     table: str

@@ -33,7 +33,7 @@ from seatunnel_py.api import (
 
 
 class StatementQueryWriter(Writer):
-    """Runs the statement for every row, of any kind, as SeaTunnel does. A failed unit leaves nothing behind."""
+    """Runs the statement for every row, of any kind, as SeaTunnel does. A failed unit has no effect."""
 
     def __init__(self, dialect: TargetDialect, request: SinkRequest) -> None:
         self.dialect = dialect

@@ -120,7 +120,7 @@ class StatementSink(TableSink):
         return self.dialect.look(session, database, table)
 
     def _other_database(self) -> str:
-        """The option ``database`` where it decides: the url says another one, and the table none of its own."""
+        """The option ``database``, if it applies: the url names another one, and the table names none."""
         named = self.request.options.database or ""
         if not self.dialect.spans_databases or named == self.request.address.database:
             return ""
@@ -175,7 +175,7 @@ class StatementSink(TableSink):
         return any(not set(key) <= set(other) for other in target.keys)
 
     def _divided(self, names: Mapping[str, str]) -> tuple[tuple[Detail, ...], tuple[Detail, ...]]:
-        """What of the source's definition a made table gets, and what not."""
+        """Parts of the source's definition that a created table gets, and those that it lacks."""
         request = self.request
         return divided(
             request.options, request.table, lambda one: self._can_be_made(one, names), self.dialect.keeps_comment,
@@ -195,14 +195,14 @@ class StatementSink(TableSink):
     def _required(
         self, target: TargetTable, chosen: TargetPlan, key: Sequence[str], names: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Where the target takes no null: not what it may fill, nor where a trigger may do that."""
+        """Columns that do not allow nulls, except those that the target or a trigger may fill."""
         if chosen.create:
             return tuple(names[one.name] for one in self.request.table.columns if one.name in key or not one.nullable)
         there = () if target.changes_rows else (target.columns[name] for name in names.values())
         return tuple(one.name for one in there if not one.nullable and not one.fills)
 
     def _as_shadow(self, load: StatementLoad, target: TargetTable, chosen: TargetPlan) -> StatementLoad:
-        """What the end of a shadow needs to know."""
+        """Facts for the end of a shadow."""
         return load
 
     def _why_no_shadow(self, target: TargetTable, chosen: TargetPlan, key: Sequence[str]) -> str:
@@ -311,7 +311,7 @@ class StatementSink(TableSink):
         self.request.targets.mark_prepared(key, upstream, load.token)
 
     def _is_done(self, session: StatementSession, load: StatementLoad, books: StatementLedger) -> bool:
-        """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
+        """True if an earlier try has done everything, including user statements, which must not run twice."""
         return self.dialect.look(session, load.database, PIECES).exists and books.is_claimed(session)
 
     @property

@@ -160,7 +160,7 @@ class TargetDialect(ABC):
         """Database (or schema) and table of the option ``table``. Raises ValueError for an invalid path."""
 
     def target_place(self, address: Address, database: str, table: str) -> TargetPlace:
-        """The same as a place among those of all sinks of a job."""
+        """The target as data, comparable with those of all sinks of a job."""
         return TargetPlace((address.dialect, address.host, address.port, address.database), (database, table))
 
     @abstractmethod
@@ -209,8 +209,8 @@ class TargetDialect(ABC):
         return []
 
     def told_by(self, session: StatementSession, database: str, table: str) -> str:
-        """How this database tells a table from another one created under its name later; empty: it cannot. The table
-        may not exist yet."""
+        """Identity of a table, which a later table of its name does not have; empty: not available. The table may not
+        exist yet."""
         return ""
 
     def mark(self, relation: str, column: str, token: str) -> list[str]:

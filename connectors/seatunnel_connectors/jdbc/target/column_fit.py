@@ -98,8 +98,8 @@ def conversion(column: Column, there: TargetColumn) -> list[Conversion]:
 def judged(
     data: pa.RecordBatch, before: int, convert_rows: Callable[[pa.RecordBatch, int], pa.RecordBatch]
 ) -> tuple[pa.RecordBatch, BadRowsError | None]:
-    """The rows in front of the first one that ``convert_rows`` refuses, converted, and why it refuses that one. A
-    refusal that names its row says that all rows before it have passed: the writer first lets the server judge them."""
+    """Convert the rows before the first one that ``convert_rows`` refuses, and return the error of that one. An error
+    with a row number means that all earlier rows are good, so the writer first sends them to the server."""
     try:
         return convert_rows(data, before), None
     except BadRowsError as error:

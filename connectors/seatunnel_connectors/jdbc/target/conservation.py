@@ -41,7 +41,7 @@ def not_taken(shown: str, staged: int, taken: int) -> FatalError:
 
 
 def other_table(shown: str, remedy: str, *, there: bool, rebuilt: str = "") -> CannotResumeError:
-    """Rows of this run went to a table that is gone; ``there``: another one stands at its name. ``rebuilt``: what else
+    """Rows of this run went to a table that is gone; ``there``: another one has its name. ``rebuilt``: what else
     looks the same to the database."""
     anew = " and made anew" if there else ""
     other = f" (or {rebuilt}: the database does not tell)" if there and rebuilt else ""
@@ -69,13 +69,13 @@ def ledger_gone(table: str, shown: str) -> FatalError:
 
 
 def removed(what: dict[str, int]) -> list[str]:
-    """What ``--fresh`` has removed, as one sentence; none where there was nothing."""
+    """One sentence about the leftovers that ``--fresh`` has deleted; none without any."""
     found = [counted(count, name) for name, count in what.items() if count]
     return [f"removed {', '.join(found)} of earlier runs"] if found else []
 
 
 def still_visible(shown: str, rows: str, empty: str) -> str:
-    """``rows`` says how many, in words."""
+    """``rows``: their number, in words."""
     return (
         f"{rows} of earlier runs of this job are visible in {shown} and stay: if they must not be there twice, stop "
         f"this run, delete them ({empty}, where the table holds nothing else), and begin with --fresh again"

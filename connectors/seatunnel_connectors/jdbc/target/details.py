@@ -1,4 +1,4 @@
-"""What a table that is made has of its source's definition, and what is left behind."""
+"""Parts of the source's definition that a created table gets, and those that it lacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ASKED_AS = {
 
 
 class CommentPlace(StrEnum):
-    """Where a comment stands; databases have room for some, or for none."""
+    """Objects with a comment; databases support some of them, or none."""
 
     TABLE = "table"
     COLUMN = "column"

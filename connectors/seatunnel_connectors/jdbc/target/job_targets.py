@@ -10,8 +10,8 @@ from weakref import WeakValueDictionary
 
 
 class JobTargets:
-    """What the sinks of a job tell one another. On the driver only, where all start effects of a job are decided: a
-    worker gets an empty one, and asks it nothing."""
+    """Data that the sinks of a job share. Used only on the driver, which decides all start effects; a worker gets an
+    empty one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,7 +29,7 @@ class JobTargets:
             return bool(seen) and upstream not in seen
 
     def mark_prepared(self, target: Hashable, upstream: str, token: str) -> None:
-        """Remember that this table prepared the target; ``token`` tells a repeated set-up from a new run."""
+        """Remember that this table prepared the target; ``token`` identifies the run, for repeated set-ups."""
         with self._lock:
             seen = self._prepared.setdefault(target, {})
             if seen.get(upstream, token) != token:

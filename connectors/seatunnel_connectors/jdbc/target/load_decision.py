@@ -46,9 +46,9 @@ class TargetState(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadDecision:
-    """``key`` holds upstream names, ``names`` the target's names by upstream ones. ``books``: a ledger is there or can
-    be made. ``fresh``: the target is empty when the first unit comes. ``at_end``: staged rows wait for the last
-    checkpoint. ``token`` tells this set-up from others."""
+    """``key``: upstream names; ``names``: the target's names by upstream ones. ``books``: a ledger exists or can
+    be created. ``fresh``: the target is empty before the first unit. ``at_end``: staged rows wait for the last
+    checkpoint. ``token``: identifies this set-up."""
 
     chosen: TargetPlan
     key: tuple[str, ...]
@@ -60,8 +60,8 @@ class LoadDecision:
 
 
 def decide_load(request: SinkRequest, target: TargetState, place: Hashable, shown: str) -> LoadDecision:
-    """What becomes of the target. ``place`` is what sinks of one target have in common, ``shown`` its name for people.
-    FatalError where the save modes refuse it."""
+    """Decide the start effects. ``place``: key of the target, equal for its sinks; ``shown``: its name for messages.
+    FatalError if the save modes refuse the target."""
     options, table = request.options, request.table
     first = not request.targets.prepared_by_sibling(place, str(table.path))
     chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
@@ -84,14 +84,13 @@ def refuse_misfit(request: SinkRequest, shown: str, problems: Sequence[str]) -> 
     if problems:
         raise FatalError(
             f"the sink table {shown} does not fit table {request.table.path}:\n  " + "\n  ".join(problems),
-            "change the target, or the rows in a transform; schema_save_mode = RECREATE_SCHEMA makes it anew",
+            "change the target, or the rows in a transform; schema_save_mode = RECREATE_SCHEMA recreates it",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Recipes:
-    """What a database can do. ``shadow_pays``: a shadow loads many rows faster, also where nothing has to arrive
-    exactly once."""
+    """Capabilities of a database. ``shadow_pays``: a shadow loads many rows faster, even without exactly-once."""
 
     staged: bool = False
     prepared: bool = False
@@ -99,10 +98,10 @@ class Recipes:
 
 
 def recipe_of(request: SinkRequest, shown: str, can: Recipes, why_no_shadow: Callable[[], str], *, books: bool) -> str:
-    """The recipe. Where rows have to arrive exactly once and nothing says how, they are staged where the database can,
-    or their table is filled beside its place. A table of one unit is written in one transaction anyway.
+    """Choose the recipe. For exactly-once without a chosen recipe, rows are staged if the database supports it, or
+    written to a shadow. A table of one unit is written in one transaction anyway.
 
-    ``why_no_shadow``: why the table cannot be filled beside its place; empty: it can."""
+    ``why_no_shadow``: why a shadow is impossible; empty: it is possible."""
     options = request.options
     if options.is_exactly_once and not books:
         raise FatalError(
@@ -143,14 +142,14 @@ def is_large(request: SinkRequest) -> bool:
 
 
 def visible_by(how: str, *, at_end: bool) -> Visible:
-    """From when on readers of the target see rows that came by this recipe."""
+    """When rows of this recipe become visible to readers of the target."""
     if how == TABLE:
         return Visible.STAGED
     return Visible.FINAL if at_end else Visible.COMMITTED
 
 
 def present_in(request: SinkRequest, decision: LoadDecision, target: TargetState, *, guarded: bool) -> Present:
-    """What the target holds and what becomes of it; ``guarded``: it refuses rows that it has already."""
+    """Existing rows of the target and their treatment; ``guarded``: it refuses rows that it already has."""
     by_key = bool(decision.key) and request.options.enable_upsert
     return present_of(
         request.options,

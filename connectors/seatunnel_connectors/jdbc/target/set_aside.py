@@ -18,8 +18,8 @@ def elements(
     path: TablePath, rows: int, make: Make, row: Callable[[int], Mapping[str, Any]], *, start: Position | None,
     end: Position | None, tolerant: bool, what: str, remedy: str,
 ) -> Iterator[Batch | Rejected]:  # fmt: skip
-    """What a database returned at once: one batch, or, where the job allows bad rows, the good ones and those that are
-    set aside. ``row`` gives a row's values as they came."""
+    """Rows that a database returned at once: one batch, or, if the job allows bad rows, the good and the rejected
+    ones. ``row`` returns a row's original values."""
     try:
         whole = make(0, rows)
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""What ``table_options`` adds to the CREATE TABLE of a target that is not there.
+"""Adds ``table_options`` to the CREATE TABLE of a new target.
 
-Names and values are words, so that none of them can be a statement.
+Names and values are single words, so they cannot contain statements.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 MYSQL = {"engine": "ENGINE", "charset": "DEFAULT CHARSET", "collate": "COLLATE"}
 TABLESPACE = "tablespace"
 FILLING = "autovacuum_enabled"
-"""PostgreSQL's storage parameter that says that a table is being filled; it is set and reset by the sink."""
+"""PostgreSQL's storage parameter for a table that is being filled; the sink sets and resets it."""
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"[a-z_]+(\.[a-z_]+)?")
@@ -20,7 +20,7 @@ _VALUE = re.compile(r"-?[\w.]+")
 
 
 def problem(dialect: str, given: Mapping[str, str]) -> str:
-    """What is wrong with these options for a database of that kind; empty: nothing."""
+    """The fault of these options for a database of that kind; empty without one."""
     if given and dialect not in ("mysql", "postgres"):
         return "only MySQL, MariaDB and PostgreSQL tables have options"
     for name, value in given.items():
@@ -40,13 +40,13 @@ def by_name(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def mysql_ending(given: Mapping[str, str]) -> str:
-    """What follows the columns, the engine always: a table of another one could not take a unit back."""
+    """Text after the columns, always with the engine: other engines cannot roll a unit back."""
     words = {"engine": "InnoDB"} | by_name(given)
     return "".join(f" {MYSQL[name]}={value}" for name, value in words.items())
 
 
 def postgres_ending(given: Mapping[str, str], *, filling: bool) -> str:
-    """What follows the columns; ``filling``: rows come before the key does, and autovacuum should leave them alone."""
+    """Text after the columns; ``filling``: rows are loaded before the key is built, without autovacuum."""
     stored = by_name(given)
     tablespace = stored.pop(TABLESPACE, "")
     stored |= {FILLING: "off"} if filling else {}

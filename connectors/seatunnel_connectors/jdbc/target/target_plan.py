@@ -1,4 +1,4 @@
-"""What a sink asks for, compared with what its target is: decisions that no database is needed for."""
+"""Compares the options of a sink with its target: decisions that need no connection."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from seatunnel_py.api import (
 
 @dataclass(frozen=True, slots=True)
 class TargetColumn:
-    """A column that is there, or that is made. ``fills`` says that the database fills it when it is left out;
-    ``digits`` how many of a second's fraction it keeps; ``inexact`` that it may take texts for equal that differ."""
+    """An existing or created column. ``fills``: the database fills it if it is omitted; ``digits``: digits of a
+    second's fraction that it keeps; ``inexact``: it may take different texts for equal."""
 
     name: str
     dtype: DataType | None
@@ -45,7 +45,7 @@ class TargetColumn:
 
 @dataclass(frozen=True, slots=True)
 class TargetPlan:
-    """What the save modes come to for one table."""
+    """Effects of the save modes on one table."""
 
     create: bool = False
     drop: bool = False
@@ -64,8 +64,8 @@ def target_name(column: str, case: FieldCase) -> str:
 
 
 def target_path(options: JdbcSinkOptions, table: TableSchema, *, schema_first: bool = False) -> TablePath:
-    """The target's name as asked for, prefix and suffix included. ValueError says what is wrong with the option
-    ``table``; without it the source table's name is taken as it is, as one name."""
+    """The configured name of the target, with prefix and suffix. ValueError with the fault of the option
+    ``table``; without it the source table's name is used, as one name."""
     text = (options.table or "").strip()
     try:
         path = TablePath.parse(text, schema_first=schema_first) if text else TablePath("", "", table.path.table)
@@ -81,7 +81,7 @@ def check_names(rules: NameRules, *names: str) -> None:
 
 
 def column_problems(rules: NameRules, names: Iterable[str], case: FieldCase) -> list[str]:
-    """What keeps the columns' names from being names of one table there."""
+    """Why the column names are not valid in one table of the target; empty if they are."""
     names = tuple(names)
     why = "" if case is FieldCase.ORIGINAL else f" (field_ide = {case.value})"
     return [
@@ -94,7 +94,7 @@ NO_COLUMNS = "the source names no columns, so no table can be made (files: none 
 
 
 def wanted_key(options: JdbcSinkOptions, table: TableSchema) -> tuple[tuple[str, ...], str]:
-    """Upstream names of the columns that are to identify a row, and the option that says so."""
+    """Upstream names of the columns that identify a row, and the option that chose them."""
     for pattern, columns in options.multi_table_config.primary_keys.items():
         if name_pattern(pattern).fullmatch(table.path.table):
             # ${primary_key} beside other columns is filled in as a text of several.
@@ -135,14 +135,14 @@ def key_is_proved(key: tuple[str, ...], table: TableSchema) -> bool:
 
 
 def estimated_rows(table: TableSchema) -> int | None:
-    """What the source thinks the table holds, if it said so."""
+    """The source's estimate of the table's rows, if any."""
     text = table.options.get("estimated_rows", "")
     return int(text) if text.isdigit() else None
 
 
 def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool, first: bool = True) -> TargetPlan:
-    """What the two save modes mean for a target as it is. FatalError where they forbid going on. Where this run has
-    prepared the target before (not ``first``), nothing is emptied a second time."""
+    """Apply the two save modes to an existing target. FatalError if they forbid it. If this run has already
+    prepared the target (not ``first``), it is not emptied a second time."""
     if not first:
         return TargetPlan(create=not exists)
     schema_mode, data_mode = options.schema_save_mode, options.data_save_mode
@@ -192,8 +192,8 @@ def present_of(
     by_key: bool,
     guarded: bool,
 ) -> Present:
-    """What the target holds and what becomes of it. ``estimate``: what its statistics say; ``guarded``: it refuses rows
-    that it has already."""
+    """Existing rows of the target and their treatment. ``estimate``: by its statistics; ``guarded``: it refuses rows
+    that it already has."""
     if not exists:
         return Present(Treatment.NEW)
     count, bound = counted, ""
@@ -223,7 +223,7 @@ def guards(target: Mapping[str, TargetColumn], keys: Iterable[Sequence[str]], na
 
 
 NATIVE_OF = "native_dialect"
-"""Key of ``TableSchema.options`` under which a source says whose type names its columns carry as ``native``."""
+"""Key of ``TableSchema.options`` for the database whose type names the columns have in ``native``."""
 
 _SHOWN_AS_TEXT = (
     r"uuid|jsonb?|xml|inet|cidr|macaddr8?|interval[a-z ]*(\(\d\))?|bit( varying)?\(\d+\)|bit varying|ts(vector|query)"
@@ -238,7 +238,7 @@ KEPT_BY_POSTGRES = re.compile(rf"({_SHOWN_AS_TEXT}|{_WITH_MODIFIER})(\[\])?|char
 """Names that a copy between two PostgreSQL servers keeps."""
 
 TYPE_WORDS = re.compile(r"[A-Za-z_][\w ]*(\(\s*\d+(\s*,\s*\d+)?\s*\))?[A-Za-z_ ]*(\[\])?")
-"""What a column's type may look like where a person gave it (DefineSinkType)."""
+"""Pattern of a column type that a user may give (DefineSinkType)."""
 
 
 def in_own_words(table: TableSchema, dialect: str) -> TableSchema:
@@ -252,12 +252,12 @@ def in_own_words(table: TableSchema, dialect: str) -> TableSchema:
 
 
 def words_given(column: Column) -> str:
-    """The type that the column shall be created with, in the target's own words; empty where nobody said it."""
+    """The target's type name for creating the column; empty if the user gave none."""
     return column.native if column.native and TYPE_WORDS.fullmatch(column.native) else ""
 
 
 def misfits(table: TableSchema, target: dict[str, TargetColumn], names: dict[str, str]) -> list[str]:
-    """What keeps the upstream's rows from fitting into the target's columns, one line for each column.
+    """Why the upstream rows do not fit the target's columns, one line for each column.
 
     ``names`` maps upstream column names to target names.
     """
@@ -305,14 +305,14 @@ def verdict_of(column: Column, there: TargetColumn) -> Verdict:
 
 
 def places_of(shown: str, columns: Sequence[str], table: TableSchema) -> list[int]:
-    """Where the columns that a target was set up for lie in rows of this table. A run that goes on does not set it up
-    again: columns in another order go where they went, new ones nowhere, and one that is gone is a FatalError."""
+    """Indexes in this table's rows of the columns of the target's set-up. A resumed run does not set it up
+    again: reordered columns are mapped, new ones are ignored, and a missing one raises FatalError."""
     there = {column.name: at for at, column in enumerate(table.columns)}
     for name in columns:
         if name not in there:
             raise FatalError(
                 f"{shown} was set up for a column {name!r}, which rows of {table.path} do not have any more",
-                "give it back, in the source or with a transform, and go on with --restore latest; or begin anew with "
+                "restore it, in the source or with a transform, and resume with --restore latest; or start again with "
                 "--fresh",
             )
     return [there[name] for name in columns]

@@ -1,7 +1,7 @@
-"""What a target remembers of a unit: by it the rows of several attempts count once, in every dialect alike.
+"""The record of a unit in its target, by which rows of several attempts count once, in every dialect.
 
-A unit that follows an earlier attempt at its rows ends where that one ended (``api.Reached``): where the target holds
-the rows already it applies nothing, and the earlier counts are the truth.
+A unit that repeats an earlier attempt ends where that one ended (``api.Reached``): if the target already has
+the rows, it writes nothing, and the earlier counts are valid.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RecordedUnit:
 
 
 def of_job(job_id: str, step: str, table: str) -> str:
-    """What the record of a set-up says of whose it is: by it a run that had no commit yet is known to be the job's."""
+    """Owner of a set-up's record, by which a run without a commit is recognised as the job's."""
     return "job " + blake2b("\0".join((job_id, step, table)).encode(), digest_size=12).hexdigest()
 
 
@@ -58,7 +58,7 @@ def data_ids(pieces: Sequence[Piece]) -> list[str]:
 
 
 def lives(pieces: Sequence[Piece]) -> dict[str, tuple[int, int]]:
-    """The newest life (incarnation, epoch) of each vertex that staged one of these pieces."""
+    """The newest execution (incarnation, epoch) of each vertex that staged one of these pieces."""
     found: dict[str, tuple[int, int]] = {}
     for piece in pieces:
         vertex = str(piece.data["vertex"])

@@ -1,7 +1,7 @@
-"""The column that says which of two rows of one key is the newer one: an older row that comes late changes nothing.
+"""The version column: of two rows with one key it decides the newer one, so that a late older row has no effect.
 
-Rules. (1) Of equal versions the row that comes later wins; a null is older than everything. (2) A row that is deleted
-leaves nothing to compare with, so that an older one would bring it back: deletes are refused.
+Rules. (1) Of equal versions the later row wins; a null is older than everything. (2) Deletes are refused: without the
+deleted row's version an older row could not be recognised.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.target.target_plan import TargetColumn
 from seatunnel_py.api import INTEGERS, FatalError, Kind, TableSchema
 
 COMPARED = frozenset({*INTEGERS, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ})
-"""Kinds that databases compare as everybody would; texts are compared as a collation says."""
+"""Kinds with a natural order in every database; the order of texts depends on a collation."""
 
 
 def problems(
@@ -49,9 +49,9 @@ def versioned_by(options: JdbcSinkOptions, names: Mapping[str, str]) -> str:
 
 
 def on_conflict(columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()) -> str:
-    """The end of an INSERT into a table that it calls t, names being quoted already: a row that is there is replaced,
-    if not by an older one. Every column is set, the key's too, as SeaTunnel does, but for those that are
-    ``fixed``. PostgreSQL and SQLite say it alike."""
+    """End of an INSERT into a table with the alias t and quoted names: replaces an existing row, unless the new one is
+    older. It sets every column except ``fixed`` ones, including the key, as SeaTunnel does. The same in PostgreSQL and
+    SQLite."""
     changed = [name for name in columns if name not in fixed]
     updates = ", ".join(f"{name} = excluded.{name}" for name in changed) or f"{key[0]} = t.{key[0]}"
     newer = f" WHERE t.{version} IS NULL OR t.{version} <= excluded.{version}" if version else ""

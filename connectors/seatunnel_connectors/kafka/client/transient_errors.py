@@ -2,7 +2,7 @@
 
 Broker errors follow the protocol's own list of retriable codes (Kafka 4.1), by number: a client may be older than its
 broker. One code is omitted: an unknown topic is most often a misspelt name, so it fails at once; the client has looked
-for it for 30 seconds by then. One code is added: an unavailable broker, since it comes back.
+for it for 30 seconds by then. One code is added: an unavailable broker, because it may restart.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def compiled(text: str) -> bytes:
 
 
 def _complaint(said: str, code: int) -> str:
-    """The compiler's first complaint with line and column; complaints about imports are told apart."""
+    """The compiler's first complaint with line and column; errors about imports are handled separately."""
     lines = [line.removeprefix(f"{_FILE}:") for line in said.splitlines() if line.startswith(f"{_FILE}:")]
     lines = [line for line in lines if "warning:" not in line]
     missing = [line for line in said.splitlines() if line.endswith(": File not found.")]

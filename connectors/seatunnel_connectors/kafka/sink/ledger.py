@@ -48,7 +48,7 @@ class LedgerCommit:
     forgotten: bool = False
     version: int = VERSION
     topic_id: str = ""
-    """Id of the target topic: tells it from a later topic of the same name; empty: unknown."""
+    """Id of the target topic, which a later topic of the same name does not have; empty: unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,6 +259,6 @@ class KafkaSourceOptions(SourceOptions, TopicOptions):
 
     @property
     def reset(self) -> StartMode | None:
-        """Where to resume if the position no longer exists; None: raise an error."""
+        """Place to resume if the position no longer exists; None: raise an error."""
         asked = self.kafka_config.get("auto.offset.reset")
         return StartMode(asked) if asked in (StartMode.EARLIEST, StartMode.LATEST) else None

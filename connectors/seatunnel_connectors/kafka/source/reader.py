@@ -107,7 +107,7 @@ class KafkaReader(Reader):
             yield from self._rows(part, records, end)
 
     def _checked(self, part: PartitionSplit, place: FetchPosition, context: ReadContext) -> FetchPosition:
-        """The place to begin at: where people ask for it, another one when the messages there are gone."""
+        """The offset to start at: the configured one, or another one if its messages are gone."""
         if self.reset is None or context.until is not None:
             return place
         first = earliest(self.cluster, [part.spot])[part.spot]

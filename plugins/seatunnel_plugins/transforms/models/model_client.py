@@ -146,7 +146,7 @@ def _text(found: re.Match[str], values: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelClient:
-    """Sends requests, with retries and pauses as the options say. ``step`` is the step's name, for errors."""
+    """Sends requests, with retries and pauses of the options. ``step`` is the step's name, for errors."""
 
     step: str
     options: ModelOptions

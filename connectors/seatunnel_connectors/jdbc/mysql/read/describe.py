@@ -181,7 +181,7 @@ class MysqlDescriber:
             self.found.not_granted(path, ".".join(name), f"GRANT SELECT ON {quote(*name)} TO {account};")
 
     def _query(self, request: TableRequest) -> list[SourceTable]:
-        """Types of a query are those of a table made from it: the server's own answer, and nothing is kept."""
+        """Read the types of a query's columns from a temporary table that the server creates from the query."""
         relation = f"(\n{request.query}\n) AS q"
         name = self._name(request)
         if name is None:

@@ -234,7 +234,7 @@ def _set_comment(session: StatementSession, database: str, table: str, comment: 
 
 
 def sweep(session: StatementSession, books: StatementLedger, load: StatementLoad, prefix: str) -> None:
-    """Drop leftovers of runs into this table that never came back. If the ledger shows that a run has ended, its
+    """Drop leftovers of runs into this table that were not resumed. If the ledger shows that a run has ended, its
     writers are refused. A run that the ledger does not know had no checkpoint yet; it counts as active if it has
     written within the last day."""
     pattern = re.compile(re.escape(prefix) + rf"([0-9a-f]{{8}})({_OLD})?", re.IGNORECASE)

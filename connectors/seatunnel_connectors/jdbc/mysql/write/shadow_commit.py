@@ -63,7 +63,7 @@ class MysqlCommitter(StatementCommitter):
             self._add(session, load)
 
     def _add(self, session: StatementSession, load: StatementLoad) -> None:
-        """Somebody has made a table of that name since, which is kept."""
+        """Another session has created a table of that name meanwhile; it is kept."""
         staged = Staged(self.dialect, load)
         key = staged.key if load.upsert else []
         insert = self.dialect.insert_from(staged.target, staged.columns, key, staged.version, staged.inexact)

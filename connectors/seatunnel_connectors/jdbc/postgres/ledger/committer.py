@@ -178,7 +178,7 @@ class PostgresCommitter(Committer):
         return row[0] if row else None
 
     def _nothing_else(self, db: Statements, load: Load, books: PostgresLedger) -> None:
-        """Raise if a shadow has rows of a unit outside of any checkpoint: they could not be told apart."""
+        """Raise if a shadow has rows of a unit outside of any checkpoint, which cannot be distinguished."""
         unnamed = [row[0] for row in db.execute(books.unnamed().encode())]
         if unnamed:
             raise CannotResumeError(

@@ -17,8 +17,8 @@ from seatunnel_py.api import CommitContext, Piece
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One table's commit. ``taken_off``: units whose records are no longer needed; ``marked``: units whose records
-    stay, as part of this checkpoint; ``lives``: the newest execution of each vertex, by which writers of older ones are
-    refused; ``seen``: the rows are in the target itself; ``ends``: no record is needed any longer; ``shows``: rows of
+    stay, as part of this checkpoint. ``lives``: the newest execution of each vertex; writers of older ones are
+    refused. ``seen``: the rows are in the target itself. ``ends``: no record is needed any longer. ``shows``: rows of
     this run are in the target before its last commit, so the table must stay the same."""
 
     load: Load

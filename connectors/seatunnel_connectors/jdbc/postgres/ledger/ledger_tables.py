@@ -5,7 +5,7 @@ rows finds it and applies nothing. It names the table that holds the rows (``sta
 the target by its oid, because another table may have its name at the time of the commit. The row without ``data_id``
 does the same for units whose records are deleted. ``seatunnel_ledger`` has a row for each (lineage, step, table): the
 last committed checkpoint, and the newest incarnation and epoch, which fence off older writers. A lineage has ended when
-its driver reports that all tables of the job have arrived, not when its rows here are ``finished``: if another table
+its driver reports that all tables of the job are done, not when its rows here are ``finished``. If another table
 failed, a later driver repeats the last commits of all tables, and only these rows show that they are done.
 """
 

@@ -1,6 +1,6 @@
 """Shares one snapshot among all readers of a table: one connection holds it and others join it.
 
-Rules. (1) It lasts as long as the keeper's transaction, so the server is told to allow that to be idle without limit.
+Rules. (1) It lasts as long as the keeper's transaction, which may be idle without limit.
 (2) A restarted server numbers its snapshots from the beginning, so a dead one's name may be reused: a generation is the
 name and the server's start time, and a joining session compares both. (3) If a snapshot cannot be joined, it is lost,
 and rows read under it are invalid (GenerationLostError). (4) It is invalid for tables that are rewritten, truncated or

@@ -29,15 +29,15 @@ class LoadColumn:
 class Load:
     """How rows get into the target; plain data in ``Setup.data``, for every writer and the committer.
 
-    ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames), STAGED (each unit fills a table
-    of its own that a commit adds to the target), PREPARED (units write to the target, in transactions that a commit
-    ends) or TABLE (units write to the target). ``into`` is the table that units
-    write to. ``books`` says that the ledger's tables are there, ``fresh`` that the target is empty when the first unit
-    comes, ``at_end`` that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before. ``make``
-    makes the target, in the transaction of its first unit. ``versioned_by``: see ``versions``. ``checks``: the target's
-    constraints on columns of the load, by name. ``checked``: the columns whose values are tested (``jdbc.fit``).
-    ``plain``: the target is no partitioned table, so rows of tables that inherit from it are not its own.
-    ``nulls_in_key``: its key takes nulls. ``triggered``: a trigger may leave rows out, which only an INSERT tells.
+    ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames), STAGED (each unit fills its own
+    table, which a commit adds to the target), PREPARED (units write to the target, in prepared transactions)
+    or TABLE (units write to the target). ``into``: the table that units write to. ``books``: the ledger's tables exist;
+    ``fresh``: the target is empty before the first unit; ``at_end``: staged rows wait for the last checkpoint;
+    ``booked``: a ledger existed before. ``make``: statements that create the target, in the transaction of its first
+    unit. ``versioned_by``: see ``version_column``. ``checks``: the target's constraints on columns of the load, by
+    name. ``checked``: columns whose values are tested (``column_fit``). ``plain``: the target is not partitioned, so
+    rows of inheriting tables are not its own. ``nulls_in_key``: its key allows nulls. ``triggered``: a trigger may
+    drop rows, which only an INSERT reports.
     """
 
     how: str
@@ -64,7 +64,7 @@ class Load:
 
     @property
     def shown(self) -> str:
-        """The target, for people."""
+        """Name of the target, for messages."""
         return f"{self.schema}.{self.table}"
 
     @property

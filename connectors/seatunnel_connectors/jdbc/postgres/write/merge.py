@@ -23,8 +23,8 @@ KIND = "__st_kind"
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """Statements about one load's staging table. ``as_text`` tells for each column whether it is staged as text;
-    ``rows`` is a query that returns order and kinds as columns, for rows that are staged elsewhere."""
+    """Statements for one load's staging table. ``as_text``: for each column, True if it is staged as text;
+    ``rows``: a query that returns order and kinds as columns, for rows that are staged elsewhere."""
 
     load: Load
     as_text: tuple[bool, ...]

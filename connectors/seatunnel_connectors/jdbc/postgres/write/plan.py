@@ -49,7 +49,7 @@ from seatunnel_py.api import (
 )
 
 RECIPES = Recipes(staged=True, prepared=True, shadow_pays=True)
-UNIT_BYTES = 13  # of a unit's name behind its table's
+UNIT_BYTES = 13  # of a unit's name after the name of its table
 SMALL_ROWS = 50_000  # a table of so many is one unit, and its making a good part of the work
 
 
@@ -95,7 +95,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
 
 
 def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:
-    """What sinks that write to the same table have in common within a run."""
+    """Data that sinks of the same table share within a run."""
     return (request.address.identity, schema, table)
 
 
@@ -128,8 +128,8 @@ def _problems(
 
 
 def _made_with_rows(request: SinkRequest, chosen: TargetPlan, load: Load) -> bool:
-    """A small table costs the server a third less where the session that fills it has made it (docs/architecture.md).
-    What a person wants done, and what is to be dropped or emptied, comes before all rows."""
+    """True if the first unit creates the target: a small table then costs the server a third less
+    (docs/architecture.md). User statements, and dropping or emptying a table, must precede all rows."""
     rows = estimated_rows(request.table)
     small = rows is not None and rows <= SMALL_ROWS
     return (
@@ -167,7 +167,7 @@ def _why_no_shadow(request: SinkRequest, chosen: TargetPlan, key: tuple[str, ...
 
 
 def _checks(target: Target, names: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """What the target will ask of the rows. Where a trigger may change them first, nobody can tell beforehand."""
+    """Constraints of the target on the rows; unknown if a trigger may change rows first."""
     if target.changes_rows:
         return ()
     columns = set(names.values())
@@ -204,7 +204,7 @@ def _effects(
     request: SinkRequest, target: Target, chosen: TargetPlan, load: Load, names: dict[str, str], key: tuple[str, ...],
     carried: tuple[Detail, ...],
 ) -> tuple[list[Effect], Load]:  # fmt: skip
-    """What is shown to people, and the load with its statements: of the set-up, of units, and of the end."""
+    """The effects to show, and the load with its statements for the set-up, for units, and for the end."""
     table, shown = request.table, f"{load.schema}.{load.table}"
     relation = quote(load.schema, load.table)
     effects: list[Effect] = []

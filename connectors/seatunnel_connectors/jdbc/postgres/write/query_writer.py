@@ -38,7 +38,7 @@ from seatunnel_py.api import (
 
 
 class PostgresQueryWriter(Writer):
-    """Runs the statement for every row, of any kind, as SeaTunnel does. A failed unit leaves nothing behind."""
+    """Runs the statement for every row, of any kind, as SeaTunnel does. A failed unit has no effect."""
 
     def __init__(self, address: Address, request: SinkRequest) -> None:
         assert request.options.query is not None
