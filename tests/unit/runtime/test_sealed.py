@@ -333,7 +333,7 @@ def test_what_machines_share_is_sealed_too(tmp_path: Path) -> None:
     [
         (b"", "it is empty"),
         (sealed("b", b"body"), "it has the content of b"),
-        (sealed("a", b"body")[:-1], "it has 3 bytes, and its first line says 4"),
+        (sealed("a", b"body")[:-1], "it has 3 bytes, and its first line names 4"),
         (sealed("a", b"body").replace(b" 1 a", b" 3 a"), "its version 3 is not known to this release"),
         (sealed("a", b"body")[:-1] + b"Y", "its checksum is wrong"),
         (b"{}", "it does not begin as what a holds"),

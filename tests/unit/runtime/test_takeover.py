@@ -162,7 +162,7 @@ def test_who_loses_a_race_takes_the_next_number(tmp_path: Path, lost: int) -> No
 
 
 def test_who_always_loses_gives_up(tmp_path: Path) -> None:
-    with pytest.raises(NotRestoredError, match="again and again"):
+    with pytest.raises(NotRestoredError, match="keep starting"):
         claim_job(Racing(LocalStorage(tmp_path), TRIES_MAX), ["x"])
 
 
@@ -244,7 +244,7 @@ def test_a_store_that_knows_less_than_the_machine_is_not_gone_on_from(tmp_path: 
         match=r"one is of another job: its lineage is .*, and that of the job here is .* \(by plan.json\)",
     ) as it:
         seen.require(driver(tmp_path / "anew")[0], "one", "plan.json")
-    assert "begun anew with --fresh on another machine" in (it.value.remedy or "")
+    assert "started again with --fresh on another machine" in (it.value.remedy or "")
     assert KnownStore.of(None, "") is None and KnownStore.of({"steps": {}}, "") is None, (
         "not begun here, or by an older version"
     )
