@@ -1,5 +1,4 @@
-"""The coordinator of one pipeline: passes events to the modules that decide. ``handle(event) -> commands`` is its only
-entry.
+"""The coordinator of one pipeline passes events to the modules that decide: ``handle(event) -> commands``.
 
 Rules. (CO1) After the end there are no commands. (CO2) Stale messages are dropped and counted (I37). (CO3) While
 a region restarts nothing is triggered (O4.1). (CO4) Every request of a user gets a reply.
