@@ -135,7 +135,7 @@ class TablesFailedError(PlanError):
 
 
 class ChangesRefusedError(SeaTunnelError):
-    """The job file has changed in a way that nobody has accepted; ``changes`` are all of them, in words."""
+    """The job file has changes that the user has not accepted; ``changes``: a text for each."""
 
     def __init__(self, message: str, remedy: str, changes: tuple[str, ...]) -> None:
         super().__init__(message, remedy)

@@ -70,8 +70,8 @@ def option(
     """Declare one option. Without a default it is required.
 
     ``key`` is the name in the job file if it differs from the attribute; ``fallback`` are older names that still
-    work. ``naming``: the option names a sink's target. ``limits`` are pydantic's (``ge``, ``lt``, ``min_length``, ...). A
-    default that is a model is made with ``model_construct``: a checked one builds its schema in every process.
+    work. ``naming``: the option names a sink's target. ``limits`` are pydantic's (``ge``, ``lt``, ``min_length``, ...).
+    Make a default that is a model with ``model_construct``: a checked one builds its schema in every process.
     """
     names: dict[str, Any] = {"key": key, "fallback": list(fallback)} | ({"naming": naming} if naming else {})
     return Field(default, description=doc or None, json_schema_extra=names, **limits)

@@ -7,7 +7,7 @@ Rules. (HU1) At most one write is under way; it is one durable act for all recor
 most one record here: the newest. (HU3) The outcome of a write is that of every record in it, and concerns no other
 pipeline (O5.1). (HU4) A pipeline that ends takes back a record that waits: it was never durable.
 
-May not know: what a checkpoint is for, nor when a write is worth it.
+May not know: the purpose of a checkpoint, nor when a write is worth it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PersistTogether:
 
 
 class RecordBatch:
-    """Gathers records, and says which of them go into the next write."""
+    """Gathers records until the next write."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, CheckpointRecord] = {}
