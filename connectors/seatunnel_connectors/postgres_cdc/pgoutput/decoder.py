@@ -1,0 +1,202 @@
+"""Decodes a stream of pgoutput messages: rows as Arrow batches, and in between what is no row.
+
+Messages come in large pieces. Of a piece, whatever stands between two messages that change how the others are read (a
+table that looks different, a truncation) becomes one ``Block``: its rows are grouped by table and decoded a column at a
+time. Relation messages that say nothing new do not divide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from seatunnel_connectors.postgres_cdc.pgoutput.changes import Before, Rows, TableUnreadableError, to_rows
+from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogElement, LogicalMessage, TableRows, Truncation
+from seatunnel_connectors.postgres_cdc.pgoutput.errors import MalformedMessageError
+from seatunnel_connectors.postgres_cdc.pgoutput.held import BRACKETS, HeldTransactions
+from seatunnel_connectors.postgres_cdc.pgoutput.messages import (
+    BEGIN,
+    COMMIT,
+    DELETE,
+    INSERT,
+    MESSAGE,
+    ORIGIN,
+    RELATION,
+    TRUNCATE,
+    TYPE,
+    UPDATE,
+    Bytes,
+    Fields,
+    Gatherer,
+    Messages,
+    Numbers,
+    malformed,
+)
+from seatunnel_connectors.postgres_cdc.pgoutput.relations import (
+    RelationCache,
+    TableRefused,
+    TableVersion,
+    parse_relation,
+)
+from seatunnel_connectors.postgres_cdc.pgoutput.transactions import Placed, TransactionTracker
+
+_ROWS = (INSERT, UPDATE, DELETE)
+_IS_ROW = np.isin(np.arange(256), _ROWS)
+_COMMON = np.isin(np.arange(256), (BEGIN, COMMIT, *_ROWS))
+_CASCADE, _RESTART_IDENTITY = 1, 2
+_ROW_BYTES_MIN = 8  # letter, table, kind of the row, count of columns
+
+
+@dataclass(slots=True)
+class Decoder:
+    """One stream. ``tracker`` tells the position behind all that was given; feed messages in order, and take all
+    elements of a piece before the next one. After an error a decoder is of no more use."""
+
+    relations: RelationCache
+    tracker: TransactionTracker = field(default_factory=TransactionTracker)
+    before: Before = Before.PAIRS
+    held: HeldTransactions = field(default_factory=HeldTransactions)
+
+    def decode(self, messages: Messages) -> Iterator[LogElement]:
+        """The elements of these messages. Raises MalformedMessageError, HeldTooMuchError."""
+        if not len(messages):
+            return
+        if not (messages.ends > messages.starts).all():
+            raise MalformedMessageError("a message of the stream is empty")
+        data = Gatherer(messages.buffer)
+        letters = data.u1(messages.starts)
+        first = (yield from self._hold(messages, 0)) if self.held.collecting else 0
+        for at in np.flatnonzero(~_COMMON[letters]).tolist():
+            if at < first:
+                continue  # it belonged to a held transaction
+            message = messages.bytes_of(at)
+            if not self._divides(message):
+                continue
+            yield from self._block(messages, data, letters, first, at)
+            if message[0] in BRACKETS:
+                first = yield from self._hold(messages, at)
+            else:
+                first = at + 1
+                yield from self._other(message)
+        yield from self._block(messages, data, letters, first, len(messages))
+
+    def _divides(self, message: bytes) -> bool:
+        """Whether the rows before the message and those behind it cannot be in one block."""
+        letter = message[0]
+        if letter == RELATION:
+            return not self.relations.same(parse_relation(message))
+        if letter == ORIGIN:
+            fields = Fields(message)
+            fields.i8(), fields.text()
+            fields.finish()
+        elif letter == TYPE:
+            fields = Fields(message)
+            fields.u4(), fields.text(), fields.text()
+            fields.finish()
+        return letter not in (ORIGIN, TYPE)
+
+    # ---------------------------------------------------------------- what is no row
+
+    def _other(self, message: bytes) -> Iterator[LogElement]:
+        letter = message[0]
+        if letter == RELATION:
+            found = self.relations.put(parse_relation(message))
+            if found is not None:
+                yield found
+        elif letter == TRUNCATE:
+            yield from self._truncate(Fields(message))
+        elif letter == MESSAGE:
+            yield from self._message(Fields(message))
+        else:
+            raise malformed(message, "its kind is unknown")
+
+    def _truncate(self, fields: Fields) -> Iterator[Truncation]:
+        count, options = fields.u4(), fields.u1()
+        if count * 4 != len(fields.message) - fields.at:
+            raise fields.wrong(f"it names {count} tables in {len(fields.message)} bytes")
+        tables = [self._known(oid) for oid in (fields.u4() for _ in range(count))]
+        if self.tracker.one_change():
+            yield Truncation(
+                tuple(table for table in tables if table), bool(options & _CASCADE),
+                bool(options & _RESTART_IDENTITY), self.tracker.position,
+            )  # fmt: skip
+
+    def _message(self, fields: Fields) -> Iterator[LogicalMessage]:
+        transactional, lsn, prefix, length = fields.u1(), fields.i8(), fields.text(), fields.u4()
+        content = fields.raw(length)
+        fields.finish()
+        if not transactional or self.tracker.one_change():
+            yield LogicalMessage(bool(transactional), lsn, prefix, content, self.tracker.position)
+
+    def _known(self, oid: int) -> TableVersion | None:
+        table = self.relations.tables.get(oid)
+        if table is None and oid not in self.relations.ignored:
+            raise MalformedMessageError(f"rows of table {oid} came before its description")
+        return table
+
+    # ---------------------------------------------------------------- transactions whose outcome is open
+
+    def _hold(self, messages: Messages, at: int) -> Generator[LogElement, None, int]:
+        """Hold messages from ``at`` on, as long as they belong to such a transaction; give those of one that commits.
+        Its value is the first message that does not belong to it."""
+        while at < len(messages):
+            decided = self.held.take(messages.bytes_of(at))
+            at += 1
+            if decided:
+                yield from self.decode(Messages.of(decided))
+            if not self.held.collecting:
+                break
+        return at
+
+    # ---------------------------------------------------------------- rows
+
+    def _block(
+        self, messages: Messages, data: Gatherer, letters: Bytes, first: int, last: int
+    ) -> Iterator[Block | TableRefused]:
+        if first >= last:
+            return
+        kinds, starts, ends = letters[first:last], messages.starts[first:last], messages.ends[first:last]
+        changes = np.flatnonzero(_IS_ROW[kinds])
+        if (ends[changes] - starts[changes] < _ROW_BYTES_MIN).any():
+            raise MalformedMessageError("a row ends before its columns")
+        placed = self.tracker.place(data, kinds, starts, ends, changes)
+        found: list[TableRows] = []
+        left_out = 0
+        for oid, chosen in _by_table(data.u4(starts[changes] + 1)):
+            table = self._known(oid)
+            chosen = chosen[placed.new[chosen]]
+            if table is None or not len(chosen):
+                left_out += len(chosen) if oid in self.relations.refused else 0
+                continue
+            try:
+                at = changes[chosen]
+                rows = to_rows(table, data, kinds[at], starts[at], ends[at], self.before)
+            except TableUnreadableError as error:
+                left_out += len(chosen)
+                yield self.relations.refuse(oid, TableRefused(table.path, str(error), error.remedy))
+                continue
+            found.append(_placed_rows(table, rows, placed, chosen))
+        if found or left_out or placed.committed:
+            yield Block(tuple(found), placed.transactions, self.tracker.position, left_out)
+
+
+def _by_table(oids: Numbers) -> Iterator[tuple[int, Numbers]]:
+    """Indexes of the changes of each table, in order."""
+    if not len(oids):
+        return
+    if (oids == oids[0]).all():
+        yield int(oids[0]), np.arange(len(oids))
+        return
+    order = np.argsort(oids, kind="stable")
+    found, firsts = np.unique(oids[order], return_index=True)
+    yield from zip(found.tolist(), np.split(order, firsts[1:]), strict=True)
+
+
+def _placed_rows(table: TableVersion, rows: Rows, placed: Placed, chosen: Numbers) -> TableRows:
+    of, order = placed.of[chosen], placed.order[chosen]
+    return TableRows(
+        table, rows.data, rows.kinds, rows.absent, pa.array(of[rows.messages]), pa.array(order[rows.messages])
+    )

@@ -1,0 +1,1 @@
+"""Tests of change data capture from PostgreSQL."""
