@@ -7,7 +7,7 @@ from typing import Any
 
 from seatunnel_connectors.jdbc.postgres.connection.types import NativeType
 from seatunnel_connectors.postgres_cdc.pgoutput.changes import Before
-from seatunnel_connectors.postgres_cdc.pgoutput.decoder import Decoder
+from seatunnel_connectors.postgres_cdc.pgoutput.decoder import PgoutputDecoder
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogElement, LogPosition, TableRows
 from seatunnel_connectors.postgres_cdc.pgoutput.messages import Messages
 from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationCache
@@ -37,12 +37,12 @@ def types(oids: Collection[int]) -> Mapping[int, NativeType]:
     return {oid: TYPES[oid] for oid in oids if oid in TYPES}
 
 
-def decoder(start: LogPosition | None = None, *, before: Before = Before.PAIRS, **relations: Any) -> Decoder:
+def decoder(start: LogPosition | None = None, *, before: Before = Before.PAIRS, **relations: Any) -> PgoutputDecoder:
     tracker = TransactionTracker(start or LogPosition())
-    return Decoder(RelationCache(types, **relations), tracker, before)
+    return PgoutputDecoder(RelationCache(types, **relations), tracker, before)
 
 
-def elements(messages: Sequence[bytes], reader: Decoder | None = None) -> list[LogElement]:
+def elements(messages: Sequence[bytes], reader: PgoutputDecoder | None = None) -> list[LogElement]:
     """Elements of the messages, which come in one piece."""
     found = [*(reader or decoder()).decode(Messages.of(messages))]
     for one in found:
@@ -66,7 +66,7 @@ def shown(part: TableRows) -> list[Shown]:
     ]
 
 
-def rows(messages: Sequence[bytes], reader: Decoder | None = None) -> list[Shown]:
+def rows(messages: Sequence[bytes], reader: PgoutputDecoder | None = None) -> list[Shown]:
     return all_rows(elements(messages, reader))
 
 

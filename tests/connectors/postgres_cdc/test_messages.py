@@ -59,12 +59,12 @@ def test_the_encoder_of_the_tests_gives_what_was_recorded() -> None:
     columns = [Column("id", INT4, key=True), Column("a", TEXT)]
     time = 0x3041FE010CD2D
 
-    assert GOLDEN == [
+    assert [
         pg.begin(0x15056C0, time, 725),
         pg.relation(16384, "t", columns),
         pg.insert(16384, ["1", "x"]),
         pg.commit(0x15056C0, 0x15056F0, time),
-    ]
+    ] == GOLDEN
 
 
 def test_inserts_updates_and_deletes_in_log_order() -> None:
@@ -91,9 +91,7 @@ def test_a_null_of_an_old_key_is_no_value() -> None:
         (["2", "a"], ["1", "a"], [("t", "-D", (1, "a")), ("t", "+I", (2, "a"))]),
     ],
 )
-def test_moves_alone_are_divided_for_keyed_sinks(
-    after: list[str], before: list[str], wanted: list[object]
-) -> None:
+def test_moves_alone_are_divided_for_keyed_sinks(after: list[str], before: list[str], wanted: list[object]) -> None:
     """F-C46: a row whose key changes is taken away under the old one and inserted under the new one. F-C60: under FULL
     the key is what the catalog says, not every flagged column."""
     reader = decoder(before=Before.MOVES, keys=lambda path: ("id",))
@@ -174,9 +172,7 @@ def test_the_same_relation_again_divides_nothing() -> None:
 
 def test_a_changed_relation_closes_the_batch_before_it() -> None:
     """F-C20, F-C59: rows are read with the columns of their own time, by name."""
-    wider = pg.relation(
-        16400, "t", [Column("id", INT4, key=True), Column("note", TEXT), Column("name2", TEXT)]
-    )
+    wider = pg.relation(16400, "t", [Column("id", INT4, key=True), Column("note", TEXT), Column("name2", TEXT)])
     found = elements(one(T, pg.insert(16400, ["1", "a"]), wider, pg.insert(16400, ["2", "n", "b"])))
     (change,) = [each for each in found if isinstance(each, RelationChange)]
 

@@ -82,7 +82,9 @@ def histories(draw: st.DrawFn) -> History:
 
 
 @st.composite
-def changes(draw: st.DrawFn, oid: int, name: str, columns: Sequence[Column], identity: str) -> tuple[bytes, list[Shown]]:
+def changes(
+    draw: st.DrawFn, oid: int, name: str, columns: Sequence[Column], identity: str
+) -> tuple[bytes, list[Shown]]:
     def cells() -> list[tuple[Any, Any]]:
         found = [draw(VALUES[columns[0].oid])]
         return found + [draw(st.just((None, None)) | VALUES[one.oid]) for one in columns[1:]]
@@ -135,9 +137,7 @@ def test_histories_come_back_from_the_bytes_of_a_socket(history: History, size: 
         left += stream[first : first + size]
         frames = find_frames(np.frombuffer(left + PADDING, np.uint8), 0, len(left))
         kinds = np.frombuffer(left, np.uint8)[frames.starts + 5] == ord("w")
-        found += all_rows(
-            [*reader.decode(Messages(left + PADDING, frames.starts[kinds] + 30, frames.ends[kinds]))]
-        )
+        found += all_rows([*reader.decode(Messages(left + PADDING, frames.starts[kinds] + 30, frames.ends[kinds]))])
         left = left[frames.end :]
 
     assert not left

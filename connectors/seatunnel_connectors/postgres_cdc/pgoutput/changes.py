@@ -52,7 +52,7 @@ class TableUnreadableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class DecodedRows:
     """Rows of one table in log order. ``messages`` says which message each came with, ``absent`` is None where every
     cell is there."""
 
@@ -64,7 +64,7 @@ class Rows:
 
 def to_rows(
     table: TableVersion, data: Gatherer, letters: Bytes, starts: Numbers, ends: Numbers, before: Before
-) -> Rows:  # fmt: skip
+) -> DecodedRows:  # fmt: skip
     """The rows of these messages, which are I, U and D of that table. Raises TableUnreadableError."""
     markers = data.u1(starts + _MARKER_AT)
     has_old = (markers == KEY) | (markers == OLD)
@@ -83,7 +83,7 @@ def to_rows(
 def _with_old(
     table: TableVersion, data: Gatherer, letters: Bytes, markers: Bytes, has_old: Mask, bounds: tuple[Numbers, Numbers],
     before: Before,
-) -> Rows:  # fmt: skip
+) -> DecodedRows:  # fmt: skip
     starts, ends = bounds
     is_delete = letters == DELETE
     old_at, new_at = np.flatnonzero(has_old), np.flatnonzero(~is_delete)
@@ -189,7 +189,7 @@ def _moves(
 
 def _rows(
     table: TableVersion, data: Gatherer, cells: Cells, kinds: npt.NDArray[np.uint8], messages: Numbers
-) -> Rows:  # fmt: skip
+) -> DecodedRows:  # fmt: skip
     import pyarrow as pa
 
     schema = table.arrow()
@@ -209,5 +209,5 @@ def _rows(
         absent = pa.RecordBatch.from_arrays([pa.array(mask) for mask in unchanged], names=list(schema.names))
     if not arrays:  # a table without columns: the batch still has its rows
         data_batch = pa.RecordBatch.from_struct_array(pa.array([{}] * len(messages), pa.struct([])))
-        return Rows(data_batch, pa.array(kinds), messages, None)
-    return Rows(pa.RecordBatch.from_arrays(arrays, schema=schema), pa.array(kinds), messages, absent)
+        return DecodedRows(data_batch, pa.array(kinds), messages, None)
+    return DecodedRows(pa.RecordBatch.from_arrays(arrays, schema=schema), pa.array(kinds), messages, absent)

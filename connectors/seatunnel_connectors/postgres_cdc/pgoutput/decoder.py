@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from seatunnel_connectors.postgres_cdc.pgoutput.changes import Before, Rows, TableUnreadableError, to_rows
+from seatunnel_connectors.postgres_cdc.pgoutput.changes import Before, DecodedRows, TableUnreadableError, to_rows
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogElement, LogicalMessage, TableRows, Truncation
 from seatunnel_connectors.postgres_cdc.pgoutput.errors import MalformedMessageError
 from seatunnel_connectors.postgres_cdc.pgoutput.held import BRACKETS, HeldTransactions
@@ -51,7 +51,7 @@ _ROW_BYTES_MIN = 8  # letter, table, kind of the row, count of columns
 
 
 @dataclass(slots=True)
-class Decoder:
+class PgoutputDecoder:
     """One stream. ``tracker`` tells the position behind all that was given; feed messages in order, and take all
     elements of a piece before the next one. After an error a decoder is of no more use."""
 
@@ -143,13 +143,25 @@ class Decoder:
         """Hold messages from ``at`` on, as long as they belong to such a transaction; give those of one that commits.
         Its value is the first message that does not belong to it."""
         while at < len(messages):
-            decided = self.held.take(messages.bytes_of(at))
+            message = messages.bytes_of(at)
+            if self.held.preparing and message[0] == RELATION:
+                yield from self._describe_early(message)
+            decided = self.held.take(message)
             at += 1
             if decided:
                 yield from self.decode(Messages.of(decided))
             if not self.held.collecting:
                 break
         return at
+
+    def _describe_early(self, message: bytes) -> Iterator[LogElement]:
+        """A server describes a table once, be it in a prepared transaction that never commits. A description that such
+        a transaction changes waits for its commit: until then it has locked the table."""
+        relation = parse_relation(message)
+        if relation.oid not in self.relations.tables and relation.oid not in self.relations.ignored:
+            found = self.relations.put(relation)
+            if isinstance(found, TableRefused):
+                yield found
 
     # ---------------------------------------------------------------- rows
 
@@ -195,7 +207,7 @@ def _by_table(oids: Numbers) -> Iterator[tuple[int, Numbers]]:
     yield from zip(found.tolist(), np.split(order, firsts[1:]), strict=True)
 
 
-def _placed_rows(table: TableVersion, rows: Rows, placed: Placed, chosen: Numbers) -> TableRows:
+def _placed_rows(table: TableVersion, rows: DecodedRows, placed: Placed, chosen: Numbers) -> TableRows:
     of, order = placed.of[chosen], placed.order[chosen]
     return TableRows(
         table, rows.data, rows.kinds, rows.absent, pa.array(of[rows.messages]), pa.array(order[rows.messages])

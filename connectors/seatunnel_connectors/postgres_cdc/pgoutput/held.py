@@ -54,6 +54,10 @@ class HeldTransactions:
         return self._piece is not None or self._preparing is not None
 
     @property
+    def preparing(self) -> bool:
+        return self._preparing is not None
+
+    @property
     def empty(self) -> bool:
         return not self._streamed and not self._prepared
 

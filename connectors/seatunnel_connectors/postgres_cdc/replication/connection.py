@@ -29,7 +29,10 @@ from seatunnel_py.api import RetriableError, TimeLimitError
 STATUS_SECONDS = 1.0
 SILENCE_SECONDS = 30.0
 COMMAND_SECONDS = 60.0
-_SETTINGS = "-c lc_monetary=C -c extra_float_digits=3 -c bytea_output=hex -c datestyle=ISO -c timezone=UTC"
+_SETTINGS = (
+    "-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex -c extra_float_digits=3 "
+    "-c lc_monetary=C -c standard_conforming_strings=on"
+)
 _XLOG_HEAD, _KEEPALIVE_BYTES = 25, 18
 _STATUS = Struct(">cqqqqB")
 _GSS_SINCE = 120000
@@ -93,7 +96,7 @@ def replication_info(info: str) -> str:
     """The connection string for replication: the settings that fix the text of each value are those of reading."""
     words = conninfo_to_dict(info)
     options = f"{words.get('options') or ''} {_SETTINGS}".strip()
-    return make_conninfo(info, replication="database", options=options)
+    return make_conninfo(info, replication="database", client_encoding="UTF8", options=options)
 
 
 class ReplicationConnection:
@@ -106,6 +109,7 @@ class ReplicationConnection:
             reason = self.pgconn.get_error_message()
             self.pgconn.finish()
             raise replication_failure(psycopg.OperationalError(reason), what)
+        self._transport: Transport | None = None
         self.encrypted = bool(self.pgconn.ssl_in_use) or self._by_gss()
 
     def _by_gss(self) -> bool:
@@ -129,17 +133,16 @@ class ReplicationConnection:
 
     def start(self, options: StreamOptions, *, through_libpq: bool = False) -> ReplicationStream:
         """Begin to read. Raises SlotInUseError, LogLostError."""
-        transport: Transport
         try:
             if self.encrypted or through_libpq:
                 self._run(options.sql(), COMMAND_SECONDS, pq.ExecStatus.COPY_BOTH)
-                transport = LibpqTransport(self.pgconn)
+                self._transport = LibpqTransport(self.pgconn)
             else:
-                transport = SocketTransport(self.pgconn)
-                transport.begin(options.sql(), COMMAND_SECONDS)
+                self._transport = plain = SocketTransport(self.pgconn)
+                plain.begin(options.sql(), COMMAND_SECONDS)
         except psycopg.Error as error:
             raise replication_failure(error, f"{self.what}, slot {options.slot}") from error
-        return ReplicationStream(transport, f"{self.what}, slot {options.slot}")
+        return ReplicationStream(self._transport, f"{self.what}, slot {options.slot}")
 
     def ask(self, sql: str, seconds: float = COMMAND_SECONDS) -> list[dict[str, str]]:
         """Rows of a command or a simple query."""
@@ -177,6 +180,8 @@ class ReplicationConnection:
         return result
 
     def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
         self.pgconn.finish()
 
 
@@ -275,5 +280,3 @@ class ReplicationStream:
                 self.transport.read(0.1)
         except psycopg.Error as error:
             raise replication_failure(error, self.what) from error
-        finally:
-            self.transport.close()
