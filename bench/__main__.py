@@ -24,6 +24,7 @@ COMMANDS = (
     "kafka_latency",
     "pg_to_kafka",
     "mariadb_to_pg",
+    "pg_log",
     "csv_to_parquet",
     "against_dlt",
     "failover",

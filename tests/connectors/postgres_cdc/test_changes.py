@@ -16,7 +16,7 @@ from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationChange
 from seatunnel_connectors.postgres_cdc.replication.connection import replication_info
 from seatunnel_connectors.postgres_cdc.replication.peek import PeekOptions, move_slot, peek
 from seatunnel_connectors.postgres_cdc.replication.slots import find_slot
-from tests.connectors.postgres_cdc.conftest import PUBLICATION, Log
+from tests.connectors.postgres_cdc.conftest import PUBLICATION, Log, read_until
 from tests.connectors.postgres_cdc.reading import ABSENT, all_rows, shown
 
 LONG = "(SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 400))"
@@ -117,6 +117,38 @@ def test_partitions_come_as_their_root_and_generated_columns_stay_away(make_log:
 
     # The server sends a row that moves to another partition as a delete and an insert.
     assert log.rows() == [("r", "+I", (1,)), ("r", "+I", (11,)), ("r", "-D", (1,)), ("r", "+I", (12,))]
+
+
+def test_row_filters_and_column_lists_of_a_publication(make_log: MakeLog) -> None:
+    """An update that leaves the filter is a delete, one that enters it an insert."""
+    log = make_log(
+        "CREATE TABLE t (id int PRIMARY KEY, v text, n int)", "INSERT INTO t VALUES (1, 'a', 1), (20, 'b', 2)",
+        publication="FOR TABLE t (id, n) WHERE (id > 10)",
+    )  # fmt: skip
+    log.run(
+        "UPDATE t SET id = 11 WHERE id = 1", "UPDATE t SET id = 2 WHERE id = 20", "INSERT INTO t VALUES (3, 'c', 3)"
+    )
+
+    assert log.rows() == [("t", "+I", (11, 1)), ("t", "-D", (20, ABSENT))]
+
+
+def test_many_busy_tables_in_larger_pieces(make_log: MakeLog) -> None:
+    names = [f"t{number}" for number in range(30)]
+    log = make_log(*[f"CREATE TABLE {name} (id int PRIMARY KEY, v text)" for name in names])
+    log.run(
+        "BEGIN; " + "; ".join(f"INSERT INTO {names[at % 30]} VALUES ({at}, 'x')" for at in range(3_000)) + "; COMMIT"
+    )
+    found: list[tuple[str, int, int]] = []
+    decoder, end = log.decoder(), log.end
+    with log.stream() as stream:
+        stream.expect(len(names))
+        for one in read_until(stream, decoder, end):
+            assert isinstance(one, Block)
+            for part in one.rows:
+                ids = part.data.column("id").to_pylist()
+                found += [(part.table.path.table, *pair) for pair in zip(ids, part.order.to_pylist(), strict=True)]
+
+    assert sorted(found, key=lambda row: row[1]) == [(names[at % 30], at, at) for at in range(3_000)]
 
 
 def test_ddl_in_the_middle(make_log: MakeLog) -> None:

@@ -23,7 +23,13 @@ from seatunnel_connectors.postgres_cdc.pgoutput.frames import KEEPALIVE, XLOG_DA
 from seatunnel_connectors.postgres_cdc.pgoutput.messages import Gatherer, Messages
 from seatunnel_connectors.postgres_cdc.replication.failures import replication_failure
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of, lsn_text
-from seatunnel_connectors.postgres_cdc.replication.transports import LibpqTransport, SocketTransport, Transport
+from seatunnel_connectors.postgres_cdc.replication.transports import (
+    SMALL_BYTES,
+    WANTED_BYTES_MAX,
+    LibpqTransport,
+    SocketTransport,
+    Transport,
+)
 from seatunnel_py.api import RetriableError, TimeLimitError
 
 STATUS_SECONDS = 1.0
@@ -236,6 +242,10 @@ class ReplicationStream:
                     self.send_status()
         messages = Messages(contents.buffer, starts + _XLOG_HEAD, ends)
         return Received(messages, self.wal_end, idle_end, self.transport.ended)
+
+    def expect(self, tables: int) -> None:
+        """Take larger pieces while rows of so many tables come mixed: a batch of each costs, however small it is."""
+        self.transport.wanted_bytes = min(SMALL_BYTES * max(1, tables // 2), WANTED_BYTES_MAX)
 
     def confirm(self, position: int) -> None:
         """Everything before the position is durable: the server may forget it. It never moves back."""

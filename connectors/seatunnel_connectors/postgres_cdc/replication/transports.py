@@ -26,9 +26,8 @@ from seatunnel_connectors.postgres_cdc.pgoutput.messages import PADDING, Message
 PIECE_BYTES = 1 << 20  # of messages that are decoded together, if so many have arrived
 _ROOM_BYTES = 2 * PIECE_BYTES + len(PADDING)
 SMALL_BYTES = 1 << 19  # less than this is worth a moment's wait: a batch costs a millisecond whatever it holds
+WANTED_BYTES_MAX = 1 << 22
 LINGER_SECONDS = 0.04
-_NAP_SECONDS = 0.005
-_IDLE_NAPS = 2
 _BUSY_SECONDS = 0.1
 _HEAD = Struct(">cI")
 _COPY_DONE, _ERROR, _NOTICE, _PARAMETER, _COMPLETE, _READY, _COPY_BOTH = b"cENSCZW"
@@ -37,32 +36,44 @@ _CONNECTION_LOST = "08006"
 
 class Transport(ABC):
     """A connection in COPY. ``read`` returns contents of CopyData messages, valid until the next call; nothing after
-    ``seconds`` in which nothing came. ``ended`` is true once the server has ended the COPY."""
+    ``seconds`` in which nothing came. ``ended`` is true once the server has ended the COPY. ``wanted_bytes`` are worth
+    a moment's wait, and are taken together if they have come."""
 
     ended = False
+    wanted_bytes = SMALL_BYTES
     _last = 0.0
 
     def __init__(self, pgconn: pq.abc.PGconn) -> None:
         self.pgconn = pgconn
+        self._socket = socket.socket(fileno=os.dup(pgconn.socket))
+        self._socket.setblocking(False)
 
     def read(self, seconds: float) -> Messages:
         """Wait for messages, and a moment longer where more follow: then they are worth a batch."""
         self._receive(seconds)
         now = time.monotonic()
         if self._received and now - self._last < _BUSY_SECONDS:
-            self._linger(now + LINGER_SECONDS)
+            self._linger(LINGER_SECONDS)
         if self._received:
             self._last = time.monotonic()
         return self._take()
 
-    def _linger(self, until: float) -> None:
-        """Sleep as long as more comes, instead of taking few messages at a time from a server that is sending."""
-        before, idle = self._received, 0
-        while self._received < SMALL_BYTES and idle < _IDLE_NAPS and time.monotonic() < until and not self.ended:
-            time.sleep(_NAP_SECONDS)
-            self._receive(0.0)
-            idle = idle + 1 if self._received == before else 0
-            before = self._received
+    @property
+    def _most(self) -> int:
+        return max(PIECE_BYTES, self.wanted_bytes)
+
+    def _linger(self, seconds: float) -> None:
+        """Wait until enough has come, instead of taking few messages at a time from a server that is sending. The
+        kernel wakes us once: where it cannot (SO_RCVLOWAT), the first byte ends the wait."""
+        missing = self.wanted_bytes - self._received
+        if missing <= 0 or self.ended:
+            return
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, missing)
+        try:
+            self._wait(seconds)
+        finally:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+        self._receive(0.0)
 
     @property
     @abstractmethod
@@ -84,7 +95,8 @@ class Transport(ABC):
         """Tell the server that no more is sent."""
 
     def close(self) -> None:
-        return
+        """Give back what was made here; the connection stays."""
+        self._socket.close()
 
     def _wait(self, seconds: float) -> bool:
         poll = select.poll()
@@ -105,18 +117,25 @@ class LibpqTransport(Transport):
         return self._size
 
     def _receive(self, seconds: float) -> None:
-        self._collect()
+        self._drain()
         if not self._size and not self.ended and self._wait(seconds):
+            self._drain()
+
+    def _drain(self) -> None:
+        """Take what is there. Encryption may hold bytes for which the socket does not wake anybody: so libpq is asked
+        before the socket is."""
+        self._collect()
+        while self._size < self._most and not self.ended:
+            before = self._size
             self.pgconn.consume_input()
             self._collect()
-        while self._size < PIECE_BYTES and not self.ended and self._wait(0.0):
-            self.pgconn.consume_input()
-            self._collect()
+            if self._size == before and not self._wait(0.0):
+                break
 
     def _collect(self) -> None:
         get, keep = self.pgconn.get_copy_data, self._messages.append
         size = self._size
-        while size < PIECE_BYTES:
+        while size < self._most:
             length, content = get(1)
             if length <= 0:
                 self.ended = length < 0
@@ -175,8 +194,6 @@ class SocketTransport(Transport):
 
     def __init__(self, pgconn: pq.abc.PGconn) -> None:
         super().__init__(pgconn)
-        self._socket = socket.socket(fileno=os.dup(pgconn.socket))
-        self._socket.setblocking(False)
         self._room = _Room(bytearray(_ROOM_BYTES))
 
     def begin(self, sql: str, seconds: float) -> None:
@@ -196,7 +213,7 @@ class SocketTransport(Transport):
         self._room.make_free(PIECE_BYTES)
         if not self._complete():
             self._more(seconds)
-        while self._received < PIECE_BYTES and self._more(0.0):
+        while self._received < self._most and self._more(0.0):
             pass
 
     def _complete(self) -> bool:
@@ -268,6 +285,3 @@ class SocketTransport(Transport):
                 poll.poll(1000)
             except OSError as error:
                 raise ServerError({"C": _CONNECTION_LOST, "M": f"the connection broke: {error}"}) from error
-
-    def close(self) -> None:
-        self._socket.close()
