@@ -23,7 +23,7 @@ from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationCache
 from seatunnel_connectors.postgres_cdc.replication.connection import (
     ReplicationConnection,
     StreamOptions,
-    replication_info,
+    session_info,
 )
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of, lsn_text
 from seatunnel_connectors.postgres_cdc.replication.peek import PeekOptions, peek
@@ -107,9 +107,8 @@ class Recorded:
     def by_peek(self) -> float:
         slot = self.copy()
         began = time.perf_counter()
-        info = replication_info(self.server.dsn).replace("replication=database", "")
-        with psycopg.connect(info, autocommit=True) as db:
-            decoder = PgoutputDecoder(RelationCache(CatalogTypes(db_of(self.server))))
+        with psycopg.connect(session_info(self.server.dsn), autocommit=True) as db, pg.connect(self.server) as other:
+            decoder = PgoutputDecoder(RelationCache(CatalogTypes(other)))
             options = PeekOptions(slot, (PUBLICATION,), until=self.end)
             pieces = (decoder.decode(messages) for messages in peek(db, options))
             found = sum(part.data.num_rows for elements in pieces for one in elements for part in _parts(one))
@@ -126,10 +125,6 @@ class Recorded:
 
 def _parts(element: object) -> tuple[object, ...]:
     return element.rows if isinstance(element, Block) else ()
-
-
-def db_of(server: PostgresServer) -> psycopg.Connection[tuple[object, ...]]:
-    return pg.connect(server)
 
 
 def record(server: PostgresServer, kind: str, rows: int) -> Recorded:

@@ -158,9 +158,9 @@ class Plain:
     """Reads one message after the other, versions 1 without streaming. Values stay the server's texts."""
 
     def __init__(self) -> None:
-        self.tables: dict[int, tuple[str, list[bool]]] = {}
+        self.tables: dict[int, tuple[tuple[str, str], list[bool]]] = {}
         self.open: int | None = None
-        self.rows: list[tuple[int, str, tuple[object, ...]]] = []
+        self.rows: list[tuple[str, str, tuple[object, ...]]] = []
 
     def take(self, message: bytes) -> None:
         self.message, self.at = message, 1
@@ -213,7 +213,7 @@ class Plain:
 
     def relation(self) -> None:
         (oid,) = self.unpack(">I")
-        _, name, (identity,) = self.name(), self.name(), self.unpack(">B")
+        name, (identity,) = (self.name(), self.name()), self.unpack(">B")
         if chr(identity) not in "dnfi":
             raise Refused("an identity")
         keys, names = [], []
@@ -223,19 +223,21 @@ class Plain:
             self.unpack(">Ii")
         if len(set(names)) < len(names):
             raise Refused("a name twice")
+        # Another table that had the name is gone, or is described again under its new one.
+        self.tables = {other: known for other, known in self.tables.items() if known[0] != name}
         self.tables[oid] = name, keys
 
     def change(self, letter: bytes) -> None:
         (oid,), (kind,) = self.unpack(">I"), self.unpack(">B")
         if oid not in self.tables or self.open is None:
             raise Refused("a row of an unknown table, or outside")
-        _, keys = self.tables[oid]
+        (_, name), keys = self.tables[oid]
         old = None
         if kind in b"KO" and letter != b"I":
             old = [
                 cell if key or kind == ord("O") else ABSENT for cell, key in zip(self.tuple(keys), keys, strict=True)
             ]
-            self.rows.append((oid, "-D" if letter == b"D" else "-U", tuple(old)))
+            self.rows.append((name, "-D" if letter == b"D" else "-U", tuple(old)))
             if letter == b"U" and self.unpack(">B")[0] != ord("N"):
                 raise Refused("no new row")
         elif kind != ord("N") or letter == b"D":
@@ -244,7 +246,7 @@ class Plain:
             new = self.tuple(keys)
             if old is not None:
                 new = [other if one == ABSENT else one for one, other in zip(new, old, strict=True)]
-            self.rows.append((oid, KINDS[letter[0]], tuple(new)))
+            self.rows.append((name, KINDS[letter[0]], tuple(new)))
 
     def tuple(self, keys: list[bool]) -> list[object]:
         if self.unpack(">H")[0] != len(keys):
@@ -309,9 +311,8 @@ def judge(messages: list[bytes], chance: random.Random) -> str:
 
 
 def compare(plain: Plain, found: list[Shown], refused: set[str]) -> None:
-    names = {name for _, name, _ in [(oid, *plain.tables[oid]) for oid in plain.tables]}
-    for name in names - refused:
-        wanted = [(kind, row) for oid, kind, row in plain.rows if plain.tables[oid][0] == name]
+    for name in {name for name, _, _ in plain.rows} - refused:
+        wanted = [(kind, row) for table, kind, row in plain.rows if table == name]
         got = [(kind, tuple(map(raw, row))) for table, kind, row in found if table == name]
         assert [kind for kind, _ in got] == [kind for kind, _ in wanted], f"table {name}: kinds"
         for (_, one), (_, other) in zip(got, wanted, strict=True):

@@ -13,7 +13,7 @@ from seatunnel_connectors.postgres_cdc.pgoutput.changes import Before
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogicalMessage, Truncation
 from seatunnel_connectors.postgres_cdc.pgoutput.messages import Messages
 from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationChange
-from seatunnel_connectors.postgres_cdc.replication.connection import replication_info
+from seatunnel_connectors.postgres_cdc.replication.connection import session_info
 from seatunnel_connectors.postgres_cdc.replication.peek import PeekOptions, move_slot, peek
 from seatunnel_connectors.postgres_cdc.replication.slots import find_slot
 from tests.connectors.postgres_cdc.conftest import PUBLICATION, Log, read_until
@@ -194,7 +194,7 @@ def test_interleaved_transactions_and_every_place_to_go_on_at(make_log: MakeLog)
     whole = [row[2][0] for row in log.rows()]
     assert whole == [1, 2, 100, 101, 102, 103, 3]
 
-    with psycopg.connect(replication_info(log.dsn), autocommit=True) as db:
+    with psycopg.connect(session_info(log.dsn), autocommit=True) as db:
         pieces = [*peek(db, PeekOptions(log.slot, (PUBLICATION,)))]
     messages = [piece.bytes_of(at) for piece in pieces for at in range(len(piece))]
     for taken in range(len(messages) + 1):
@@ -236,7 +236,7 @@ def test_every_way_to_read_a_slot_gives_the_same(make_log: MakeLog) -> None:
         "INSERT INTO t SELECT n, repeat('x', n % 700) FROM generate_series(1, 5000) n", "DELETE FROM t WHERE id < 100"
     )
     by_socket, by_libpq = log.rows(), log.rows(through_libpq=True)
-    with psycopg.connect(replication_info(log.dsn).replace("replication=database", ""), autocommit=True) as db:
+    with psycopg.connect(session_info(log.dsn), autocommit=True) as db:
         decoder = log.decoder()
         options = PeekOptions(log.slot, (PUBLICATION,), until=log.end)
         peeked = [row for piece in peek(db, options) for row in all_rows([*decoder.decode(piece)])]

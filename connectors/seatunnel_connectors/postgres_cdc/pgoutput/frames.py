@@ -53,10 +53,9 @@ def find_frames(data: Bytes, start: int, size: int) -> Frames:
 
 def _candidates(data: Bytes, start: int, size: int) -> tuple[Numbers, Numbers]:
     """Places that look like a frame, with the ends that their lengths give; the first is ``start``."""
-    window = data[start:size]
-    inner = window[HEAD_BYTES:]
-    looks = (window[: len(inner)] == COPY_DATA) & ((inner == XLOG_DATA) | (inner == KEEPALIVE))
-    found = np.flatnonzero(looks).astype(np.int64) + start
+    found = np.flatnonzero(data[start : size - HEAD_BYTES] == COPY_DATA) + start
+    inner = data[found + HEAD_BYTES]
+    found = found[(inner == XLOG_DATA) | (inner == KEEPALIVE)]
     lengths = np.ndarray(len(data) - 3, ">u4", data, strides=(1,))[found + 1].astype(np.int64)
     return found, found + 1 + lengths
 

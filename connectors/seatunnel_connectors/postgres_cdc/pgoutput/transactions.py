@@ -52,8 +52,7 @@ class TransactionTracker:
         """Follow Begin and Commit messages, and place the changes, which are indexes into the messages."""
         import pyarrow as pa
 
-        is_begin = letters == BEGIN
-        begins, commits = np.flatnonzero(is_begin), np.flatnonzero(letters == COMMIT)
+        begins, commits = np.flatnonzero(letters == BEGIN), np.flatnonzero(letters == COMMIT)
         self._check_order(letters, begins, commits)
         at, until = starts[begins], starts[commits]
         _check_sizes(ends[begins] - at, _BEGIN_BYTES, "Begin")
@@ -66,21 +65,20 @@ class TransactionTracker:
         end[: len(commits)] = data.i8(until + 10)
         if not (data.i8(until + 2) == commit[: len(commits)]).all():
             raise MalformedMessageError("a transaction commits at another position than its Begin says")
-        nth = np.cumsum(is_begin)[changes] - (before is None)
-        self._check_inside(changes, begins, commits)
-        first = np.searchsorted(nth, np.arange(len(commit)))
-        order = np.arange(len(changes)) - first[nth]
-        if before is not None:
-            order[nth == 0] += before.changes
-        new = (commit > self.start.commit)[nth]
+        firsts, counts = self._shares(changes, begins, commits)
+        nth = np.repeat(np.arange(len(commit)), counts)
+        order = np.arange(len(changes)) - np.repeat(firsts, counts)
+        if before is not None and before.changes:
+            order[: counts[0]] += before.changes
+        new = np.repeat(commit > self.start.commit, counts)
         if self.start.index:
             new &= (commit[nth] != self.start.open_commit) | (order >= self.start.index)
-        self._move(commit, end, time, xid, nth, commits)
+        self._move(commit, end, time, xid, int(counts[-1]) if len(counts) else 0, commits)
         found = Transactions(pa.array(xid), pa.array(commit), pa.array(end), pa.array(time + EPOCH_MICROSECONDS))
         return Placed(found, nth, order, new, len(commits))
 
     def _move(
-        self, commit: Numbers, end: Numbers, time: Numbers, xid: Numbers, nth: Numbers, commits: Numbers
+        self, commit: Numbers, end: Numbers, time: Numbers, xid: Numbers, last: int, commits: Numbers
     ) -> None:  # fmt: skip
         whole = len(commits)
         if whole and commit[whole - 1] > self.position.commit:
@@ -88,7 +86,7 @@ class TransactionTracker:
         if whole == len(commit):
             self.open = None
             return
-        seen = int((nth == whole).sum()) + (self.open.changes if self.open and not whole else 0)
+        seen = last + (self.open.changes if self.open and not whole else 0)
         self._set_open(OpenTransaction(int(xid[-1]), int(commit[-1]), int(time[-1]), seen))
 
     def _set_open(self, one: OpenTransaction) -> None:
@@ -112,11 +110,18 @@ class TransactionTracker:
         if len(turns) and ((turns[1:] == turns[:-1]).any() or bool(turns[0] == COMMIT) is not inside):
             raise MalformedMessageError("transactions overlap, or one commits that has not begun")
 
-    def _check_inside(self, changes: Numbers, begins: Numbers, commits: Numbers) -> None:
-        """Every change lies behind a Begin and before its Commit."""
-        begun = np.searchsorted(begins, changes) + (self.open is not None)
-        if not (begun - np.searchsorted(commits, changes) == 1).all():
+    def _shares(self, changes: Numbers, begins: Numbers, commits: Numbers) -> tuple[Numbers, Numbers]:
+        """Where the changes of each transaction begin among all of them, and how many there are."""
+        firsts = np.searchsorted(changes, begins)
+        if self.open is not None:
+            firsts = np.concatenate([np.zeros(1, np.int64), firsts])
+        lasts = np.searchsorted(changes, commits)
+        if len(lasts) < len(firsts):
+            lasts = np.append(lasts, len(changes))
+        counts = lasts - firsts
+        if counts.sum() != len(changes):
             raise MalformedMessageError("a change stands outside of a transaction")
+        return firsts, counts
 
 
 def _after(first: int | None, others: Numbers) -> Numbers:

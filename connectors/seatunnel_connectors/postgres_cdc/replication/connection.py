@@ -98,11 +98,16 @@ class Received:
     ended: bool
 
 
-def replication_info(info: str) -> str:
-    """The connection string for replication: the settings that fix the text of each value are those of reading."""
+def session_info(info: str) -> str:
+    """The connection string with the settings that fix the text of each value; they are those of reading a table."""
     words = conninfo_to_dict(info)
     options = f"{words.get('options') or ''} {_SETTINGS}".strip()
-    return make_conninfo(info, replication="database", client_encoding="UTF8", options=options)
+    return make_conninfo(info, client_encoding="UTF8", options=options)
+
+
+def replication_info(info: str) -> str:
+    """The same for the replication protocol."""
+    return make_conninfo(session_info(info), replication="database")
 
 
 class ReplicationConnection:
@@ -232,9 +237,10 @@ class ReplicationStream:
             is_data = kinds == XLOG_DATA
             if not (np.where(is_data, sizes > _XLOG_HEAD, (kinds == KEEPALIVE) & (sizes == _KEEPALIVE_BYTES))).all():
                 raise MalformedMessageError("the server sent neither log data nor a keepalive")
-            self.wal_end = max(self.wal_end, int(data.i8(np.where(is_data, starts + 9, starts + 1)).max()))
+            last = int(data.i8(starts[-1:] + (9 if is_data[-1] else 1))[0])
+            self.wal_end = max(self.wal_end, last)
             if not is_data[-1]:
-                idle_end = int(data.i8(starts[-1:] + 1)[0])
+                idle_end = last
             if not is_data.all():
                 asks = data.u1(starts[~is_data] + 17).any()
                 starts, ends = starts[is_data], ends[is_data]

@@ -43,7 +43,7 @@ class PeekOptions:
 
 
 def peek(db: Statements, options: PeekOptions) -> Iterator[Messages]:
-    """The messages, in pieces. The session needs the settings that ``connection.replication_info`` gives."""
+    """The messages, in pieces. The session needs the settings that ``connection.session_info`` gives."""
     with (
         explained(f"reading replication slot {options.slot!r} through SQL"),
         db.cursor() as cursor,
