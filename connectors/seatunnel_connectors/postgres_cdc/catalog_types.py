@@ -25,7 +25,7 @@ _TYPES = """
 
 @dataclass(slots=True)
 class CatalogTypes:
-    """A ``relations.TypeLookup``. What was found is kept: an oid means the same type for ever, or none."""
+    """A ``relations.TypeLookup``. Types that were found are kept: an oid never means another type."""
 
     db: Statements
     known: dict[int, NativeType] = field(default_factory=dict)

@@ -63,7 +63,7 @@ def _parsed(row: int, text: bytes, delimiter: bytes) -> list[bytes | None]:
     if text.startswith(b"["):
         raise _no_list(row, text)
     if not (text.startswith(b"{") and text.endswith(b"}")):
-        raise ValueMisfitError(row, f"{text[:80]!r} is no array")
+        raise ValueMisfitError(row, f"{text[:80]!r} is not an array")
     if text == b"{}":
         return []
     return [*_elements(row, text, delimiter)]
@@ -84,12 +84,12 @@ def _elements(row: int, text: bytes, delimiter: bytes) -> Iterator[bytes | None]
         if at == last:
             return
         if text[at : at + 1] != delimiter:
-            raise ValueMisfitError(row, f"{text[:80]!r} is no array")
+            raise ValueMisfitError(row, f"{text[:80]!r} is not an array")
         at += 1
 
 
 def _quoted(row: int, text: bytes, at: int) -> tuple[bytes, int]:
-    """The element behind an opening quote, and where it ends."""
+    """The element after an opening quote, and its end."""
     found = bytearray()
     while at < len(text):
         ends = [end for end in (text.find(b'"', at), text.find(b"\\", at)) if end >= 0]
@@ -101,7 +101,7 @@ def _quoted(row: int, text: bytes, at: int) -> tuple[bytes, int]:
             return bytes(found), end + 1
         found += text[end + 1 : end + 2]
         at = end + 2
-    raise ValueMisfitError(row, f"{text[:80]!r} is no array")
+    raise ValueMisfitError(row, f"{text[:80]!r} is not an array")
 
 
 def _no_list(row: int, text: bytes) -> ValueMisfitError:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _WAY_ON = "then copy the table anew"
-_MARKER_AT, _TUPLE_AT = 5, 6  # behind the letter and the table's oid
+_MARKER_AT, _TUPLE_AT = 5, 6  # after the letter and the table's oid
 
 
 class Before(Enum):
@@ -53,8 +53,8 @@ class TableUnreadableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DecodedRows:
-    """Rows of one table in log order. ``messages`` says which message each came with, ``absent`` is None where every
-    cell is there."""
+    """Rows of one table in log order. ``messages`` holds the number of the message of each; ``absent`` is
+    None if every cell is there."""
 
     data: pa.RecordBatch
     kinds: pa.UInt8Array
@@ -92,7 +92,7 @@ def _with_old(
     begin[old_at] = behind + 1
     updates = ~is_delete[old_at]
     if not (data.u1(behind[updates]) == NEW).all():
-        raise MalformedMessageError("an update holds no new row behind the old one")
+        raise MalformedMessageError("an update holds no new row after the old one")
     _check_ends(behind[~updates], ends[old_at[~updates]])
     new, behind = walk(data, begin[new_at], len(table.relation.columns))
     _check_ends(behind, ends[new_at])
@@ -130,7 +130,7 @@ def _check_ends(found: Numbers, ends: Numbers) -> None:
 
 
 def _check_identity(table: TableVersion, cells: Cells, messages: Numbers) -> None:
-    """An unchanged value in the key, without the old key, does not say which row is meant."""
+    """Without the old key, an unchanged value in the key does not identify a row."""
     if cells.plain:
         return
     unchanged = cells.is_unchanged()
@@ -138,8 +138,8 @@ def _check_identity(table: TableVersion, cells: Cells, messages: Numbers) -> Non
         found = np.flatnonzero(unchanged[table.relation.names.index(name)])
         if len(found):
             raise TableUnreadableError(
-                f"table {table.path}: an update leaves out the value of {name!r}, which belongs to the key and is "
-                "stored out of line, so it does not say which row it changes",
+                f"table {table.path}: an update lacks the value of {name!r}, which belongs to the key and is "
+                "stored out of line, so the row that it changes is unknown",
                 f"run ALTER TABLE {table.path.schema}.{table.path.table} REPLICA IDENTITY FULL at the source",
                 int(messages[found[0]]),
             )

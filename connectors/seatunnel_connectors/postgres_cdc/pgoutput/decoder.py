@@ -1,8 +1,8 @@
-"""Decodes a stream of pgoutput messages: rows as Arrow batches, and in between what is no row.
+"""Decodes a stream of pgoutput messages: rows as Arrow batches, and the other messages in between.
 
 Messages come in large pieces. Of a piece, whatever stands between two messages that change how the others are read (a
 table that looks different, a truncation) becomes one ``Block``: its rows are grouped by table and decoded a column at a
-time. Relation messages that say nothing new do not divide it.
+time. Relation messages without a difference do not divide it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ROW_BYTES_MIN = 8  # letter, table, kind of the row, count of columns
 
 @dataclass(slots=True)
 class PgoutputDecoder:
-    """One stream. ``tracker`` tells the position behind all that was given; feed messages in order, and take all
+    """One stream. ``tracker`` holds the position after all elements so far; feed messages in order, and take all
     elements of a piece before the next one. After an error a decoder is of no more use."""
 
     relations: RelationCache
@@ -84,7 +84,7 @@ class PgoutputDecoder:
         yield from self._block(messages, data, letters, first, len(messages))
 
     def _divides(self, message: bytes) -> bool:
-        """Whether the rows before the message and those behind it cannot be in one block."""
+        """Whether the rows before the message and those after it cannot be in one block."""
         letter = message[0]
         if letter == RELATION:
             return not self.relations.same(parse_relation(message))

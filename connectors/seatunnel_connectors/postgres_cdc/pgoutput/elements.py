@@ -16,8 +16,8 @@ EPOCH_MICROSECONDS = 946_684_800_000_000
 
 @dataclass(frozen=True, slots=True)
 class LogPosition:
-    """Where a stream goes on. ``commit`` and ``end`` belong to the last whole transaction: ``end`` may be confirmed.
-    ``index`` counts what was taken of the transaction that commits at ``open_commit``; 0 outside of one.
+    """The place at which a stream goes on. ``commit`` and ``end`` belong to the last whole transaction: ``end`` may be
+    confirmed. ``index`` counts what was taken of the transaction that commits at ``open_commit``; 0 outside of one.
 
     Positions are compared by the commit, never by the place of a change in the log: a transaction that commits later
     may hold earlier ones."""
@@ -30,8 +30,8 @@ class LogPosition:
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """The transactions of a block, one behind the other: ``xid``, ``commit`` (position of the commit record), ``end``
-    (behind it; 0: the transaction goes on in the next block) and ``time`` of the commit, microseconds since 1970."""
+    """The transactions of a block in order: ``xid``, ``commit`` (position of the commit record), ``end`` (after it; 0:
+    the transaction goes on in the next block) and ``time`` of the commit, microseconds since 1970."""
 
     xid: pa.Int64Array
     commit: pa.Int64Array
@@ -58,8 +58,8 @@ class TableRows:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows of any number of tables, a batch each. Order is kept in a table; between tables ``TableRows.order`` tells
-    it. ``position`` lies behind the block. ``left_out`` counts changes of tables that were refused."""
+    """Rows of any number of tables, a batch each. Order is kept in a table; between tables ``TableRows.order`` holds
+    it. ``position`` is the one after the block. ``left_out`` counts changes of tables that were refused."""
 
     rows: tuple[TableRows, ...]
     transactions: Transactions
@@ -79,7 +79,7 @@ class Truncation:
 
 @dataclass(frozen=True, slots=True)
 class LogicalMessage:
-    """A message that somebody wrote into the log. One that is not transactional stands outside of transactions and
+    """A message that a session wrote into the log. One that is not transactional stands outside of transactions and
     does not move the position."""
 
     transactional: bool

@@ -1,4 +1,4 @@
-"""Errors of decoding. What concerns one table is no error but a value, ``TableRefused``: the others go on."""
+"""Errors of decoding. A fault of one table is a value, ``TableRefused``: the others go on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DAMAGED = (
 
 
 class MalformedMessageError(FatalError):
-    """The bytes are no message of pgoutput, or the messages do not follow one another as they must."""
+    """The bytes are not a message of pgoutput, or the messages do not follow one another as they must."""
 
     def __init__(self, message: str, remedy: str = DAMAGED) -> None:
         super().__init__(message, remedy)

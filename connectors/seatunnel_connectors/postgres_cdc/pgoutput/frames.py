@@ -21,14 +21,14 @@ COPY_DATA = b"d"[0]
 XLOG_DATA, KEEPALIVE = b"wk"
 HEAD_BYTES = 5  # the letter and the length
 _WIDE_BYTES = 500  # from this average on a loop is cheaper
-_SAMPLE = 8  # frames that tell the average
+_SAMPLE = 8  # frames for the average
 _LENGTH = Struct(">I")
 _FRAME_BYTES_MAX = 2**30 + 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Complete CopyData frames, one behind the other; ``starts`` are those of their letters. ``end`` is where the last
+    """Complete CopyData frames in a row; ``starts`` are those of their letters. ``end`` is where the last
     one ends: what follows is incomplete, or of another kind."""
 
     starts: Numbers
@@ -94,7 +94,7 @@ def _follow(data: Bytes, start: int, size: int, most: int | None = None) -> Fram
 
 
 def frame_end(data: Bytes, at: int, size: int) -> int | None:
-    """Where the message of any kind at ``at`` ends, if its length has arrived."""
+    """The end of the message of any kind at ``at``, if its length has arrived."""
     if at + HEAD_BYTES > size:
         return None
     (length,) = _LENGTH.unpack_from(data.data, at + 1)

@@ -110,12 +110,12 @@ class HeldTransactions:
     def _start(self, fields: Fields) -> None:
         xid, first = fields.u4(), fields.u1()
         if bool(first) == (xid in self._streamed):
-            raise fields.wrong(f"transaction {xid} is said to be {'new' if first else 'known'}, which it is not")
+            raise fields.wrong(f"a piece calls transaction {xid} {'new' if first else 'known'}, which it is not")
         self._streamed.setdefault(xid, [])
         self._piece = xid
 
     def _keep(self, message: bytes) -> None:
-        """A message of a piece holds its subtransaction behind the letter; only an origin does not."""
+        """A message of a piece holds its subtransaction after the letter; only an origin does not."""
         if message[0] == ORIGIN:
             return
         subxid = Fields(message).u4()

@@ -20,7 +20,7 @@ Numbers: TypeAlias = "npt.NDArray[np.int64]"
 Bytes: TypeAlias = "npt.NDArray[np.uint8]"
 
 PADDING = b"\0" * 8
-"""Behind the last message: fields are gathered before it is known whether they are there."""
+"""After the last message: fields are gathered before it is known whether they are there."""
 _BYTES_MAX = 2**31 - 1  # offsets of Arrow's texts; a message has at most 2**30 bytes
 _SHOWN_BYTES = 40
 

@@ -1,4 +1,4 @@
-"""Keeps what the stream says about tables: columns by table and version, and what differs from the version before.
+"""Keeps the descriptions of tables in the stream: columns by version, and differences from the version before.
 
 A server describes a table before its first row in a session, and again whenever something may have changed, which is
 mostly nothing. Only a difference in columns, name or replica identity makes a new version.
@@ -23,7 +23,7 @@ _IDENTITIES = "dnfi"  # default, nothing, full, an index
 _KEY_FLAG = 1
 
 TypeLookup: TypeAlias = Callable[[Collection[int]], Mapping[int, NativeType]]
-"""Finds types by their oids, domains resolved; what the catalog does not hold any more is left out."""
+"""Finds types by their oids, domains resolved; types that are dropped are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def parse_relation(message: bytes, at: int = 1) -> Relation:
 @dataclass(frozen=True, slots=True)
 class TableVersion:
     """A table from one Relation message to the next one that differs. ``number`` counts from 0 in this cache; ``key``
-    are the columns that tell rows apart: those of the caller, else those of the replica identity."""
+    are the columns that identify rows: those of the caller, else those of the replica identity."""
 
     path: TablePath
     relation: Relation
@@ -82,7 +82,7 @@ class TableVersion:
     key: tuple[str, ...]
 
     def schema(self) -> TableSchema:
-        """The table as a step sees it. The stream does not say which columns take nulls."""
+        """The table as a step sees it. The stream does not show which columns take nulls."""
         columns = tuple(Column(name, dtype) for name, dtype in zip(self.relation.names, self.types, strict=True))
         return TableSchema(self.path, columns, PrimaryKey(self.key) if self.key else None)
 
@@ -100,8 +100,8 @@ def _arrow(names: tuple[str, ...], types: tuple[DataType, ...]) -> pa.Schema:
 
 @dataclass(frozen=True, slots=True)
 class RelationChange:
-    """The table differs from here on. A renamed column is one that is dropped and one that is added: only the catalog
-    can tell, by its attribute numbers. ``renamed`` is the table itself, and ``recreated`` says that another table, with
+    """The table differs from here on. A renamed column is one that is dropped and one that is added: only the attribute
+    numbers of the catalog show the difference. ``renamed`` is the table itself, and ``recreated``: another table, with
     its own oid, has the name by now. ``identity``: the key or the replica identity is another one."""
 
     before: TableVersion
@@ -138,12 +138,12 @@ class RelationCache:
     refused: dict[int, TableRefused] = field(default_factory=dict)
 
     def same(self, relation: Relation) -> bool:
-        """True if the message says nothing new."""
+        """True if the message describes no difference."""
         known = self.tables.get(relation.oid)
         return relation == (known.relation if known else self.ignored.get(relation.oid))
 
     def put(self, relation: Relation) -> RelationChange | TableRefused | None:
-        """Take a Relation message that says something new; None where a table appears for the first time."""
+        """Take a Relation message with a difference; None if the table is new."""
         path = TablePath(self.database, relation.schema, relation.name)
         before = self.tables.get(relation.oid) or self._of_that_name(path)
         if before is None and not self.wanted(path):

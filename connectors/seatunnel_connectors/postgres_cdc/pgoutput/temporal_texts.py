@@ -71,7 +71,7 @@ def _one(row: int, text: str, dtype: DataType) -> int:
         raise ValueMisfitError(row, f"{text!r}: an infinite {what} has no counterpart")
     match = (_DATE if dtype.kind is Kind.DATE else _TIMESTAMP).fullmatch(text)
     if match is None:
-        raise ValueMisfitError(row, f"{text[:80]!r} is no {dtype.kind.value}")
+        raise ValueMisfitError(row, f"{text[:80]!r} is not a {dtype.kind.value}")
     before_christ = match.groups()[-1] is not None
     days = _days(1 - int(match[1]) if before_christ else int(match[1]), int(match[2]), int(match[3]))
     if days is None:
@@ -79,7 +79,7 @@ def _one(row: int, text: str, dtype: DataType) -> int:
     if dtype.kind is Kind.DATE:
         return days
     if (match[8] is not None) != (dtype.kind is Kind.TIMESTAMP_TZ):
-        raise ValueMisfitError(row, f"{text[:80]!r} is no {dtype.kind.value}")
+        raise ValueMisfitError(row, f"{text[:80]!r} is not a {dtype.kind.value}")
     hours, minutes, seconds = int(match[4]), int(match[5]), int(match[6])
     if hours > 23 or minutes > 59 or seconds > 59:
         raise ValueMisfitError(row, f"{text[:80]!r}: there is no such time of day")

@@ -72,7 +72,7 @@ def _booleans(cells: pa.Array) -> pa.Array:
     found = pc.equal(cells, pa.scalar(b"t", pa.binary()))
     known = pc.or_(found, pc.equal(cells, pa.scalar(b"f", pa.binary())))
     if (at := pc.index(known, pa.scalar(False)).as_py()) >= 0:
-        raise ValueMisfitError(at, f"{cells[at].as_py()!r} is no boolean")
+        raise ValueMisfitError(at, f"{cells[at].as_py()!r} is not a boolean")
     return found
 
 
@@ -141,7 +141,7 @@ def _each(cells: pa.Array, wanted: pa.DataType, parse: Callable[..., object], ki
             text = value.decode() if value is not None and not pa.types.is_binary(wanted) else value
             found.append(None if text is None else parse(text))
         except (ValueError, pa.ArrowInvalid):
-            raise ValueMisfitError(row, f"{value[:80]!r} is no {kind}") from None
+            raise ValueMisfitError(row, f"{value[:80]!r} is not a {kind}") from None
     return pa.array(found, wanted)
 
 

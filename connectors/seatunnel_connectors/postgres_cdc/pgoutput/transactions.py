@@ -27,7 +27,7 @@ class OpenTransaction:
 @dataclass(frozen=True, slots=True)
 class Placed:
     """Changes of a part of the stream. ``of`` is each one's transaction in ``transactions``, ``order`` its number in
-    it; ``new`` says which were not taken before; ``committed`` counts the commits."""
+    it; ``new`` marks those that were not taken before; ``committed`` counts the commits."""
 
     transactions: Transactions
     of: Numbers
@@ -39,7 +39,7 @@ class Placed:
 @dataclass(slots=True)
 class TransactionTracker:
     """``start`` is where an earlier reader stopped: what lies before it is passed over when the server sends it again.
-    ``position`` lies behind what was placed."""
+    ``position`` is the one after all that was placed."""
 
     start: LogPosition = field(default_factory=LogPosition)
     open: OpenTransaction | None = None
@@ -64,7 +64,7 @@ class TransactionTracker:
         end = np.zeros(len(commit), np.int64)
         end[: len(commits)] = data.i8(until + 10)
         if not (data.i8(until + 2) == commit[: len(commits)]).all():
-            raise MalformedMessageError("a transaction commits at another position than its Begin says")
+            raise MalformedMessageError("a transaction commits at another position than that of its Begin")
         firsts, counts = self._shares(changes, begins, commits)
         nth = np.repeat(np.arange(len(commit)), counts)
         order = np.arange(len(changes)) - np.repeat(firsts, counts)
@@ -90,14 +90,14 @@ class TransactionTracker:
         self._set_open(OpenTransaction(int(xid[-1]), int(commit[-1]), int(time[-1]), seen))
 
     def _set_open(self, one: OpenTransaction) -> None:
-        """What a server sends again moves the position only where it passes it."""
+        """Messages that a server sends again move the position only once they pass it."""
         self.open, last = one, self.position
         if one.commit > last.commit:
             taken = last.index if one.commit == last.open_commit else 0
             self.position = LogPosition(last.commit, last.end, one.commit, max(one.changes, taken))
 
     def one_change(self) -> bool:
-        """Count a change that is no row, such as a truncation; return False if it was taken before."""
+        """Count a change without rows, such as a truncation; return False if it was taken before."""
         if self.open is None:
             raise MalformedMessageError("a change stands outside of a transaction")
         number, commit = self.open.changes, self.open.commit
@@ -111,7 +111,7 @@ class TransactionTracker:
             raise MalformedMessageError("transactions overlap, or one commits that has not begun")
 
     def _shares(self, changes: Numbers, begins: Numbers, commits: Numbers) -> tuple[Numbers, Numbers]:
-        """Where the changes of each transaction begin among all of them, and how many there are."""
+        """The index of the first change of each transaction, and their number."""
         firsts = np.searchsorted(changes, begins)
         if self.open is not None:
             firsts = np.concatenate([np.zeros(1, np.int64), firsts])

@@ -34,8 +34,8 @@ class BinaryCellsError(MalformedMessageError):
 @dataclass(slots=True)
 class Cells:
     """The cells of many rows, an array per column: their letters, and where their texts lie in the buffer. ``plain``:
-    every cell is a text. ``in_order``: they lie one behind the other, row by row; texts that were taken from the row
-    before do not."""
+    every cell is a text. ``in_order``: they lie in a row, one table row after the other; texts that were taken from the
+    row before do not."""
 
     tags: Bytes
     starts: Numbers

@@ -1,6 +1,6 @@
 """The replication connection: commands of the replication protocol, and the stream with its feedback.
 
-Positions are confirmed only where ``confirm`` says so, never by what was received or decoded: the server forgets what
+Positions are confirmed by ``confirm`` alone, never because something was received or decoded: the server forgets what
 is confirmed (F-C1, F-C2). Everything else keeps the connection alive: a status each second, and at once when asked.
 """
 
@@ -66,7 +66,7 @@ class CreatedSlot:
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """How a slot is read. ``start`` may lie behind what the slot has confirmed, and not before it."""
+    """How a slot is read. ``start`` is not before the position that the slot has confirmed."""
 
     slot: str
     publications: tuple[str, ...]
@@ -89,8 +89,8 @@ class StreamOptions:
 @dataclass(frozen=True, slots=True)
 class Received:
     """What came. ``messages`` are valid until the next call. ``wal_end`` is how far the server had read or written its
-    log; ``idle_end``, if not None, is a position behind which nothing that was decoded by then waits: it may be used
-    as one once the decoder has no open transaction (F-C4)."""
+    log; ``idle_end``, if not None, is a keepalive's position after
+    all messages so far: it may be confirmed if the decoder has no open transaction (F-C4)."""
 
     messages: Messages
     wal_end: int
@@ -111,7 +111,7 @@ def replication_info(info: str) -> str:
 
 
 class ReplicationConnection:
-    """One connection, for one stream at most. ``encrypted`` tells whether libpq has to read for us."""
+    """One connection, for one stream at most. ``encrypted``: only libpq can read it."""
 
     def __init__(self, info: str, what: str = "the replication connection") -> None:
         self.what = what
@@ -198,8 +198,8 @@ class ReplicationConnection:
 
 @dataclass(slots=True)
 class ReplicationStream:
-    """A slot that is being read. ``confirmed`` is what the server was told to be durable; 0: nothing yet, for where
-    reading begins may be newer than the oldest checkpoint."""
+    """A slot that is being read. ``confirmed`` is the position that was confirmed; 0: none yet, because the
+    start of reading may be newer than the oldest checkpoint."""
 
     transport: Transport
     what: str
@@ -260,7 +260,7 @@ class ReplicationStream:
             self.send_status()
 
     def keep_alive(self) -> None:
-        """Send a status if one is due; called while nobody receives."""
+        """Send a status if one is due; called between two calls of ``receive``."""
         try:
             self._keep_alive(time.monotonic())
         except psycopg.Error as error:
@@ -280,7 +280,7 @@ class ReplicationStream:
             self.send_status()
 
     def send_status(self, *, reply: bool = False) -> None:
-        """Tell the server what is confirmed."""
+        """Send the confirmed position to the server."""
         self._status_at = time.monotonic()
         clock = time.time_ns() // 1000 - EPOCH_MICROSECONDS
         at = self.confirmed

@@ -67,7 +67,7 @@ def replication_failure(error: psycopg.Error, what: str) -> PluginError:
     if _LOST.search(reason):
         return LogLostError(
             f"{what}: {reason}",
-            "copy the tables anew (resnapshot): changes since the last checkpoint are gone from the server's log; "
+            "copy the tables again (resnapshot): changes since the last checkpoint are gone from the server's log; "
             "raise max_slot_wal_keep_size so that it does not happen again",
         )
     remedy = next((text for pattern, text in _REMEDIES if re.search(pattern, reason)), "")

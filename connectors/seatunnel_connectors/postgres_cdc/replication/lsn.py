@@ -11,7 +11,7 @@ def lsn_of(text: str) -> int:
     """The number of a position. Raises ValueError."""
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no position in PostgreSQL's log: write it as 16/B374D848")
+        raise ValueError(f"{text!r} is not a position in PostgreSQL's log: write it as 16/B374D848")
     return int(match[1], 16) << 32 | int(match[2], 16)
 
 

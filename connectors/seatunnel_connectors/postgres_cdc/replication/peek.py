@@ -1,9 +1,9 @@
 """Reads a slot through SQL, without a replication connection and without moving the slot.
 
-Each call decodes from where the slot stands, and the server keeps the whole result before it sends it: right for a
-bounded read and for catching up from far behind, where it is twice as fast as the replication protocol, and wrong where
-latency counts. ``pg_logical_slot_get_binary_changes`` is never used: it confirms before anything is durable.
-"""
+Each call decodes from the position of the slot, and the server keeps the whole result before it sends it. That is right
+for a bounded read and for catching up over a long distance, where it is twice as fast as the replication protocol. It
+is wrong where latency counts. ``pg_logical_slot_get_binary_changes`` is never used: it confirms before anything is
+durable."""
 
 from __future__ import annotations
 

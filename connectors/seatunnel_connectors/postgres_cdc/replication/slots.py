@@ -31,7 +31,7 @@ _RUNNING = """
 @dataclass(frozen=True, slots=True)
 class FoundSlot:
     """A slot in the catalog. ``confirmed`` is where it goes on by itself; ``restart`` from where the server decodes
-    again and keeps its log; ``retained`` the bytes of log that it keeps. ``pid`` reads it, 0: nobody."""
+    again and keeps its log; ``retained`` the bytes of log that it keeps. ``pid`` reads it, 0: none."""
 
     name: str
     plugin: str
@@ -63,25 +63,25 @@ def find_slot(db: Statements, name: str) -> FoundSlot | None:
 
 
 def check_start(slot: FoundSlot | None, name: str, position: int) -> FoundSlot:
-    """Check that the slot still holds everything behind ``position``, the end of the last transaction that is durable.
+    """Check that the slot still holds everything after ``position``, the end of the last transaction that is durable.
     A server asked for less than the slot has confirmed goes forward without a word (F-C6). Raises LogLostError."""
     if slot is None:
         raise LogLostError(
             f"replication slot {name!r} is gone, so the changes since {lsn_text(position)} are lost",
-            "after a failover the new primary has no slot: copy the tables anew (resnapshot)",
+            "after a failover the new primary has no slot: copy the tables again (resnapshot)",
         )
     if slot.lost:
         raise LogLostError(
             f"the server has removed the log that replication slot {name!r} needs; changes since "
             f"{lsn_text(position)} are lost",
-            "copy the tables anew (resnapshot), and raise max_slot_wal_keep_size",
+            "copy the tables again (resnapshot), and raise max_slot_wal_keep_size",
         )
     if slot.confirmed > position:
         raise LogLostError(
             f"replication slot {name!r} has been confirmed up to {lsn_text(slot.confirmed)}, and the last checkpoint "
             f"ends at {lsn_text(position)}: the changes in between are lost",
-            "somebody else has read the slot, or the checkpoint is an old one; trust-slot goes on without those "
-            "changes, resnapshot copies the tables anew",
+            "another program has read the slot, or the checkpoint is an old one; trust-slot goes on without those "
+            "changes, resnapshot copies the tables again",
         )
     return slot
 

@@ -1,6 +1,6 @@
 """Reads CopyData from a connection in large pieces: through libpq, or from its socket.
 
-libpq gives one message a call, encrypted or not. Where nothing encrypts, the socket's own bytes are the protocol's:
+libpq gives one message a call, encrypted or not. Without encryption the socket's own bytes are the protocol's:
 they are received into one buffer, and its frames are found by ``pgoutput.frames``.
 """
 
@@ -92,7 +92,7 @@ class Transport(ABC):
 
     @abstractmethod
     def end(self) -> None:
-        """Tell the server that no more is sent."""
+        """Send the end of the COPY to the server."""
 
     def close(self) -> None:
         """Give back what was made here; the connection stays."""
@@ -122,8 +122,8 @@ class LibpqTransport(Transport):
             self._drain()
 
     def _drain(self) -> None:
-        """Take what is there. Encryption may hold bytes for which the socket does not wake anybody: so libpq is asked
-        before the socket is."""
+        """Take what is there. Encryption may hold bytes that the socket does not show: so libpq is
+        asked before the socket is."""
         self._collect()
         while self._size < self._most and not self.ended:
             before = self._size
@@ -182,7 +182,7 @@ class _Room:
             if not self.taken:
                 return
             room = self.data
-        else:  # doubled: a row of hundreds of MB is not copied for each MB of it; and small again behind it
+        else:  # doubled: a row of hundreds of MB is not copied for each MB of it; and small again after it
             room = bytearray(max(_ROOM_BYTES, size if fits else 2 * size))
         room[:left] = memoryview(self.data)[self.taken : self.filled]
         self.data, self.filled, self.taken = room, left, 0
@@ -250,7 +250,7 @@ class SocketTransport(Transport):
         return Messages(room.data, frames.starts + HEAD_BYTES, frames.ends)
 
     def _other(self) -> int | None:
-        """Take a message that is no data; None where none waits. Raises the server's error."""
+        """Take a message other than data; None if none waits. Raises the server's error."""
         room = self._room
         end = frame_end(np.frombuffer(room.data, np.uint8), room.taken, room.filled)
         if end is None or end > room.filled:
