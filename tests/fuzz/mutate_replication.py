@@ -160,6 +160,7 @@ class Plain:
     def __init__(self) -> None:
         self.tables: dict[int, tuple[tuple[str, str], list[bool]]] = {}
         self.schemas: dict[str, set[str]] = {}
+        self.names: dict[int, set[str]] = {}
         self.open: int | None = None
         self.rows: list[tuple[str, str, tuple[object, ...]]] = []
 
@@ -228,6 +229,7 @@ class Plain:
         self.tables = {other: known for other, known in self.tables.items() if known[0] != name}
         self.tables[oid] = name, keys
         self.schemas.setdefault(name[1], set()).add(name[0])
+        self.names.setdefault(oid, set()).add(name[1])
 
     def change(self, letter: bytes) -> None:
         (oid,), (kind,) = self.unpack(">I"), self.unpack(">B")
@@ -314,6 +316,7 @@ def judge(messages: list[bytes], chance: random.Random) -> str:
 
 def compare(plain: Plain, found: list[Shown], refused: set[str]) -> None:
     # The rows that are compared do not hold their schema: a name of two tables says nothing about their order.
+    refused = refused.union(*(names for names in plain.names.values() if names & refused))
     twice = {name for name, schemas in plain.schemas.items() if len(schemas) > 1}
     for name in {name for name, _, _ in plain.rows} - refused - twice:
         wanted = [(kind, row) for table, kind, row in plain.rows if table == name]

@@ -176,6 +176,7 @@ class PgoutputDecoder:
             raise MalformedMessageError("a row ends before its columns")
         placed = self.tracker.place(data, kinds, starts, ends, changes)
         found: list[TableRows] = []
+        refusals: list[TableRefused] = []
         left_out = 0
         for oid, chosen in _by_table(data.u4(starts[changes] + 1)):
             table = self._known(oid)
@@ -183,16 +184,31 @@ class PgoutputDecoder:
             if table is None or not len(chosen):
                 left_out += len(chosen) if oid in self.relations.refused else 0
                 continue
-            try:
-                at = changes[chosen]
-                rows = to_rows(table, data, kinds[at], starts[at], ends[at], self.before)
-            except TableUnreadableError as error:
-                left_out += len(chosen)
-                yield self.relations.refuse(oid, TableRefused(table.path, str(error), error.remedy))
-                continue
-            found.append(_placed_rows(table, rows, placed, chosen))
+            at = changes[chosen]
+            rows, refused, given = _up_to_a_fault(table, data, kinds[at], (starts[at], ends[at]), self.before)
+            if rows is not None:
+                found.append(_placed_rows(table, rows, placed, chosen[:given]))
+            if refused is not None:
+                left_out += len(chosen) - given
+                refusals.append(self.relations.refuse(oid, refused))
         if found or left_out or placed.committed:
             yield Block(tuple(found), placed.transactions, self.tracker.position, left_out)
+        yield from refusals
+
+
+def _up_to_a_fault(
+    table: TableVersion, data: Gatherer, letters: Bytes, bounds: tuple[Numbers, Numbers], before: Before
+) -> tuple[DecodedRows | None, TableRefused | None, int]:
+    """The rows before the first one that cannot be given, why it cannot, and how many changes the rows came from: the
+    same rows, however the stream is divided into pieces."""
+    refused, given = None, len(letters)
+    starts, ends = bounds
+    while given:
+        try:
+            return to_rows(table, data, letters[:given], starts[:given], ends[:given], before), refused, given
+        except TableUnreadableError as error:
+            refused, given = TableRefused(table.path, str(error), error.remedy), error.row
+    return None, refused, 0
 
 
 def _by_table(oids: Numbers) -> Iterator[tuple[int, Numbers]]:
