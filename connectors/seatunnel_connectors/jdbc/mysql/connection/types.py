@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Protocol
 
 from seatunnel_connectors.jdbc.mysql.connection.session import quote
-from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_py.api import DataType, Kind, decimal
 
 _INTEGERS = {
@@ -27,6 +27,16 @@ _EWKB = "IF(ST_SRID({0}) = 0, SUBSTR({0}, 5), CONCAT(SUBSTR({0}, 5, 4), x'20', S
 that number, then WKB; ST_AsBinary would swap the axes of some systems."""
 
 
+class ReadOptions(Protocol):
+    """The options that decide which type a column is read as."""
+
+    @property
+    def int_type_narrowing(self) -> bool: ...
+
+    @property
+    def handle_blob_as_string(self) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class MysqlColumnRead:
     """How to read a column: its type, and the SELECT expression with ``{0}`` for the quoted column. ``said`` is the
@@ -37,9 +47,7 @@ class MysqlColumnRead:
     said: str = ""
 
 
-def read_as(
-    name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_null: bool = False
-) -> MysqlColumnRead | None:
+def read_as(name: str, full: str, options: ReadOptions, *, zero_dates_are_null: bool = False) -> MysqlColumnRead | None:
     """The reading of a type; None for an unknown type.
 
     Decimals, dates and times arrive as text: ConnectorX's own conversion fails at 29 digits, at zero dates and at times
@@ -74,7 +82,7 @@ def read_as(
     return None
 
 
-def _integer(data: str, full: str, options: JdbcSourceOptions) -> MysqlColumnRead:
+def _integer(data: str, full: str, options: ReadOptions) -> MysqlColumnRead:
     if data == "year":
         return MysqlColumnRead(DataType(Kind.INT), "CAST({0} AS SIGNED)")
     if data == "tinyint" and numbers(full)[0] == 1 and options.int_type_narrowing:

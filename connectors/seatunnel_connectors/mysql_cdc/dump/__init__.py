@@ -1,0 +1,1 @@
+"""Asks a server for its binary log, as a replica does."""

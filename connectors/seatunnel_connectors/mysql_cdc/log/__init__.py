@@ -1,0 +1,1 @@
+"""Parses the events of a binary log."""

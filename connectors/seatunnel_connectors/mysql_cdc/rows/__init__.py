@@ -1,0 +1,1 @@
+"""Decodes row images, a column at a time."""

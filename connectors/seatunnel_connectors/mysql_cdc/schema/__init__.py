@@ -1,0 +1,1 @@
+"""Follows the definitions of captured tables through the log."""
