@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from seatunnel_connectors.mysql_cdc.failures import (
     BinlogFormatError,
@@ -52,6 +52,8 @@ _IGNORED = frozenset(
     }
 )  # fmt: skip
 _FLAGS_AT = 17
+_WHAT = {int(one): f"an event {name_of(one)}" for one in EventType}
+_ROWS_FORMS = {int(kind): form for kind, form in ROWS_FORMS.items()}
 _SHORT_ID_POST_HEADER = 6
 _MAPS_MAX = 10_000
 
@@ -65,6 +67,8 @@ class EventParser:
         self._checksums = checksums
         self._from_file = from_file
         self._format: FormatDescription | None = None
+        self._header_bytes = HEADER_BYTES
+        self._id_bytes = dict.fromkeys((*_ROWS_FORMS, int(EventType.TABLE_MAP)), 6)
         self._maps: dict[bytes, TableMap] = {}
 
     @staticmethod
@@ -77,21 +81,22 @@ class EventParser:
             raise BinlogFormatError(f"an event {name_of(header.type)} of {len(data)} bytes declares {header.size}")
         return header
 
-    def parse(self, header: EventHeader, data: memoryview) -> Iterator[Event]:
+    def parse(self, header: EventHeader, data: memoryview) -> Iterable[Event]:
         """The event; all events of a transaction payload."""
         kind = header.type
         if kind == EventType.FORMAT_DESCRIPTION:
-            yield self._described(header, data)
-            return
+            return (self._described(header, data),)
         end = self._verified(header, data)
         if kind == EventType.TRANSACTION_PAYLOAD:
-            for inner in payload_events(self._reader(header, data, end)):
-                inner_header = self.header(inner)
-                if inner_header.type in (EventType.TRANSACTION_PAYLOAD, EventType.FORMAT_DESCRIPTION):
-                    raise BinlogFormatError(f"a transaction payload holds an event {name_of(inner_header.type)}")
-                yield self._event(inner_header, inner, len(inner))
-        else:
-            yield self._event(header, data, end)
+            return self._payload(header, data, end)
+        return (self._event(header, data, end),)
+
+    def _payload(self, header: EventHeader, data: memoryview, end: int) -> Iterator[Event]:
+        for inner in payload_events(self._reader(header, data, end)):
+            inner_header = self.header(inner)
+            if inner_header.type in (EventType.TRANSACTION_PAYLOAD, EventType.FORMAT_DESCRIPTION):
+                raise BinlogFormatError(f"a transaction payload holds an event {name_of(inner_header.type)}")
+            yield self._event(inner_header, inner, len(inner))
 
     # ------------------------------------------------------------ the envelope
 
@@ -108,6 +113,9 @@ class EventParser:
                 raise ChecksumError("the format description is damaged: its checksum differs")
         self._checksums = found.checksums
         self._format = found
+        self._header_bytes = found.header_bytes
+        lengths = dict(enumerate(found.post_header_bytes, 1))
+        self._id_bytes = {kind: 4 if lengths.get(kind) == _SHORT_ID_POST_HEADER else 6 for kind in self._id_bytes}
         # Numbers of tables are valid inside of one file.
         self._maps.clear()
         return found
@@ -117,11 +125,9 @@ class EventParser:
         end = len(data)
         if self._checksums is False:
             return end
-        matches = end >= HEADER_BYTES + CHECKSUM_BYTES and (
-            zlib.crc32(data[:-CHECKSUM_BYTES]) == _CRC.unpack_from(data, end - CHECKSUM_BYTES)[0]
-        )
-        if matches:
-            return end - CHECKSUM_BYTES
+        body = end - CHECKSUM_BYTES
+        if body >= HEADER_BYTES and zlib.crc32(data[:body]) == _CRC.unpack_from(data, body)[0]:
+            return body
         if self._checksums is None and header.artificial:
             return end  # the rotate event in front of everything may come without
         raise ChecksumError(
@@ -131,18 +137,13 @@ class EventParser:
         )
 
     def _reader(self, header: EventHeader, data: memoryview, end: int) -> ByteReader:
-        extra = self._format.header_bytes if self._format else HEADER_BYTES
-        return ByteReader(data, f"an event {name_of(header.type)}", extra, end)
-
-    def _post_header_bytes(self, kind: int) -> int:
-        lengths = self._format.post_header_bytes if self._format else ()
-        return lengths[kind - 1] if kind <= len(lengths) else 0
+        return ByteReader(data, _WHAT.get(header.type, "an event"), self._header_bytes, end)
 
     # ------------------------------------------------------------ events
 
     def _event(self, header: EventHeader, data: memoryview, end: int) -> Event:
         kind = header.type
-        form = ROWS_FORMS.get(kind)  # type: ignore[call-overload]
+        form = _ROWS_FORMS.get(kind)
         if form is not None:
             return self._rows(header, form, data, end)
         if kind == EventType.TABLE_MAP:
@@ -171,13 +172,12 @@ class EventParser:
         return Ignored(header)
 
     def _table_map(self, header: EventHeader, data: memoryview, end: int) -> TableMap:
-        reader = self._reader(header, data, end)
-        body = bytes(data[reader.at : end])
+        body = bytes(data[self._header_bytes : end])
         found = self._maps.get(body)
         if found is None:
-            short = self._post_header_bytes(EventType.TABLE_MAP) == _SHORT_ID_POST_HEADER
+            reader = self._reader(header, data, end)
             mariadb = self._format is not None and self._format.mariadb
-            found = parse_table_map(reader, 4 if short else 6, mariadb=mariadb)
+            found = parse_table_map(reader, self._id_bytes[header.type], mariadb=mariadb)
             if len(self._maps) >= _MAPS_MAX:
                 self._maps.clear()
             self._maps[body] = found
@@ -185,19 +185,19 @@ class EventParser:
 
     def _rows(self, header: EventHeader, form: RowsForm, data: memoryview, end: int) -> Rows:
         reader = self._reader(header, data, end)
-        table_id = reader.unsigned(4 if self._post_header_bytes(header.type) == _SHORT_ID_POST_HEADER else 6)
-        flags = reader.u16()
+        id_bytes = self._id_bytes[header.type]
+        at = reader.skip(id_bytes + 2)
+        table_id = int.from_bytes(data[at : at + id_bytes], "little")
         if form.version == 2:
             # Partition numbers and NDB's own data; its length counts itself.
-            extra = reader.u16()
-            reader.skip(extra - 2)
+            reader.skip(reader.u16() - 2)
         count = reader.lenenc()
         if not 0 < count <= COLUMNS_MAX:
             raise BinlogFormatError(f"{reader.what} has {count} columns")
         present = reader.take((count + 7) // 8)
         after = reader.take((count + 7) // 8) if form.kind is RowsKind.UPDATE else present
         body = memoryview(uncompressed_record(reader)) if form.compressed else data[reader.at : end]
-        return Rows(header, table_id, form, count, present, after, body, bool(flags & 1))
+        return Rows(header, table_id, form, count, present, after, body)
 
 
 def _previous_gtids(header: EventHeader, reader: ByteReader) -> Event:

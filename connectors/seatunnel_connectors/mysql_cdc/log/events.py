@@ -104,7 +104,6 @@ class Rows(NamedTuple):
     present: bytes
     present_after: bytes
     body: memoryview
-    statement_end: bool
 
 
 @dataclass(frozen=True, slots=True)

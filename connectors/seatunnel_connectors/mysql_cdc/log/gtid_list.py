@@ -43,7 +43,3 @@ class GtidList:
 
     def __str__(self) -> str:
         return ",".join(str(one) for one in self.last.values())
-
-    def advanced(self, gtid: MariadbGtidId) -> GtidList:
-        """The list after one more transaction."""
-        return GtidList(dict(sorted({**self.last, gtid.domain: gtid}.items())))

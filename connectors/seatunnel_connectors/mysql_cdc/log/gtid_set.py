@@ -53,10 +53,6 @@ class GtidSet:
             texts.setdefault(uuid, []).append(":".join([tag, *shown] if tag else shown))
         return ",".join(f"{uuid}:{':'.join(parts)}" for uuid, parts in texts.items())
 
-    def add(self, uuid: str, number: int, tag: str = "") -> GtidSet:
-        """The set with one more transaction."""
-        return self.union(GtidSet({(uuid, tag): ((number, number + 1),)}))
-
     def union(self, other: GtidSet) -> GtidSet:
         sources = sorted(self.intervals.keys() | other.intervals.keys())
         return GtidSet({one: _merged([*self.intervals.get(one, ()), *other.intervals.get(one, ())]) for one in sources})

@@ -32,6 +32,8 @@ class StatusVariables:
     sql_mode: int = 0
     client_collation: int = 0
     time_zone: str = ""
+    database_collation: int = 0
+    """Of the database, or of the server where that is not logged: new tables have it."""
 
     @property
     def ansi_quotes(self) -> bool:
@@ -44,7 +46,7 @@ class StatusVariables:
 
 def read_status_variables(data: bytes) -> StatusVariables:
     reader = ByteReader(data, "the status of a query event")
-    sql_mode = collation = 0
+    sql_mode = collation = server = database = 0
     zone = ""
     while reader.left:
         code = reader.u8()
@@ -52,20 +54,21 @@ def read_status_variables(data: bytes) -> StatusVariables:
             sql_mode = reader.u64()
         elif code == _CHARSET:
             collation = reader.u16()
-            reader.skip(4)
+            reader.skip(2)
+            server = reader.u16()
+        elif code == _DATABASE_CHARSET:
+            database = reader.u16()
         elif code == _TIME_ZONE:
             zone = reader.text(reader.u8(), "latin-1")
         elif not _skipped(code, reader):
             break
-    return StatusVariables(sql_mode, collation, zone)
+    return StatusVariables(sql_mode, collation, zone, database or server)
 
 
 def _skipped(code: int, reader: ByteReader) -> bool:
     """Skip a variable that has no effect on the statement's text. False for one that is not known."""
     if code in _FIXED:
         reader.skip(_FIXED[code])
-    elif code == _DATABASE_CHARSET:
-        reader.skip(2)
     elif code == _CATALOG_NZ:
         reader.skip(reader.u8())
     elif code == _OLD_CATALOG:

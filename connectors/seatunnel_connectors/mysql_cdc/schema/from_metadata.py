@@ -77,7 +77,8 @@ def _type(storage: ColumnStorage, charset: str, words: tuple[str, ...]) -> tuple
         shown = ",".join("'" + word.replace("'", "''") + "'" for word in words)
         return name, f"{name}({shown})"
     binary = charset in ("", BINARY)
-    characters = storage.first // (1 if binary else _WIDTHS.get(charset, 1))
+    longest = storage.first - (kind is BinlogType.VARCHAR_COMPRESSED)  # its byte of marks counts
+    characters = longest // (1 if binary else _WIDTHS.get(charset, 1))
     if kind in _VARCHARS:
         name = "varbinary" if binary else "varchar"
         return name, f"{name}({characters})"

@@ -1,0 +1,1 @@
+"""Turns the events of a log into changes of tables, with positions to go on from."""

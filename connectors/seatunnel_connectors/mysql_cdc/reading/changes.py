@@ -1,0 +1,77 @@
+"""Defines what a log reader yields: blocks of rows, changes of tables, ends of transactions, heartbeats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from seatunnel_connectors.mysql_cdc.log.xa_ids import XaId
+from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
+from seatunnel_connectors.mysql_cdc.schema.definitions import TableDefinition
+from seatunnel_connectors.mysql_cdc.schema.history import TableChange
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seatunnel_connectors.mysql_cdc.rows.table_decoder import TableRows
+
+
+@dataclass(frozen=True, slots=True)
+class TableBlock:
+    """Rows of one table under one definition. ``times`` holds the second since 1970 of each row's event."""
+
+    name: Name
+    definition: TableDefinition
+    version: int
+    rows: TableRows
+    times: pa.Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class RowsBlock:
+    """Rows of all tables up to ``end``: the order across tables is lost inside of a block, and kept between blocks.
+
+    ``transactions`` ended inside of it. ``prepared`` is the XA transaction that the rows belong to: they wait for its
+    decision.
+    """
+
+    tables: tuple[TableBlock, ...]
+    end: LogPosition
+    transactions: int = 0
+    prepared: XaId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableChanged:
+    """A table is another from here on."""
+
+    change: TableChange
+    end: LogPosition
+
+
+@dataclass(frozen=True, slots=True)
+class LogTransactionEnd:
+    """Everything up to ``end`` is whole transactions; ``transaction`` is the last one."""
+
+    transaction: str
+    end: LogPosition
+
+
+@dataclass(frozen=True, slots=True)
+class XaDecided:
+    """A prepared transaction is committed or rolled back."""
+
+    xid: XaId
+    commit: bool
+    end: LogPosition
+
+
+@dataclass(frozen=True, slots=True)
+class LogIdle:
+    """The log has nothing more for now, or only rows of other tables."""
+
+    end: LogPosition
+
+
+LogChange: TypeAlias = RowsBlock | TableChanged | LogTransactionEnd | XaDecided | LogIdle

@@ -1,0 +1,151 @@
+"""Collects rows events of captured tables, and decodes them a table at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
+from seatunnel_connectors.mysql_cdc.log.events import Rows
+from seatunnel_connectors.mysql_cdc.log.table_map import TableMap
+from seatunnel_connectors.mysql_cdc.reading.changes import TableBlock
+from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
+from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions, TableDefinition
+from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableHistory
+
+if TYPE_CHECKING:
+    from seatunnel_connectors.mysql_cdc.rows.table_decoder import TableDecoder, TableRows
+
+_BLOCK_BYTES = 8 << 20
+_BLOCK_EVENTS = 20_000
+_DUMMY_ID = 0xFFFFFF
+"""The table's number in an event without rows that only ends a statement."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A captured table of the current file, and its events that wait. ``skip`` rows of the first one are known."""
+
+    name: Name
+    definition: TableDefinition
+    decoder: TableDecoder
+    version: int
+    events: list[Rows] = field(default_factory=list)
+    skip: int = 0
+
+
+class RowsCollector:
+    """State: the tables of the current file by their numbers, and the events that wait to be decoded."""
+
+    def __init__(self, history: TableHistory, options: DecodeOptions, *, before: bool) -> None:
+        self._history = history
+        self._options = options
+        self._before = before
+        self._by_id: dict[int, tuple[TableMap, _Open | None]] = {}
+        self._open: dict[Name, list[_Open]] = {}
+        self._bytes = 0
+        self._events = 0
+
+    @property
+    def full(self) -> bool:
+        return self._bytes >= _BLOCK_BYTES or self._events >= _BLOCK_EVENTS
+
+    def new_file(self) -> None:
+        """Numbers of tables are those of one file (F-C31). Rows that wait keep their decoders."""
+        self._by_id.clear()
+
+    def forget(self) -> None:
+        """Definitions have changed: decoders are made again."""
+        self._by_id.clear()
+        self._open.clear()
+
+    def change_of(self, event: TableMap) -> TableChange | None:
+        """The change of a table that only the log's metadata shows, of a definition that was not known."""
+        known = self._by_id.get(event.table_id)
+        name = (event.database, event.table)
+        if (known is not None and known[0] is event) or not self._history.captured(name):
+            return None
+        return self._history.definition(event)[1]
+
+    def table_map(self, event: TableMap) -> None:
+        """Open a table for the rows after it."""
+        known = self._by_id.get(event.table_id)
+        if known is not None and known[0] is event:
+            return
+        name = (event.database, event.table)
+        opened = None
+        if self._history.captured(name):
+            opened = self._opened(name, event, self._history.definition(event)[0])
+        self._by_id[event.table_id] = (event, opened)
+
+    def _opened(self, name: Name, event: TableMap, definition: TableDefinition) -> _Open:
+        from seatunnel_connectors.mysql_cdc.rows.table_decoder import TableDecoder
+
+        waiting = self._open.setdefault(name, [])
+        for one in waiting:
+            if _same(one.decoder.table_map, event) and one.definition is definition:
+                # The newest one only: rows of an older one come before.
+                if one is waiting[-1]:
+                    return one
+                break
+        found = _Open(name, definition, TableDecoder(event, definition, self._options), self._history.version_of(name))
+        waiting.append(found)
+        return found
+
+    def add(self, event: Rows, skip: int) -> int:
+        """Take an event; 1 if it belongs to a captured table."""
+        known = self._by_id.get(event.table_id)
+        if known is None:
+            if event.table_id == _DUMMY_ID and not len(event.body):
+                return 0
+            raise BinlogFormatError(f"a rows event belongs to table number {event.table_id}, which has no table map")
+        opened = known[1]
+        if opened is None:
+            return 0
+        if skip:
+            opened.skip = skip
+        opened.events.append(event)
+        self._bytes += len(event.body)
+        self._events += 1
+        return 1
+
+    def take(self) -> tuple[TableBlock, ...]:
+        """All rows that wait, decoded."""
+        if not self._events:
+            return ()
+        found = [self._decoded(one) for waiting in self._open.values() for one in waiting if one.events]
+        for name, waiting in self._open.items():
+            self._open[name] = waiting[-1:]
+        self._bytes = self._events = 0
+        return tuple(one for one in found if one.rows.data.num_rows)
+
+    def _decoded(self, opened: _Open) -> TableBlock:
+        import numpy as np
+        import pyarrow as pa
+
+        events, opened.events = opened.events, []
+        rows = opened.decoder.decode(events, before=self._before)
+        counts = list(rows.events)
+        if opened.skip:
+            rows, counts = _without(rows, opened.skip, counts)
+            opened.skip = 0
+        seconds = np.array([event.header.timestamp for event in events], np.int64)
+        times = pa.array(np.repeat(seconds, counts))
+        return TableBlock(opened.name, opened.definition, opened.version, rows, times)
+
+
+def _same(one: TableMap, other: TableMap) -> bool:
+    return one is other or (one.columns == other.columns and one.metadata == other.metadata)
+
+
+def _without(rows: TableRows, skip: int, counts: Sequence[int]) -> tuple[TableRows, list[int]]:
+    """The rows after those that were taken before."""
+    if skip > counts[0]:
+        raise BinlogFormatError(f"the position lies {skip} rows inside of an event of {counts[0]} rows")
+    left = replace(
+        rows, data=rows.data.slice(skip), kinds=rows.kinds.slice(skip),
+        absent=None if rows.absent is None else rows.absent.slice(skip),
+        misfits=tuple(replace(one, row=one.row - skip) for one in rows.misfits if one.row >= skip),
+    )  # fmt: skip
+    return left, [counts[0] - skip, *counts[1:]]
