@@ -30,7 +30,6 @@ _NO_EFFECT = frozenset(
      "CONVERT_PARTITION", "WITH", "WITHOUT", "NOWAIT", "WAIT", "UPGRADE", "AUTOEXTEND_SIZE", "STORAGE", "IETF_QUOTES",
      "SEQUENCE", "TYPE", "PASSWORD", "INDEX", "RAID_TYPE", "ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE"}
 )  # fmt: skip
-_PARTITION_WORDS = ("PARTITION", "SYSTEM")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,7 @@ def created(name: Name, details: Sequence[Token], charset: str, *, mariadb: bool
     """The table that CREATE TABLE makes. ``charset`` is the database's. Raises ValueError if it is not understood."""
     reader = TokenReader(details)
     body = listed(reader.group())
+    _refuse_versioning(reader.tokens[reader.at :])
     own = _table_charset(reader.tokens[reader.at :]) or charset
     table = TableDefinition(name[0], name[1], (), (), own)
     for tokens in body:
@@ -180,8 +180,9 @@ def _added(table: TableDefinition, reader: TokenReader, *, mariadb: bool) -> Tab
     key = _primary_key(rest)
     if key is not None:
         return _with_key(table, key)
-    if reader.token is not None and reader.token.has(*_KEY_WORDS, *_PARTITION_WORDS):
+    if reader.token is not None and reader.token.has(*_KEY_WORDS, "PARTITION"):
         return table
+    _refuse_versioning(rest)
     reader.accept("COLUMN")
     if_not_exists = reader.accept_all("IF", "NOT", "EXISTS")
     parts = listed(reader.group()) if reader.token is not None and reader.token.has("(") else None
@@ -205,9 +206,10 @@ def _dropped(found: Altered, reader: TokenReader) -> Altered:
     if reader.accept("PARTITION"):
         return replace(found, partitions_dropped=True)
     if reader.token is not None and reader.token.has(
-        "INDEX", "KEY", "FOREIGN", "CHECK", "CONSTRAINT", "SYSTEM", "PERIOD"
+        "INDEX", "KEY", "FOREIGN", "CHECK", "CONSTRAINT", "PERIOD"
     ):
         return found
+    _refuse_versioning(reader.tokens[reader.at :])
     reader.accept("COLUMN")
     if_exists = reader.accept_all("IF", "EXISTS")
     number = _number(table, reader.name(), if_exists=if_exists)
@@ -217,6 +219,12 @@ def _dropped(found: Altered, reader: TokenReader) -> Altered:
     columns = table.columns[:number] + table.columns[number + 1 :]
     key = tuple(one for one in table.key if one.lower() != name.lower())
     return replace(found, definition=replace(table, columns=columns, key=key))
+
+
+def _refuse_versioning(tokens: Sequence[Token]) -> None:
+    """System versioning adds columns that the statement does not name."""
+    if any(one.has("SYSTEM") and two.has("VERSIONING") for one, two in zip(tokens, tokens[1:], strict=False)):
+        raise ValueError("SYSTEM VERSIONING is not understood")
 
 
 def _number(table: TableDefinition, name: str, *, if_exists: bool = False) -> int:

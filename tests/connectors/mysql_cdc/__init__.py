@@ -1,0 +1,1 @@
+"""Binary logs of real MariaDB servers."""
