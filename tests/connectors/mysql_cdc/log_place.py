@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pymysql
 
 from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession
 from seatunnel_connectors.jdbc.mysql.dialect import DIALECT
@@ -87,9 +86,7 @@ class LogPlace:
         history: TableHistory | None = None,
     ) -> Iterator[LogChange]:  # fmt: skip
         """All changes since ``start``, up to the log's end. Names, types and charsets come from ``definitions``."""
-        reader = LogReader(
-            history or self.history(definitions), start or self.start, options=options, before=before
-        )
+        reader = LogReader(history or self.history(definitions), start or self.start, options=options, before=before)
         dump = DumpSession(self.address, request or self.request(start))
         try:
             while not dump.ended:
@@ -102,7 +99,9 @@ class LogPlace:
 
     def source(self, table: str, **options: Any) -> tuple[SourceTable, pa.Table]:
         """The table as the Jdbc source reads it now: its description, and its rows."""
-        chosen = JdbcSourceOptions.model_validate({"url": f"jdbc:mysql://x/{self.database}", "table_path": table, **options})
+        chosen = JdbcSourceOptions.model_validate(
+            {"url": f"jdbc:mysql://x/{self.database}", "table_path": table, **options}
+        )
         [found] = DIALECT.describe(self.address, [TableRequest("table_path", f"{self.database}.{table}", None)], chosen)
         assert isinstance(found, SourceTable), found
         split = Split("0", TablePath(self.database, "", table))
@@ -112,7 +111,11 @@ class LogPlace:
 
 def blocks(changes: Iterator[LogChange] | list[LogChange], table: str = "t") -> list[TableBlock]:
     return [
-        block for change in changes if isinstance(change, RowsBlock) for block in change.tables if block.name[1] == table
+        block
+        for change in changes
+        if isinstance(change, RowsBlock)
+        for block in change.tables
+        if block.name[1] == table
     ]
 
 

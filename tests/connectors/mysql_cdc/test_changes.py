@@ -33,10 +33,14 @@ def workload(log: LogPlace, seed: int, transactions: int) -> None:
             key = random.randrange(60)
             match random.randrange(6):
                 case 0 | 1 if key not in known:
-                    log.run(f"INSERT INTO t VALUES ({key}, 'v{random.random()}', {random.random()}, REPEAT('ä', {random.randrange(300)}))")
+                    log.run(
+                        f"INSERT INTO t VALUES ({key}, 'v{random.random()}', {random.random()}, REPEAT('ä', {random.randrange(300)}))"
+                    )
                     known.add(key)
                 case 2:
-                    log.run(f"UPDATE t SET v = NULLIF(CONCAT('u', id % 3, '{random.random()}'), 'u1'), n = n + 1 WHERE id BETWEEN {key} AND {key + 9}")
+                    log.run(
+                        f"UPDATE t SET v = NULLIF(CONCAT('u', id % 3, '{random.random()}'), 'u1'), n = n + 1 WHERE id BETWEEN {key} AND {key + 9}"
+                    )
                 case 3 if key in known and key + 100 not in known:
                     log.run(f"UPDATE t SET id = id + 100 WHERE id = {key}")
                     known.remove(key)
@@ -67,7 +71,11 @@ def test_the_log_leads_to_the_table(log: LogPlace, compressed: str, image: str, 
     try:
         workload(log, seed=len(compressed + image + metadata), transactions=80)
     finally:
-        log.run("SET GLOBAL log_bin_compress = OFF", "SET SESSION binlog_row_image = FULL", "SET GLOBAL binlog_row_metadata = FULL")
+        log.run(
+            "SET GLOBAL log_bin_compress = OFF",
+            "SET SESSION binlog_row_image = FULL",
+            "SET GLOBAL binlog_row_metadata = FULL",
+        )
 
     found = blocks(list(log.changes(log.definitions("t", "u"))))
 
@@ -94,13 +102,19 @@ def merged(found: list[TableBlock]) -> dict[int, tuple[object, ...]]:
             else:
                 known = old if kind == "+U" else (None,) * len(row)
                 state[row[0]] = tuple(
-                    known[i] if gap else cell for i, (cell, gap) in enumerate(zip(row, gaps.values() or [False] * len(row), strict=True))
+                    known[i] if gap else cell
+                    for i, (cell, gap) in enumerate(zip(row, gaps.values() or [False] * len(row), strict=True))
                 )
     return state
 
 
 def test_no_images_before_updates(log: LogPlace) -> None:
-    log.run(TABLE, "INSERT INTO t (id) VALUES (1), (2), (3)", "UPDATE t SET v = 'x' WHERE id > 1", "DELETE FROM t WHERE id = 2")
+    log.run(
+        TABLE,
+        "INSERT INTO t (id) VALUES (1), (2), (3)",
+        "UPDATE t SET v = 'x' WHERE id > 1",
+        "DELETE FROM t WHERE id = 2",
+    )
 
     found = rows_of(blocks(list(log.changes(log.definitions("t"), before=False))))
 
@@ -111,20 +125,29 @@ def test_order_within_a_table_is_that_of_the_log(log: LogPlace) -> None:
     """Also where images have different columns, and are decoded apart."""
     log.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT)", "SET SESSION binlog_row_image = MINIMAL", "BEGIN")
     for i in range(30):
-        log.run(f"INSERT INTO t VALUES ({i}, {i}, {i})", f"UPDATE t SET {'a' if i % 2 else 'b'} = -1 WHERE id = {i}", f"DELETE FROM t WHERE id = {i - 3}")
+        log.run(
+            f"INSERT INTO t VALUES ({i}, {i}, {i})",
+            f"UPDATE t SET {'a' if i % 2 else 'b'} = -1 WHERE id = {i}",
+            f"DELETE FROM t WHERE id = {i - 3}",
+        )
     log.run("COMMIT", "SET SESSION binlog_row_image = FULL")
 
     found = [(kind, row[0]) for kind, row in rows_of(blocks(list(log.changes(log.definitions("t")))))]
 
-    wanted = [
-        one for i in range(30) for one in [("+I", i), ("-U", i), ("+U", i), *([("-D", i - 3)] if i > 2 else [])]
-    ]
+    wanted = [one for i in range(30) for one in [("+I", i), ("-U", i), ("+U", i), *([("-D", i - 3)] if i > 2 else [])]]
     assert found == wanted
 
 
 def test_a_position_inside_of_a_transaction(log: LogPlace) -> None:
     """F-C23: a reader that goes on there yields exactly the rows that are left, at each event and row."""
-    log.run(TABLE, "BEGIN", "INSERT INTO t (id, b) SELECT seq, REPEAT('x', 3000) FROM seq_1_to_9", "UPDATE t SET v = 'y'", "COMMIT", "INSERT INTO t (id) VALUES (99)")
+    log.run(
+        TABLE,
+        "BEGIN",
+        "INSERT INTO t (id, b) SELECT seq, REPEAT('x', 3000) FROM seq_1_to_9",
+        "UPDATE t SET v = 'y'",
+        "COMMIT",
+        "INSERT INTO t (id) VALUES (99)",
+    )
     definitions = log.definitions("t")
     whole = rows_of(blocks(list(log.changes(definitions))))
     assert len(whole) == 28
@@ -165,7 +188,13 @@ def test_a_transaction_of_any_size_takes_bounded_memory(log: LogPlace) -> None:
 
 
 def test_xa_transactions_wait_for_their_decision(log: LogPlace) -> None:
-    log.run(TABLE, "XA START 'one', 'b', 7", "INSERT INTO t (id) VALUES (1)", "XA END 'one', 'b', 7", "XA PREPARE 'one', 'b', 7")
+    log.run(
+        TABLE,
+        "XA START 'one', 'b', 7",
+        "INSERT INTO t (id) VALUES (1)",
+        "XA END 'one', 'b', 7",
+        "XA PREPARE 'one', 'b', 7",
+    )
     log.run("XA COMMIT 'one', 'b', 7")
     log.run("XA START 'two'", "INSERT INTO t (id) VALUES (2)", "XA END 'two'", "XA PREPARE 'two'", "XA ROLLBACK 'two'")
     log.run("XA START 'three'", "INSERT INTO t (id) VALUES (3)", "XA END 'three'", "XA COMMIT 'three' ONE PHASE")
@@ -173,21 +202,36 @@ def test_xa_transactions_wait_for_their_decision(log: LogPlace) -> None:
 
     found = list(log.changes(log.definitions("t")))
 
-    rows = [(one.prepared and one.prepared.transaction, rows_of(list(one.tables))[0][1][0]) for one in found if isinstance(one, RowsBlock)]
-    decided = [(one.xid.transaction, one.xid.branch, one.xid.format, one.commit) for one in found if isinstance(one, XaDecided)]
+    rows = [
+        (one.prepared and one.prepared.transaction, rows_of(list(one.tables))[0][1][0])
+        for one in found
+        if isinstance(one, RowsBlock)
+    ]
+    decided = [
+        (one.xid.transaction, one.xid.branch, one.xid.format, one.commit) for one in found if isinstance(one, XaDecided)
+    ]
     assert rows[:2] == [(b"one", 1), (b"two", 2)] and rows[2][0] is None
     assert decided == [(b"one", b"b", 7, True), (b"two", b"", 1, False)]
 
 
 def test_a_change_that_is_logged_by_its_text_is_refused(log: LogPlace) -> None:
-    log.run(TABLE, "SET SESSION binlog_format = STATEMENT", "INSERT INTO t (id) VALUES (1)", "SET SESSION binlog_format = ROW")
+    log.run(
+        TABLE,
+        "SET SESSION binlog_format = STATEMENT",
+        "INSERT INTO t (id) VALUES (1)",
+        "SET SESSION binlog_format = ROW",
+    )
 
     with pytest.raises(StatementLoggedError, match="table a.t was changed by a statement .*INSERT INTO t"):
         list(log.changes(log.definitions("t")))
 
 
 def test_other_tables_cost_nothing_but_positions(log: LogPlace) -> None:
-    log.run("CREATE DATABASE IF NOT EXISTS other", "CREATE OR REPLACE TABLE other.t (id INT)", "INSERT INTO other.t VALUES (1)")
+    log.run(
+        "CREATE DATABASE IF NOT EXISTS other",
+        "CREATE OR REPLACE TABLE other.t (id INT)",
+        "INSERT INTO other.t VALUES (1)",
+    )
 
     found = list(log.changes({}))
 

@@ -43,7 +43,9 @@ def test_each_row_has_the_definition_of_its_time(log: LogPlace, metadata: str) -
     try:
         for number, step in enumerate(STEPS):
             log.run(step, "ALTER TABLE other ADD COLUMN IF NOT EXISTS z INT, ENGINE=Aria")
-            name = log.ask("SELECT column_name FROM information_schema.columns WHERE table_schema = 'a' AND table_name = 't' AND column_name LIKE 'v%'")[0][0]
+            name = log.ask(
+                "SELECT column_name FROM information_schema.columns WHERE table_schema = 'a' AND table_name = 't' AND column_name LIKE 'v%'"
+            )[0][0]
             log.run(f"INSERT INTO t (id, `{name}`) VALUES ({number}, 'ä{number}')")
             rows.append(log.ask(f"SELECT * FROM t WHERE id = {number}")[0])
             catalogs.append(log.definitions("t")["a", "t"])
@@ -53,18 +55,21 @@ def test_each_row_has_the_definition_of_its_time(log: LogPlace, metadata: str) -
     found = list(log.changes(definition, start))
 
     seen = [(block.definition, row) for block in blocks(found) for _, row in rows_of([block])]
-    assert [row for _, row in seen] == [tuple(bool(one) if isinstance(one, bool) else one for one in row) for row in rows]
+    assert [row for _, row in seen] == [
+        tuple(bool(one) if isinstance(one, bool) else one for one in row) for row in rows
+    ]
     for (definition_then, _), catalog, step in zip(seen, catalogs, STEPS, strict=True):
-        assert [(one.name, one.column_type, one.charset, one.words, one.nullable) for one in definition_then.columns] == [
-            (one.name, one.column_type, one.charset, one.words, one.nullable) for one in catalog.columns
-        ], step
+        assert [
+            (one.name, one.column_type, one.charset, one.words, one.nullable) for one in definition_then.columns
+        ] == [(one.name, one.column_type, one.charset, one.words, one.nullable) for one in catalog.columns], step
         assert definition_then.key == catalog.key, step
         assert definition_then.comment == catalog.comment
     versions = [change.version for change in changes_of(found)]
     assert versions == sorted(versions)
-    assert {(change.name, change.kind) for change in changes_of(found)} == {(("a", "t"), TableChangeKind.ALTERED), (("a", "other"), TableChangeKind.ALTERED)} - (
-        {(("a", "other"), TableChangeKind.ALTERED)}
-    )
+    assert {(change.name, change.kind) for change in changes_of(found)} == {
+        (("a", "t"), TableChangeKind.ALTERED),
+        (("a", "other"), TableChangeKind.ALTERED),
+    } - ({(("a", "other"), TableChangeKind.ALTERED)})
 
 
 def test_a_rename_is_proved_by_the_statement(log: LogPlace) -> None:
@@ -129,11 +134,21 @@ def test_tables_are_created_truncated_renamed_and_dropped(log: LogPlace) -> None
 
 
 def test_a_change_comes_between_the_rows_around_it(log: LogPlace) -> None:
-    log.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", "ALTER TABLE t ADD v INT", "INSERT INTO t VALUES (2, 2)")
+    log.run(
+        "CREATE TABLE t (id INT PRIMARY KEY)",
+        "INSERT INTO t VALUES (1)",
+        "ALTER TABLE t ADD v INT",
+        "INSERT INTO t VALUES (2, 2)",
+    )
 
     found = [type(one).__name__ for one in log.changes()]
 
-    assert [one for one in found if one in ("RowsBlock", "TableChanged")] == ["TableChanged", "RowsBlock", "TableChanged", "RowsBlock"]
+    assert [one for one in found if one in ("RowsBlock", "TableChanged")] == [
+        "TableChanged",
+        "RowsBlock",
+        "TableChanged",
+        "RowsBlock",
+    ]
 
 
 def test_a_missed_change_is_an_error(log: LogPlace) -> None:
@@ -164,7 +179,11 @@ def test_a_statement_that_is_not_understood(log: LogPlace, metadata: str) -> Non
     """F-C56: the log's metadata tells the new form; without metadata the table stops, with the statement."""
     log.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
     definition, start = log.definitions("t"), log.end()
-    log.run(f"SET GLOBAL binlog_row_metadata = {metadata}", "ALTER TABLE t ADD SYSTEM VERSIONING", "INSERT INTO t (id) VALUES (1)")
+    log.run(
+        f"SET GLOBAL binlog_row_metadata = {metadata}",
+        "ALTER TABLE t ADD SYSTEM VERSIONING",
+        "INSERT INTO t (id) VALUES (1)",
+    )
     log.run("SET GLOBAL binlog_row_metadata = FULL")
 
     if metadata == "NO_LOG":
@@ -190,9 +209,22 @@ def test_names_are_folded_where_the_server_does(log: LogPlace) -> None:
 def test_quotes_of_ansi_mode(log: LogPlace) -> None:
     log.run("CREATE TABLE t (id INT PRIMARY KEY)")
     definition, start = log.definitions("t"), log.end()
-    log.run("SET SESSION sql_mode = 'ANSI_QUOTES'", 'ALTER TABLE "t" ADD COLUMN "a b" INT', "SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES'")
-    log.run(r"ALTER TABLE t ADD COLUMN c INT COMMENT 'a\'", "SET SESSION sql_mode = ''", r"ALTER TABLE t ADD COLUMN d INT COMMENT 'a\'b'")
+    log.run(
+        "SET SESSION sql_mode = 'ANSI_QUOTES'",
+        'ALTER TABLE "t" ADD COLUMN "a b" INT',
+        "SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES'",
+    )
+    log.run(
+        r"ALTER TABLE t ADD COLUMN c INT COMMENT 'a\'",
+        "SET SESSION sql_mode = ''",
+        r"ALTER TABLE t ADD COLUMN d INT COMMENT 'a\'b'",
+    )
 
     last = changes_of(list(log.changes(definition, start)))[-1]
 
-    assert last.after is not None and [(one.name, one.comment) for one in last.after.columns] == [("id", ""), ("a b", ""), ("c", "a\\"), ("d", "a'b")]
+    assert last.after is not None and [(one.name, one.comment) for one in last.after.columns] == [
+        ("id", ""),
+        ("a b", ""),
+        ("c", "a\\"),
+        ("d", "a'b"),
+    ]

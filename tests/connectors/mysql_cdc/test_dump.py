@@ -80,6 +80,7 @@ def test_rotation_under_load(log: LogPlace) -> None:
     reader = LogReader(log.history(definitions), log.start)
     dump = DumpSession(log.address, log.request(bounded=False))
     found = []
+    events: list[memoryview] = []
     writer.start()
     while not done.is_set() or events:
         events = dump.read(0.3)
@@ -123,7 +124,11 @@ def test_a_second_dump_with_the_same_id_ends_the_first(log: LogPlace) -> None:
 
 
 def test_semi_synchronous_replication_is_not_asked_for(log: LogPlace) -> None:
-    log.run("SET GLOBAL rpl_semi_sync_master_enabled = ON", "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    log.run(
+        "SET GLOBAL rpl_semi_sync_master_enabled = ON",
+        "CREATE TABLE t (id INT PRIMARY KEY)",
+        "INSERT INTO t VALUES (1)",
+    )
     try:
         assert rows_of(blocks(list(log.changes()))) == [("+I", (1,))]
     finally:
@@ -154,9 +159,15 @@ def test_rows_larger_than_a_packet(log: LogPlace) -> None:
 
 
 def test_collations_are_those_of_the_server(log: LogPlace) -> None:
-    for number, charset in log.ask("SELECT id, character_set_name FROM information_schema.collation_character_set_applicability WHERE id IS NOT NULL"):
+    for number, charset in log.ask(
+        "SELECT id, character_set_name FROM information_schema.collation_character_set_applicability WHERE id IS NOT NULL"
+    ):
         ours = charset_of_collation(int(number))
-        assert ours in (charset, "") if charset in ("armscii8", "dec8", "hp8", "swe7", "geostd8", "keybcs2") else ours == charset, number
+        assert (
+            ours in (charset, "")
+            if charset in ("armscii8", "dec8", "hp8", "swe7", "geostd8", "keybcs2")
+            else ours == charset
+        ), number
 
 
 # ---------------------------------------------------------------- servers of their own
@@ -188,9 +199,13 @@ def test_a_purged_log_names_both_positions(own_server: MariadbServer) -> None:
     [(gtid,)] = log.ask("SELECT @@gtid_binlog_pos")
     log.run("INSERT INTO t VALUES (2)", "FLUSH LOGS", "FLUSH LOGS", "PURGE BINARY LOGS TO 'log.000003'")
 
-    with pytest.raises(PurgedLogError, match=r"the log from log.000001:\d+ was purged: the server's log begins at log.000003:4"):
+    with pytest.raises(
+        PurgedLogError, match=r"the log from log.000001:\d+ was purged: the server's log begins at log.000003:4"
+    ):
         list(log.changes())
-    with pytest.raises(PurgedLogError, match=rf"the log from the transactions after {gtid} was purged: .* log.000003:4"):
+    with pytest.raises(
+        PurgedLogError, match=rf"the log from the transactions after {gtid} was purged: .* log.000003:4"
+    ):
         list(log.changes(request=DumpRequest(SERVER_ID, gtids=GtidList.parse(gtid), bounded=True)))
 
 
@@ -242,7 +257,11 @@ class Deaf:
 def test_files_of_the_log(own_server: MariadbServer, tmp_path: Path) -> None:
     """A file gives what the dump gives; what is no log, and what is encrypted, is named."""
     log = place_of(own_server)
-    log.run("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", "INSERT INTO t SELECT seq, REPEAT('x', seq) FROM seq_1_to_2000", "FLUSH LOGS")
+    log.run(
+        "CREATE TABLE t (id INT PRIMARY KEY, v TEXT)",
+        "INSERT INTO t SELECT seq, REPEAT('x', seq) FROM seq_1_to_2000",
+        "FLUSH LOGS",
+    )
     definitions = log.definitions("t")
     reader = LogReader(log.history(definitions), LogPosition("log.000001", 4), parser=EventParser(from_file=True))
 
@@ -262,7 +281,12 @@ def test_an_encrypted_log_is_clear_in_a_dump(tmp_path: Path) -> None:
     for parent in (keys, *keys.parents):
         if parent.stat().st_mode & 0o055 != 0o055 and str(parent).startswith("/tmp"):
             parent.chmod(0o755)
-    settings = {**SETTINGS, "plugin_load_add": "file_key_management", "file_key_management_filename": str(keys), "encrypt_binlog": "ON"}
+    settings = {
+        **SETTINGS,
+        "plugin_load_add": "file_key_management",
+        "file_key_management_filename": str(keys),
+        "encrypt_binlog": "ON",
+    }
     try:
         with MariadbServer.running(settings=settings) as server:
             log = place_of(server)

@@ -156,7 +156,9 @@ def test_a_partitioned_table(log: LogPlace) -> None:
         "DELETE FROM t WHERE id > 40",
     )  # fmt: skip
 
-    assert replayed(blocks(list(log.changes(log.definitions("t"))))) == {row[0]: row for row in log.ask("SELECT * FROM t")}
+    assert replayed(blocks(list(log.changes(log.definitions("t"))))) == {
+        row[0]: row for row in log.ask("SELECT * FROM t")
+    }
 
 
 def test_many_columns_with_nulls(log: LogPlace) -> None:
@@ -180,8 +182,13 @@ def test_old_formats_of_times(log: LogPlace) -> None:
     """Before MySQL 5.6, and of tables that MariaDB made so. Their fractions are refused with the way on."""
     log.run("SET GLOBAL mysql56_temporal_format = OFF")
     try:
-        log.run("CREATE TABLE t (id INT PRIMARY KEY, d DATETIME, t TIME, s TIMESTAMP NULL)", "CREATE TABLE u (v TIME(3))")
-        log.run("SET SESSION sql_mode = ''", "INSERT INTO t VALUES (1, '2024-02-29 01:02:03', '23:59:59', '2024-02-29 01:02:03')")
+        log.run(
+            "CREATE TABLE t (id INT PRIMARY KEY, d DATETIME, t TIME, s TIMESTAMP NULL)", "CREATE TABLE u (v TIME(3))"
+        )
+        log.run(
+            "SET SESSION sql_mode = ''",
+            "INSERT INTO t VALUES (1, '2024-02-29 01:02:03', '23:59:59', '2024-02-29 01:02:03')",
+        )
         log.run("INSERT INTO t VALUES (2, '0000-00-00', '-10:00:01', 0)")
         [block] = blocks(list(log.changes(log.definitions("t"))))
         log.run("INSERT INTO u VALUES ('01:02:03.004')")
@@ -192,4 +199,8 @@ def test_old_formats_of_times(log: LogPlace) -> None:
 
     log.run("DELETE FROM t WHERE id = 2")
     assert block.rows.data.slice(0, 1).to_pylist() == log.source("t")[1].to_pylist()
-    assert [one.value.split(",")[0] for one in block.rows.misfits] == ["0000-00-00 00:00:00", "-10:00:01", "0000-00-00 00:00:00"]
+    assert [one.value.split(",")[0] for one in block.rows.misfits] == [
+        "0000-00-00 00:00:00",
+        "-10:00:01",
+        "0000-00-00 00:00:00",
+    ]

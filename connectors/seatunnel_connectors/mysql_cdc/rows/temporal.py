@@ -57,6 +57,8 @@ def dates(*, zero_is_null: bool) -> Build:
 
 def _days(place: Ints, day: Ints, month: Ints) -> tuple[Ints, Flags]:
     firsts, sizes = _calendar()
+    # The last entry is a month that does not exist: damaged dates, and the bytes of cells that are null.
+    place = np.minimum(place, len(sizes) - 1)
     bad = (day == 0) | (day > sizes[place]) | (month > 12)
     return firsts[place] + day, bad
 
