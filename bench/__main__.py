@@ -25,6 +25,7 @@ COMMANDS = (
     "pg_to_kafka",
     "mariadb_to_pg",
     "pg_log",
+    "binlog_decode",
     "csv_to_parquet",
     "against_dlt",
     "failover",

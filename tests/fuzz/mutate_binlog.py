@@ -181,9 +181,10 @@ class Socket:
 
 
 def packets(events: list[bytes]) -> bytes:
-    return b"".join(
-        (len(one) + 1).to_bytes(3, "little") + bytes([i % 256]) + b"\0" + one for i, one in enumerate(events)
-    ) + b"\5\0\0\0\xfe\0\0\2\0"
+    return (
+        b"".join((len(one) + 1).to_bytes(3, "little") + bytes([i % 256]) + b"\0" + one for i, one in enumerate(events))
+        + b"\5\0\0\0\xfe\0\0\2\0"
+    )
 
 
 # ---------------------------------------------------------------- verdicts

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import socket
 import time
+from struct import Struct
 from typing import Any
 
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError, DumpEndedError
 
 _CHUNK_BYTES = 1 << 18
 _HEADER_BYTES = 4
+_LENGTH = Struct("<I")
+"""Three bytes of length, and the packet's number."""
 _FULL = (1 << 24) - 1
 """A packet of this size goes on in the next one."""
 EVENT, END, ERROR = 0x00, 0xFE, 0xFF
@@ -96,11 +99,15 @@ class PacketReader:
         at, size = 0, len(data)
         need = _HEADER_BYTES
         while size - at >= _HEADER_BYTES:
-            length = data[at] | data[at + 1] << 8 | data[at + 2] << 16
+            length = _LENGTH.unpack_from(data, at)[0] & _FULL
             end = at + _HEADER_BYTES + length
             if end > size:
                 need = end - size
                 break
+            if length > 1 and length != _FULL and data[at + _HEADER_BYTES] == EVENT and not self._parts:
+                found.append(data[at + _HEADER_BYTES + 1 : end])
+                at = end
+                continue
             self._packet(data[at + _HEADER_BYTES : end], found, goes_on=length == _FULL)
             at = end
             if self.ended:

@@ -148,6 +148,8 @@ class EventParser:
             return self._rows(header, form, data, end)
         if kind == EventType.TABLE_MAP:
             return self._table_map(header, data, end)
+        if kind == EventType.XID:
+            return Xid(header)
         reader = self._reader(header, data, end)
         parse = _PARSERS.get(kind)
         if parse is not None:
@@ -238,7 +240,6 @@ _PARSERS: dict[int, Callable[[EventHeader, ByteReader], Event]] = {
     EventType.EXECUTE_LOAD_QUERY: lambda header, reader: parts.query(header, reader, load=True),
     EventType.QUERY_COMPRESSED: _query_compressed,
     EventType.ROTATE: parts.rotate,
-    EventType.XID: lambda header, reader: Xid(header, reader.u64()),
     EventType.GTID: lambda header, reader: parts.mysql_gtid(header, reader, anonymous=False),
     EventType.ANONYMOUS_GTID: lambda header, reader: parts.mysql_gtid(header, reader, anonymous=True),
     EventType.GTID_TAGGED: parts.tagged_gtid,

@@ -48,9 +48,9 @@ class MysqlGtid:
     """Since 1970, at the server that executed the transaction first; 0 before MySQL 8.0.1."""
 
 
-@dataclass(frozen=True, slots=True)
-class MariadbGtid:
-    """A transaction of MariaDB begins. A ``standalone`` one is a single statement without COMMIT."""
+class MariadbGtid(NamedTuple):
+    """A transaction of MariaDB begins. A ``standalone`` one is a single statement without COMMIT. A tuple, as it comes
+    with each transaction."""
 
     header: EventHeader
     gtid: MariadbGtidId
@@ -106,12 +106,10 @@ class Rows(NamedTuple):
     body: memoryview
 
 
-@dataclass(frozen=True, slots=True)
-class Xid:
+class Xid(NamedTuple):
     """COMMIT of a transaction."""
 
     header: EventHeader
-    xid: int
 
 
 @dataclass(frozen=True, slots=True)

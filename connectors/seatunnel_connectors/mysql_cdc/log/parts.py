@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from uuid import UUID
 
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
@@ -28,6 +29,7 @@ _STANDALONE, _GROUP_COMMIT, _DDL, _PREPARED, _COMPLETED = 1, 2, 32, 64, 128
 _HEARTBEAT_FILE, _HEARTBEAT_POSITION = 1, 2
 _LOGICAL_CLOCK = 2
 _UNSET_BIT = 1 << 55
+_MARIADB_GTID = Struct("<QIB")
 
 
 def format_description(header: EventHeader, reader: ByteReader) -> FormatDescription:
@@ -128,9 +130,7 @@ def tagged_gtid(header: EventHeader, reader: ByteReader) -> MysqlGtid:
 
 
 def mariadb_gtid(header: EventHeader, reader: ByteReader) -> MariadbGtid:
-    sequence = reader.u64()
-    domain = reader.u32()
-    flags = reader.u8()
+    sequence, domain, flags = _MARIADB_GTID.unpack_from(reader.data, reader.skip(_MARIADB_GTID.size))
     if flags & _GROUP_COMMIT:
         reader.skip(min(reader.left, 8))
     xid = b""

@@ -60,18 +60,21 @@ class RowsCollector:
         self._by_id.clear()
         self._open.clear()
 
+    def knows(self, event: TableMap) -> bool:
+        """True if the table is open under this very map."""
+        known = self._by_id.get(event.table_id)
+        return known is not None and known[0] is event
+
     def change_of(self, event: TableMap) -> TableChange | None:
         """The change of a table that only the log's metadata shows, of a definition that was not known."""
-        known = self._by_id.get(event.table_id)
         name = (event.database, event.table)
-        if (known is not None and known[0] is event) or not self._history.captured(name):
+        if self.knows(event) or not self._history.captured(name):
             return None
         return self._history.definition(event)[1]
 
     def table_map(self, event: TableMap) -> None:
         """Open a table for the rows after it."""
-        known = self._by_id.get(event.table_id)
-        if known is not None and known[0] is event:
+        if self.knows(event):
             return
         name = (event.database, event.table)
         opened = None

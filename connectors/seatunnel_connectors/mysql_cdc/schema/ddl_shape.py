@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from seatunnel_connectors.mysql_cdc.schema.column_text import (
     ColumnText,
@@ -205,9 +206,7 @@ def _dropped(found: Altered, reader: TokenReader) -> Altered:
         return replace(found, definition=replace(table, key=()))
     if reader.accept("PARTITION"):
         return replace(found, partitions_dropped=True)
-    if reader.token is not None and reader.token.has(
-        "INDEX", "KEY", "FOREIGN", "CHECK", "CONSTRAINT", "PERIOD"
-    ):
+    if reader.token is not None and reader.token.has("INDEX", "KEY", "FOREIGN", "CHECK", "CONSTRAINT", "PERIOD"):
         return found
     _refuse_versioning(reader.tokens[reader.at :])
     reader.accept("COLUMN")
@@ -223,7 +222,7 @@ def _dropped(found: Altered, reader: TokenReader) -> Altered:
 
 def _refuse_versioning(tokens: Sequence[Token]) -> None:
     """System versioning adds columns that the statement does not name."""
-    if any(one.has("SYSTEM") and two.has("VERSIONING") for one, two in zip(tokens, tokens[1:], strict=False)):
+    if any(one.has("SYSTEM") and two.has("VERSIONING") for one, two in pairwise(tokens)):
         raise ValueError("SYSTEM VERSIONING is not understood")
 
 
