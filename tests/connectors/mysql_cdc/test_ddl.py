@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from seatunnel_connectors.mysql_cdc.failures import DefinitionMismatchError, UnreadableStatementError
-from seatunnel_connectors.mysql_cdc.reading.changes import TableChanged
+from seatunnel_connectors.mysql_cdc.reading.changes import LogTableChange
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableChangeKind
 from tests.connectors.mysql_cdc.log_place import LogPlace, blocks, replayed, rows_of
 
@@ -29,7 +29,7 @@ STEPS = (
 
 
 def changes_of(found: Sequence[object]) -> list[TableChange]:
-    return [one.change for one in found if isinstance(one, TableChanged)]
+    return [one.change for one in found if isinstance(one, LogTableChange)]
 
 
 @pytest.mark.parametrize("metadata", ["FULL", "NO_LOG"])
@@ -143,10 +143,10 @@ def test_a_change_comes_between_the_rows_around_it(log: LogPlace) -> None:
 
     found = [type(one).__name__ for one in log.changes()]
 
-    assert [one for one in found if one in ("RowsBlock", "TableChanged")] == [
-        "TableChanged",
+    assert [one for one in found if one in ("RowsBlock", "LogTableChange")] == [
+        "LogTableChange",
         "RowsBlock",
-        "TableChanged",
+        "LogTableChange",
         "RowsBlock",
     ]
 

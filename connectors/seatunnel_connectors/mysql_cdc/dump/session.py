@@ -110,7 +110,7 @@ class DumpSession:
         self._session.run(f"SET {', '.join(settings)}")
 
     def _refuse_own_id(self) -> None:
-        """Refuse the id of the server. Another replica's cannot be told from our own older dump's: see `replicas`."""
+        """Refuse the id of the server. One of a replica may be that of our own older dump: see `replicas`."""
         own = self._session.ask("SELECT @@server_id")[0][0]
         if int(own) == self.request.server_id:
             raise ServerIdTakenError(

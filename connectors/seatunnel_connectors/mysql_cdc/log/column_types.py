@@ -1,4 +1,4 @@
-"""Numbers the column types of the log, and reads the metadata that says how values of a column are stored."""
+"""Numbers the column types of the log, and reads the metadata of each: how its values are stored."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _packed(kind: BinlogType, reader: ByteReader) -> ColumnStorage:
 
 
 def _string(reader: ByteReader) -> ColumnStorage:
-    """The type byte of CHAR, ENUM and SET is the same: the metadata tells them apart. Lengths over 255 borrow two bits
+    """CHAR, ENUM and SET have one type byte: the metadata distinguishes them. Lengths over 255 borrow two bits
     of it."""
     first, second = reader.u8(), reader.u8()
     if first in (BinlogType.ENUM, BinlogType.SET):

@@ -36,7 +36,7 @@ from seatunnel_connectors.mysql_cdc.log.events import (
     FormatDescription,
     Ignored,
     PreviousGtids,
-    Rows,
+    RowsEvent,
     RowsQuery,
     Stop,
     Xid,
@@ -185,7 +185,7 @@ class EventParser:
             self._maps[body] = found
         return found
 
-    def _rows(self, header: EventHeader, form: RowsForm, data: memoryview, end: int) -> Rows:
+    def _rows(self, header: EventHeader, form: RowsForm, data: memoryview, end: int) -> RowsEvent:
         reader = self._reader(header, data, end)
         id_bytes = self._id_bytes[header.type]
         at = reader.skip(id_bytes + 2)
@@ -199,7 +199,7 @@ class EventParser:
         present = reader.take((count + 7) // 8)
         after = reader.take((count + 7) // 8) if form.kind is RowsKind.UPDATE else present
         body = memoryview(uncompressed_record(reader)) if form.compressed else data[reader.at : end]
-        return Rows(header, table_id, form, count, present, after, body)
+        return RowsEvent(header, table_id, form, count, present, after, body)
 
 
 def _previous_gtids(header: EventHeader, reader: ByteReader) -> Event:

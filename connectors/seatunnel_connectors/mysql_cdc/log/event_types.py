@@ -64,7 +64,7 @@ class RowsKind(IntEnum):
 
 
 class RowsForm(NamedTuple):
-    """How the type number of a rows event tells its layout apart."""
+    """The layout of a rows event, which its type number determines."""
 
     kind: RowsKind
     version: int = 1

@@ -1,4 +1,4 @@
-"""Defines the events of a log as values. ``Rows`` refers to the bytes that it was parsed from."""
+"""Defines the events of a log as values. ``RowsEvent`` refers to the bytes that it was parsed from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seatunnel_connectors.mysql_cdc.log.table_map import TableMap
 
 @dataclass(frozen=True, slots=True)
 class FormatDescription:
-    """The first event of a file: how the others are laid out. ``checksums`` tells whether each ends in a CRC32."""
+    """The first event of a file: how the others are laid out. With ``checksums`` each ends in a CRC32."""
 
     header: EventHeader
     server_version: str
@@ -90,7 +90,7 @@ class Query:
     status: StatusVariables
 
 
-class Rows(NamedTuple):
+class RowsEvent(NamedTuple):
     """Rows of one table. A tuple, because one is made for each event.
 
     ``present`` is the bitmap of the columns that an image holds; ``present_after`` that of the second image of an
@@ -161,7 +161,7 @@ Event: TypeAlias = (
     | PreviousGtidList
     | Query
     | TableMap
-    | Rows
+    | RowsEvent
     | Xid
     | XaPrepare
     | RowsQuery

@@ -72,7 +72,7 @@ def query(header: EventHeader, reader: ByteReader, *, load: bool = False) -> Que
     reader.skip(1)
     text = reader.rest()
     codec = codec_of_collation(status.client_collation) or "utf-8"
-    # A statement may hold bytes of another character set as a literal: those are no names, and may be replaced.
+    # A statement may hold bytes of another character set as a literal: those are not names, and may be replaced.
     return Query(header, thread, error, database, text.decode(codec, "replace"), status)
 
 

@@ -31,7 +31,6 @@ class StatusVariables:
 
     sql_mode: int = 0
     client_collation: int = 0
-    time_zone: str = ""
     database_collation: int = 0
     """Of the database, or of the server where that is not logged: new tables have it."""
 
@@ -47,7 +46,6 @@ class StatusVariables:
 def read_status_variables(data: bytes) -> StatusVariables:
     reader = ByteReader(data, "the status of a query event")
     sql_mode = collation = server = database = 0
-    zone = ""
     while reader.left:
         code = reader.u8()
         if code == _SQL_MODE:
@@ -58,18 +56,16 @@ def read_status_variables(data: bytes) -> StatusVariables:
             server = reader.u16()
         elif code == _DATABASE_CHARSET:
             database = reader.u16()
-        elif code == _TIME_ZONE:
-            zone = reader.text(reader.u8(), "latin-1")
         elif not _skipped(code, reader):
             break
-    return StatusVariables(sql_mode, collation, zone, database or server)
+    return StatusVariables(sql_mode, collation, database or server)
 
 
 def _skipped(code: int, reader: ByteReader) -> bool:
     """Skip a variable that has no effect on the statement's text. False for one that is not known."""
     if code in _FIXED:
         reader.skip(_FIXED[code])
-    elif code == _CATALOG_NZ:
+    elif code in (_CATALOG_NZ, _TIME_ZONE):
         reader.skip(reader.u8())
     elif code == _OLD_CATALOG:
         reader.skip(reader.u8() + 1)

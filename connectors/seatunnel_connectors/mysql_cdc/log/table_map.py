@@ -9,15 +9,15 @@ from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
 from seatunnel_connectors.mysql_cdc.log.byte_reader import ByteReader
 from seatunnel_connectors.mysql_cdc.log.column_types import CHARACTER, NUMERIC, BinlogType, ColumnStorage, read_storage
 
-_SIGNEDNESS, _DEFAULT_CHARSET, _COLUMN_CHARSET, _NAMES, _SET_WORDS, _ENUM_WORDS, _GEOMETRY = 1, 2, 3, 4, 5, 6, 7
-_KEY, _PREFIX_KEY, _ENUM_DEFAULT_CHARSET, _ENUM_CHARSET, _VISIBILITY, _VECTOR = 8, 9, 10, 11, 12, 13
+_SIGNEDNESS, _DEFAULT_CHARSET, _COLUMN_CHARSET, _NAMES, _SET_WORDS, _ENUM_WORDS = 1, 2, 3, 4, 5, 6
+_KEY, _PREFIX_KEY, _ENUM_DEFAULT_CHARSET, _ENUM_CHARSET, _VISIBILITY = 8, 9, 10, 11, 12
 COLUMNS_MAX = 4096
 _WORDS = (BinlogType.ENUM, BinlogType.SET)
 
 
 @dataclass(frozen=True, slots=True)
 class TableMetadata:
-    """What the log says of columns, an entry for each; empty where it does not say.
+    """The log's own description of columns, an entry for each; empty without one.
 
     ``collations`` holds 0 for columns without one. ``key`` names the columns of the primary key by number.
     """
@@ -28,7 +28,6 @@ class TableMetadata:
     words: tuple[tuple[bytes, ...], ...] = ()
     key: tuple[int, ...] = ()
     visible: tuple[bool, ...] = ()
-    geometry: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,6 @@ def _metadata(reader: ByteReader, columns: tuple[ColumnStorage, ...], *, mariadb
         _words(part, columns) if fields.keys() & {_SET_WORDS, _ENUM_WORDS} else (),
         _key(fields, part, count),
         _bits(fields[_VISIBILITY], count, high_first=True) if _VISIBILITY in fields else (),
-        _geometry(part(_GEOMETRY), columns) if _GEOMETRY in fields else (),
     )
 
 
@@ -169,7 +167,3 @@ def _words(part: Callable[[int], ByteReader], columns: tuple[ColumnStorage, ...]
             found[place] = tuple(reader.counted() for _ in range(reader.lenenc()))
         reader.expect_end()
     return tuple(found)
-
-
-def _geometry(reader: ByteReader, columns: tuple[ColumnStorage, ...]) -> tuple[int, ...]:
-    return tuple(reader.lenenc() if one.type is BinlogType.GEOMETRY else 0 for one in columns)

@@ -43,7 +43,7 @@ class RowsBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class TableChanged:
+class LogTableChange:
     """A table is another from here on."""
 
     change: TableChange
@@ -74,4 +74,4 @@ class LogIdle:
     end: LogPosition
 
 
-LogChange: TypeAlias = RowsBlock | TableChanged | LogTransactionEnd | XaDecided | LogIdle
+LogChange: TypeAlias = RowsBlock | LogTableChange | LogTransactionEnd | XaDecided | LogIdle

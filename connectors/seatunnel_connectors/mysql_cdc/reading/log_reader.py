@@ -21,7 +21,7 @@ from seatunnel_connectors.mysql_cdc.log.events import (
     PreviousGtids,
     Query,
     Rotate,
-    Rows,
+    RowsEvent,
     XaPrepare,
     Xid,
 )
@@ -30,9 +30,9 @@ from seatunnel_connectors.mysql_cdc.log.xa_ids import XaId
 from seatunnel_connectors.mysql_cdc.reading.changes import (
     LogChange,
     LogIdle,
+    LogTableChange,
     LogTransactionEnd,
     RowsBlock,
-    TableChanged,
     XaDecided,
 )
 from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
@@ -46,7 +46,7 @@ _PLAIN = {"BEGIN": StatementKind.BEGIN, "COMMIT": StatementKind.COMMIT}
 
 
 class LogReader:
-    """``before = False`` leaves out the images before updates."""
+    """``before = False`` drops the images before updates."""
 
     def __init__(
         self, history: TableHistory, start: LogPosition, *, options: DecodeOptions | None = None, before: bool = True,
@@ -62,7 +62,7 @@ class LogReader:
         self._taken_in_transaction = 0
 
     def read(self, events: Iterable[memoryview]) -> Iterator[LogChange]:
-        """The changes of these events. Rows may stay behind for ``flush``."""
+        """The changes of these events. Rows may wait for ``flush``."""
         parser, track = self._parser, self._track
         for data in events:
             header = parser.header(data)
@@ -70,7 +70,7 @@ class LogReader:
             for event in parser.parse(header, data):
                 # The events of small transactions are the most, and yield nothing by themselves.
                 kind = type(event)
-                if kind is Rows:
+                if kind is RowsEvent:
                     self._take(event)  # type: ignore[arg-type]  # narrowed by its exact type: half of isinstance's cost
                     if self._rows.full:
                         yield from self.flush()
@@ -121,7 +121,7 @@ class LogReader:
         elif isinstance(event, XaPrepare):
             yield from self._prepared(event, header)
 
-    def _take(self, event: Rows) -> None:
+    def _take(self, event: RowsEvent) -> None:
         track = self._track
         track.took_event()
         if track.events <= track.skip_events:
@@ -198,7 +198,7 @@ class LogReader:
         self._rows.forget()
         end = self._track.position()
         for change in changes:
-            yield TableChanged(change, end)
+            yield LogTableChange(change, end)
 
     def _rolled_back(self, event: Query, header: EventHeader, *, whole: bool) -> None:
         if self._taken_in_transaction:

@@ -74,7 +74,7 @@ class LogTracker:
             self.begin = self.offset
 
     def known_before(self, event: PreviousGtids | PreviousGtidList) -> None:
-        """The transactions before a file. A dump by transactions has said more already."""
+        """The transactions before a file. A dump by transactions has begun with a larger set."""
         if self.gtids is None:
             self.gtids = event.gtids
 
@@ -138,9 +138,9 @@ class LogTracker:
         return f"{self.file}:{self.begin}"
 
     def position(self) -> LogPosition:
-        """Where a dump goes on after everything that was read."""
+        """The position after everything that was read."""
         if not self.file:
-            raise BinlogFormatError("the log does not say which file it is: a rotate event is missing at its start")
+            raise BinlogFormatError("the log does not name its file: a rotate event is missing at its start")
         self._fold()
         if not self.in_transaction and not self.skip_events:
             return LogPosition(self.file, self.begin, self.gtids, 0, self.skip_rows, self.server)

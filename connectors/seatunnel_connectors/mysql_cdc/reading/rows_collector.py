@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
-from seatunnel_connectors.mysql_cdc.log.events import Rows
+from seatunnel_connectors.mysql_cdc.log.events import RowsEvent
 from seatunnel_connectors.mysql_cdc.log.table_map import TableMap
 from seatunnel_connectors.mysql_cdc.reading.changes import TableBlock
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
@@ -31,7 +31,7 @@ class _Open:
     definition: TableDefinition
     decoder: TableDecoder
     version: int
-    events: list[Rows] = field(default_factory=list)
+    events: list[RowsEvent] = field(default_factory=list)
     skip: int = 0
 
 
@@ -96,7 +96,7 @@ class RowsCollector:
         waiting.append(found)
         return found
 
-    def add(self, event: Rows, skip: int) -> int:
+    def add(self, event: RowsEvent, skip: int) -> int:
         """Take an event; 1 if it belongs to a captured table."""
         known = self._by_id.get(event.table_id)
         if known is None:

@@ -41,7 +41,7 @@ def there(cells: Cells, flags: Flags) -> Flags:
 
 
 def each(cells: Cells, convert: Callable[[bytes], Any], kind: pa.DataType) -> Built:
-    """Convert cells one at a time, for types that are rare. A ValueError's text tells why a value does not fit."""
+    """Convert cells one at a time, for types that are rare. A ValueError's text is the reason of a misfit."""
     import pyarrow as pa
 
     values: list[Any] = []

@@ -1,7 +1,7 @@
 """Finds where row images begin, and where each of their cells does.
 
 An image is a bitmap of nulls over the columns that are present, then their values. Its length depends on its values:
-only the image before tells where an image begins. So the events of a block are followed in parallel, image by image;
+an image begins at the end of the one before. So the events of a block are followed in parallel, image by image;
 all cells are then addressed at a time, a column after the other.
 """
 
@@ -21,7 +21,7 @@ _LENGTH_WORDS = {1: "<u1", 2: "<u2", 3: "<u4", 4: "<u4"}
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FixedRun:
     """Columns of fixed width in a row, within one byte of the null bitmap: ``widths[b]`` is the width of those that are
     there when that byte is b. ``variable`` is the number of the column after them, -1 if there is none."""
 
@@ -111,9 +111,9 @@ class ImageLayout:
         return words if seen else []
 
 
-def _runs(storages: Sequence[ColumnStorage]) -> list[Run]:
+def _runs(storages: Sequence[ColumnStorage]) -> list[FixedRun]:
     """Cut the columns after each variable one, and where the null bitmap begins another byte."""
-    found: list[Run] = []
+    found: list[FixedRun] = []
     fixed: list[int] = []
     for number, storage in enumerate(storages):
         variable = not storage.width
@@ -126,13 +126,13 @@ def _runs(storages: Sequence[ColumnStorage]) -> list[Run]:
     return found
 
 
-def _run(storages: Sequence[ColumnStorage], fixed: tuple[int, ...], variable: int) -> Run:
+def _run(storages: Sequence[ColumnStorage], fixed: tuple[int, ...], variable: int) -> FixedRun:
     widths = np.zeros(256, np.int64)
     for column in fixed:
         there = (np.arange(256) >> (column & 7) & 1) == 0
         widths += np.where(there, storages[column].width, 0)
     byte = fixed[0] >> 3 if fixed else 0
-    return Run(fixed, sum(storages[i].width for i in fixed), byte, widths, variable)
+    return FixedRun(fixed, sum(storages[i].width for i in fixed), byte, widths, variable)
 
 
 def _byte(nulls: list[Words], number: int) -> Any:

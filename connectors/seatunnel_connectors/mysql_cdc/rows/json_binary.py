@@ -42,7 +42,7 @@ def json_tree(data: bytes) -> JsonTree:
     if not data:
         return JsonScalar("null")
     try:
-        return _Reader(data).value(data[0], 1, 0)
+        return _JsonReader(data).value(data[0], 1, 0)
     except (struct.error, IndexError):
         raise BinlogFormatError("a JSON document ends early") from None
 
@@ -56,7 +56,7 @@ def json_text(tree: JsonTree) -> str:
     return str(tree)
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, data: bytes) -> None:
         self.data = data
         # Each value takes a byte at least: more of them than bytes means that some are shared, which no server writes.

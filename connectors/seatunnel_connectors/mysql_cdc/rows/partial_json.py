@@ -1,4 +1,4 @@
-"""Follows the images of partial JSON updates: the second image of a row says for each document whether it is whole."""
+"""Follows the images of partial JSON updates: a row's second image marks each document as whole or as differences."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError, DefinitionMismatchError
 from seatunnel_connectors.mysql_cdc.log.event_types import RowsKind
-from seatunnel_connectors.mysql_cdc.log.events import Rows
+from seatunnel_connectors.mysql_cdc.log.events import RowsEvent
 from seatunnel_connectors.mysql_cdc.log.table_map import TableMap
 from seatunnel_connectors.mysql_cdc.rows.cells import Block, Cells, Ints
 from seatunnel_connectors.mysql_cdc.rows.column_reader import column_reader
@@ -53,7 +53,7 @@ class TableRows:
 
 
 @dataclass(slots=True)
-class _Part:
+class _DecodedPart:
     """The decoded images of one form. ``order`` sorts the rows of all parts; an array is None if it is absent."""
 
     order: Ints
@@ -93,8 +93,8 @@ class TableDecoder:
                     "the log", remedy,
                 )  # fmt: skip
 
-    def decode(self, events: Sequence[Rows], *, before: bool = True) -> TableRows:
-        """The rows of events. ``before = False`` leaves out the images before updates."""
+    def decode(self, events: Sequence[RowsEvent], *, before: bool = True) -> TableRows:
+        """The rows of events. ``before = False`` drops the images before updates."""
         groups: dict[tuple[tuple[bytes, ...], bool], list[int]] = {}
         for number, event in enumerate(events):
             if event.column_count != len(self._readers):
@@ -106,7 +106,7 @@ class TableDecoder:
             both = (event.present, event.present_after)
             turns: tuple[bytes, ...] = both if pair or event.form.partial else (event.present,)
             groups.setdefault((turns, event.form.partial), []).append(number)
-        parts: list[_Part] = []
+        parts: list[_DecodedPart] = []
         counts = np.zeros(len(events), np.int64)
         for (turns, partial), numbers in groups.items():
             parts += self._group(events, numbers, turns, counts, partial=partial, before=before)
@@ -120,9 +120,9 @@ class TableDecoder:
         return self._layouts[present]
 
     def _group(
-        self, events: Sequence[Rows], numbers: list[int], turns: tuple[bytes, ...], counts: Ints, *, partial: bool,
+        self, events: Sequence[RowsEvent], numbers: list[int], turns: tuple[bytes, ...], counts: Ints, *, partial: bool,
         before: bool,
-    ) -> list[_Part]:  # fmt: skip
+    ) -> list[_DecodedPart]:  # fmt: skip
         bodies = [events[number].body for number in numbers]
         block = Block(bodies)
         lengths = np.array([len(one) for one in bodies], np.int64)
@@ -153,7 +153,7 @@ class TableDecoder:
         return [first, second] if before else [second]
 
     @staticmethod
-    def _kinds(events: Sequence[Rows], places: Ints, images_of: Ints, ordinal: Ints, what: str) -> Ints:
+    def _kinds(events: Sequence[RowsEvent], places: Ints, images_of: Ints, ordinal: Ints, what: str) -> Ints:
         kinds = np.array([events[number].form.kind for number in places.tolist()], np.int64)
         updates = kinds == RowsKind.UPDATE
         if (images_of[updates] % 2).any():
@@ -166,8 +166,8 @@ class TableDecoder:
 
     def _part(
         self, cells: list[Cells], layout: ImageLayout, order: Ints, kinds: Ints, images: PartialImages | None = None,
-        first: _Part | None = None,
-    ) -> _Part:  # fmt: skip
+        first: _DecodedPart | None = None,
+    ) -> _DecodedPart:  # fmt: skip
         """``first``: the images before: a column that only they hold has not changed."""
         arrays: list[pa.Array | None] = [None] * len(self._readers)
         misfits: list[tuple[int, int, str]] = []
@@ -182,11 +182,11 @@ class TableDecoder:
             built = self._readers[column].build(found)
             arrays[column] = built.array
             misfits += [(row, column, text) for row, text in built.misfits]
-        return _Part(order, kinds, arrays, misfits)
+        return _DecodedPart(order, kinds, arrays, misfits)
 
     # ------------------------------------------------------------ all of them
 
-    def _merged(self, parts: list[_Part], counts: Ints) -> TableRows:
+    def _merged(self, parts: list[_DecodedPart], counts: Ints) -> TableRows:
         if not parts:
             empty = pa.RecordBatch.from_pylist([], schema=self.schema)
             return TableRows(empty, pa.array([], pa.uint8()), None, (), tuple(counts.tolist()))
@@ -215,12 +215,12 @@ class TableDecoder:
         data = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         return TableRows(data, pa.array(kinds), absent, tuple(misfits), tuple(counts.tolist()))
 
-    def _column(self, parts: list[_Part], number: int) -> pa.Array:
+    def _column(self, parts: list[_DecodedPart], number: int) -> pa.Array:
         kind = self._readers[number].kind
         found = [pa.nulls(len(part.order), kind) if (one := part.arrays[number]) is None else one for part in parts]
         return found[0] if len(found) == 1 else pa.concat_arrays(found)
 
-    def _absent(self, parts: list[_Part]) -> pa.RecordBatch | None:
+    def _absent(self, parts: list[_DecodedPart]) -> pa.RecordBatch | None:
         if all(one is not None for part in parts for one in part.arrays):
             return None
         arrays = [

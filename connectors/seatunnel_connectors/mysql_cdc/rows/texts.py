@@ -68,7 +68,7 @@ def _is_ascii(found: pa.Array) -> bool:
 
 
 def decoder(charset: str) -> Callable[[bytes], str]:
-    """Decode one value. ValueError shows the bytes that are no text of the character set."""
+    """Decode one value. ValueError shows bytes that are not a text of the character set."""
     codec = CODECS[charset]
 
     def decode(value: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from seatunnel_connectors.mysql_cdc.schema.ddl_tokens import Token, TokenKind, TokenReader
+from seatunnel_connectors.mysql_cdc.schema.ddl_tokens import SqlToken, TokenKind, TokenReader
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition
 
 _ALIASES = {
@@ -38,7 +38,7 @@ class ColumnText:
     key: bool = False
 
 
-def read_column(name: str, tokens: Sequence[Token], charset: str, *, mariadb: bool) -> ColumnText:
+def read_column(name: str, tokens: Sequence[SqlToken], charset: str, *, mariadb: bool) -> ColumnText:
     """The definition that follows a column's name. ``charset`` is the table's. Raises ValueError if it is none."""
     reader = TokenReader(tokens)
     data_type, arguments, national = _type(reader)
@@ -71,7 +71,7 @@ def read_column(name: str, tokens: Sequence[Token], charset: str, *, mariadb: bo
     return replace(found, column=column)
 
 
-def _type(reader: TokenReader) -> tuple[str, list[Token], bool]:
+def _type(reader: TokenReader) -> tuple[str, list[SqlToken], bool]:
     """The name of the type, its arguments, and whether it is a NATIONAL one."""
     first = reader.name().lower()
     national = first in ("national", "nchar", "nvarchar")
@@ -87,7 +87,7 @@ def _type(reader: TokenReader) -> tuple[str, list[Token], bool]:
     first = _ALIASES.get(first, first)
     arguments = reader.group() if reader.token is not None and reader.token.has("(") else []
     if first in ("bool", "boolean"):
-        return "tinyint", [Token(TokenKind.NUMBER, "1")], False
+        return "tinyint", [SqlToken(TokenKind.NUMBER, "1")], False
     if first == "serial":
         return "bigint unsigned", [], False
     return first, arguments, national
@@ -145,7 +145,7 @@ def _with_charset(data_type: str, charset: str, *, mariadb: bool) -> tuple[str, 
     return data_type, charset
 
 
-def _full(data_type: str, arguments: Sequence[Token], charset: str) -> str:
+def _full(data_type: str, arguments: Sequence[SqlToken], charset: str) -> str:
     numbers = [int(one.value) for one in arguments if one.kind is TokenKind.NUMBER]
     if data_type in ("enum", "set"):
         return f"{data_type}({','.join(quoted(one.value) for one in arguments if one.kind is TokenKind.TEXT)})"

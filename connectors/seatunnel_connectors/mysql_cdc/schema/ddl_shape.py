@@ -17,7 +17,7 @@ from seatunnel_connectors.mysql_cdc.schema.column_text import (
     read_column,
 )
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
-from seatunnel_connectors.mysql_cdc.schema.ddl_tokens import Token, TokenReader, listed
+from seatunnel_connectors.mysql_cdc.schema.ddl_tokens import SqlToken, TokenReader, listed
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, TableDefinition
 
 _KEY_WORDS = ("INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK", "PERIOD", "VECTOR")
@@ -36,7 +36,7 @@ _NO_EFFECT = frozenset(
 @dataclass(frozen=True, slots=True)
 class Altered:
     """The definition after a statement. ``renamed_columns`` maps old names to new ones; ``rewritten`` names columns
-    whose type changed, and ``partitions_dropped`` tells that rows may be gone without row events."""
+    whose type changed, with ``partitions_dropped`` rows may be gone without row events."""
 
     definition: TableDefinition
     renamed_columns: Mapping[str, str]
@@ -44,7 +44,7 @@ class Altered:
     partitions_dropped: bool = False
 
 
-def created(name: Name, details: Sequence[Token], charset: str, *, mariadb: bool) -> TableDefinition:
+def created(name: Name, details: Sequence[SqlToken], charset: str, *, mariadb: bool) -> TableDefinition:
     """The table that CREATE TABLE makes. ``charset`` is the database's. Raises ValueError if it is not understood."""
     reader = TokenReader(details)
     body = listed(reader.group())
@@ -58,7 +58,7 @@ def created(name: Name, details: Sequence[Token], charset: str, *, mariadb: bool
     return table
 
 
-def like_source(details: Sequence[Token], database: str) -> Name | None:
+def like_source(details: Sequence[SqlToken], database: str) -> Name | None:
     """The table that CREATE TABLE ... LIKE copies; None for another form."""
     reader = TokenReader(details)
     inner = TokenReader(reader.group()) if reader.token is not None and reader.token.has("(") else reader
@@ -68,7 +68,7 @@ def like_source(details: Sequence[Token], database: str) -> Name | None:
     return (first, inner.name()) if inner.accept(".") else (database, first)
 
 
-def _table_charset(options: Sequence[Token]) -> str:
+def _table_charset(options: Sequence[SqlToken]) -> str:
     reader = TokenReader(options)
     collation = ""
     while reader.token is not None:
@@ -85,7 +85,7 @@ def _table_charset(options: Sequence[Token]) -> str:
     return charset_of(collation) if collation else ""
 
 
-def _element(table: TableDefinition, tokens: list[Token], *, mariadb: bool) -> TableDefinition:
+def _element(table: TableDefinition, tokens: list[SqlToken], *, mariadb: bool) -> TableDefinition:
     """A part of CREATE TABLE's parentheses: a column or a key."""
     key = _primary_key(tokens)
     if key is not None:
@@ -96,7 +96,7 @@ def _element(table: TableDefinition, tokens: list[Token], *, mariadb: bool) -> T
     return _placed(table, found)
 
 
-def _primary_key(tokens: Sequence[Token]) -> tuple[str, ...] | None:
+def _primary_key(tokens: Sequence[SqlToken]) -> tuple[str, ...] | None:
     """The columns of [CONSTRAINT name] PRIMARY KEY (...); None for anything else."""
     reader = TokenReader(tokens)
     if reader.accept("CONSTRAINT") and not reader.sees("PRIMARY"):
@@ -116,7 +116,7 @@ def _with_key(table: TableDefinition, key: tuple[str, ...]) -> TableDefinition:
 
 
 def _placed(table: TableDefinition, found: ColumnText, number: int = -1) -> TableDefinition:
-    """The table with a column in its place: where ``number`` says, unless the text says another one."""
+    """The table with a column in its place: at ``number``, unless the text has another one."""
     columns = list(table.columns)
     at = len(columns) if number < 0 else number
     if found.place == "FIRST":
@@ -134,7 +134,7 @@ def _placed(table: TableDefinition, found: ColumnText, number: int = -1) -> Tabl
 
 
 def altered(
-    definition: TableDefinition, details: Sequence[Token], *, mariadb: bool, database_charset: str = ""
+    definition: TableDefinition, details: Sequence[SqlToken], *, mariadb: bool, database_charset: str = ""
 ) -> Altered:
     """The table after ALTER TABLE. Raises ValueError if an action is not understood."""
     found = Altered(definition, {})
@@ -144,7 +144,7 @@ def altered(
     return found
 
 
-def _action(found: Altered, tokens: list[Token], *, mariadb: bool, database_charset: str) -> Altered:
+def _action(found: Altered, tokens: list[SqlToken], *, mariadb: bool, database_charset: str) -> Altered:
     reader = TokenReader(tokens)
     table = found.definition
     if reader.accept("ADD"):
@@ -220,7 +220,7 @@ def _dropped(found: Altered, reader: TokenReader) -> Altered:
     return replace(found, definition=replace(table, columns=columns, key=key))
 
 
-def _refuse_versioning(tokens: Sequence[Token]) -> None:
+def _refuse_versioning(tokens: Sequence[SqlToken]) -> None:
     """System versioning adds columns that the statement does not name."""
     if any(one.has("SYSTEM") and two.has("VERSIONING") for one, two in pairwise(tokens)):
         raise ValueError("SYSTEM VERSIONING is not understood")

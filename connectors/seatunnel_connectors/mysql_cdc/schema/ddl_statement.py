@@ -1,4 +1,4 @@
-"""Tells what a statement does and which tables it touches: for every statement, whether its details are understood."""
+"""Classifies each statement by its effect and the tables that it touches, also where its details are not understood."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from seatunnel_connectors.mysql_cdc.schema.ddl_tokens import Token, TokenReader
+from seatunnel_connectors.mysql_cdc.schema.ddl_tokens import SqlToken, TokenReader
 
 Name = tuple[str, str]
 """Database and table."""
 
 
 class StatementKind(StrEnum):
-    """What a statement of the log means for tables."""
+    """The effect of a statement on tables."""
 
     BEGIN = "begin"
     COMMIT = "commit"
@@ -36,12 +36,12 @@ class StatementKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Statement:
     """``tables`` are those that it touches; ``renames`` pairs old and new names, in order. ``details`` are the tokens
-    after the tables' names. ``if_exists``: a table that does not exist is no error."""
+    after the tables' names. ``if_exists``: a table may not exist."""
 
     kind: StatementKind
     tables: tuple[Name, ...] = ()
     renames: tuple[tuple[Name, Name], ...] = ()
-    details: tuple[Token, ...] = ()
+    details: tuple[SqlToken, ...] = ()
     if_exists: bool = False
 
 
@@ -60,7 +60,7 @@ _PREFIXES = ("OR", "REPLACE", "AGGREGATE", "UNIQUE", "FULLTEXT", "SPATIAL", "SQL
              "ALGORITHM", "UNDEFINED", "MERGE", "ONLINE", "OFFLINE", "IGNORE", "VECTOR", "EXTERNAL")  # fmt: skip
 
 
-def classify(tokens: Sequence[Token], database: str) -> Statement:
+def classify(tokens: Sequence[SqlToken], database: str) -> Statement:
     """The statement. ``database`` is the default one of its session. Raises ValueError where its head is broken."""
     reader = TokenReader(tokens)
     if reader.token is None:

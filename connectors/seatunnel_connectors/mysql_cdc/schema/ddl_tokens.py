@@ -28,7 +28,7 @@ class TokenKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SqlToken:
     """``value`` is without quotes."""
 
     kind: TokenKind
@@ -53,7 +53,7 @@ class Spelling:
     backslash_escapes: bool = True
 
 
-def tokens_of(statement: str, spelling: Spelling) -> list[Token]:
+def tokens_of(statement: str, spelling: Spelling) -> list[SqlToken]:
     """The tokens of a statement. Raises UnreadableStatementError for quotes or comments without an end."""
     return list(_Tokenizer(statement, spelling).tokens())
 
@@ -65,7 +65,7 @@ class _Tokenizer:
         self.at = 0
         self.open_comments = 0
 
-    def tokens(self) -> Iterator[Token]:
+    def tokens(self) -> Iterator[SqlToken]:
         text = self.text
         while self.at < len(text):
             char = text[self.at]
@@ -100,18 +100,18 @@ class _Tokenizer:
             return False
         return version <= self.spelling.version
 
-    def _token(self, char: str) -> Token:
+    def _token(self, char: str) -> SqlToken:
         if char == "`" or (char == '"' and self.spelling.ansi_quotes):
-            return Token(TokenKind.NAME, self._quoted(char, escapes=False))
+            return SqlToken(TokenKind.NAME, self._quoted(char, escapes=False))
         if char in "'\"":
-            return Token(TokenKind.TEXT, self._quoted(char, escapes=self.spelling.backslash_escapes))
+            return SqlToken(TokenKind.TEXT, self._quoted(char, escapes=self.spelling.backslash_escapes))
         for pattern, kind in ((_WORD, TokenKind.WORD), (_NUMBER, TokenKind.NUMBER)):
             match = pattern.match(self.text, self.at)
             if match is not None:
                 self.at = match.end()
-                return Token(kind, match[0])
+                return SqlToken(kind, match[0])
         self.at += 1
-        return Token(TokenKind.SYMBOL, char)
+        return SqlToken(TokenKind.SYMBOL, char)
 
     def _quoted(self, quote: str, *, escapes: bool) -> str:
         found: list[str] = []
@@ -147,15 +147,15 @@ class TokenReader:
 
     __slots__ = ("at", "tokens")
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Sequence[SqlToken]) -> None:
         self.tokens = tokens
         self.at = 0
 
     @property
-    def token(self) -> Token | None:
+    def token(self) -> SqlToken | None:
         return self.tokens[self.at] if self.at < len(self.tokens) else None
 
-    def take(self) -> Token:
+    def take(self) -> SqlToken:
         token = self.token
         if token is None:
             raise ValueError("it ends early")
@@ -192,7 +192,7 @@ class TokenReader:
             raise ValueError(f"{token.value!r} stands in the place of a name")
         return token.value
 
-    def group(self) -> list[Token]:
+    def group(self) -> list[SqlToken]:
         """The tokens inside of the parentheses that are next."""
         self.expect("(")
         start, depth = self.at, 1
@@ -201,7 +201,7 @@ class TokenReader:
             depth += token.has("(") - token.has(")")
         return list(self.tokens[start : self.at - 1])
 
-    def until_comma(self) -> list[Token]:
+    def until_comma(self) -> list[SqlToken]:
         """The tokens up to a comma outside of parentheses, which is taken as well, or to the end."""
         start, depth = self.at, 0
         while (token := self.token) is not None:
@@ -214,7 +214,7 @@ class TokenReader:
         return found
 
 
-def listed(tokens: Sequence[Token]) -> list[list[Token]]:
+def listed(tokens: Sequence[SqlToken]) -> list[list[SqlToken]]:
     """Tokens cut at commas outside of parentheses."""
     reader = TokenReader(tokens)
     found = []

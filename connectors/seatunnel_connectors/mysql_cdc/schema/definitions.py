@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.mysql.connection import types
@@ -12,7 +11,7 @@ from seatunnel_py.api import Column, DataType, Kind, PrimaryKey, TablePath, Tabl
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions:
-    """What a job may choose about values; the names and defaults are those of the Jdbc source."""
+    """The choices of a job about values; the names and defaults are those of the Jdbc source."""
 
     int_type_narrowing: bool = True
     handle_blob_as_string: bool = False
@@ -91,15 +90,3 @@ class TableDefinition:
 
     def renamed(self, database: str, table: str) -> TableDefinition:
         return replace(self, database=database, table=table)
-
-
-Definitions = Mapping[tuple[str, str], TableDefinition]
-
-
-def same_shape(one: Sequence[ColumnDefinition], other: Sequence[ColumnDefinition]) -> bool:
-    """True if rows of both have the same columns in the same order and form."""
-    return [_shape(column) for column in one] == [_shape(column) for column in other]
-
-
-def _shape(column: ColumnDefinition) -> tuple[str, str, str, tuple[str, ...]]:
-    return column.name, column.column_type.lower(), column.charset, column.words

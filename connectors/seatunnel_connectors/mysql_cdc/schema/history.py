@@ -122,7 +122,7 @@ class TableHistory:
     # ------------------------------------------------------------ statements
 
     def statement(self, query: Query) -> tuple[Statement, list[TableChange]]:
-        """What a statement means, and its effect on captured tables."""
+        """The statement, classified, and its effect on captured tables."""
         spelling = Spelling(
             self._mariadb, self._server_version, query.status.ansi_quotes, query.status.backslash_escapes
         )
