@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pymysql
@@ -28,6 +29,7 @@ from seatunnel_connectors.mysql_cdc.log.log_file import file_events
 from seatunnel_connectors.mysql_cdc.reading.changes import LogIdle, LogTransactionEnd, RowsBlock
 from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
+from seatunnel_py.api import FatalError, Secret
 from tests.connectors.mysql_cdc.conftest import SETTINGS
 from tests.connectors.mysql_cdc.log_place import SERVER_ID, LogPlace, blocks, replayed, rows_of
 from tests.servers.install import ServerMissing
@@ -197,7 +199,11 @@ def test_a_purged_log_names_both_positions(own_server: MariadbServer) -> None:
     log = place_of(own_server)
     log.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
     [(gtid,)] = log.ask("SELECT @@gtid_binlog_pos")
-    log.run("INSERT INTO t VALUES (2)", "FLUSH LOGS", "FLUSH LOGS", "PURGE BINARY LOGS TO 'log.000003'")
+    log.run("INSERT INTO t VALUES (2)", "FLUSH LOGS", "FLUSH LOGS")
+    while log.ask("SHOW BINARY LOGS")[0][0] != "log.000003":
+        # A file stays until the server has noted that a recovery does not need it.
+        log.run("PURGE BINARY LOGS TO 'log.000003'")
+        time.sleep(0.05)
 
     with pytest.raises(
         PurgedLogError, match=r"the log from log.000001:\d+ was purged: the server's log begins at log.000003:4"
@@ -317,3 +323,21 @@ def test_a_dump_that_starts_in_the_middle_needs_no_rows_before(log: LogPlace) ->
     found = list(log.changes(log.definitions("t"), middle))
     assert rows_of(blocks(found)) == [("+I", (2,))]
     assert [one.end.file for one in found if isinstance(one, RowsBlock)] == [middle.file]
+
+
+def test_missing_rights_and_missing_logs_are_named(log: LogPlace) -> None:
+    log.run("CREATE OR REPLACE USER reader IDENTIFIED BY 'x'", "GRANT SELECT ON *.* TO reader")
+    address = parse_url(f"jdbc:mysql://127.0.0.1:{log.server.port}/a?useSSL=false")
+    other = replace(address, user="reader", password=Secret("x"))
+    with pytest.raises(FatalError, match="grant the user REPLICATION SLAVE"):
+        DumpSession(other, log.request())
+    with pytest.raises(FatalError, match="connecting to 127.0.0.1"):
+        DumpSession(replace(address, user="nobody", password=Secret("y")), log.request())
+    try:
+        with (
+            MariadbServer.running(settings={"server_id": "7"}) as server,
+            pytest.raises(FatalError, match="with log_bin"),
+        ):
+            DumpSession(parse_url(f"jdbc:mysql://127.0.0.1:{server.port}/test?useSSL=false"), log.request())
+    except ServerMissing as missing:
+        pytest.skip(str(missing))

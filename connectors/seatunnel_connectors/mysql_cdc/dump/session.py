@@ -10,7 +10,7 @@ from typing import Any
 
 import pymysql
 
-from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, failure
+from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, explained, failure
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.dump import commands
 from seatunnel_connectors.mysql_cdc.dump.commands import DumpRequest
@@ -24,6 +24,10 @@ _SAME_ID = 4052
 _GTID_NOT_FOUND = (1236, 1950, 1951, 1955)
 _SAME_ID_WORDS = ("same server_uuid", "same server_id", "same server id")
 _PURGED_WORDS = ("purged", "could not find first log file", "could not find gtid state", "not find")
+_REMEDIES = {
+    1227: "grant the user REPLICATION SLAVE, and REPLICATION CLIENT (in MariaDB BINLOG MONITOR)",
+    1381: "start the server with log_bin, and with binlog_format = ROW",
+}
 _GTID_CAPABILITY = 4
 _HEARTBEATS_OF_SILENCE = 4
 _NAMESPACE = uuid.UUID("6f8de2a5-3c0e-5a0e-9b61-1f6a3d1f7c55")
@@ -45,7 +49,8 @@ class DumpSession:
     def __init__(self, address: Address, request: DumpRequest, *, heartbeat: float = 5.0) -> None:
         self.request = request
         self._address = address
-        self._session = MysqlSession(address)
+        with explained(f"connecting to {address.display}"):
+            self._session = MysqlSession(address)
         try:
             self.server = server_facts(self._session)
             self._refuse_own_id()
@@ -56,7 +61,7 @@ class DumpSession:
             self._command(*commands.dump(request))
         except pymysql.Error as error:
             self.close()
-            raise failure(error, f"asking for the log from {request}") from error
+            raise _refused(error, request) from error
         except BaseException:
             self.close()
             raise
@@ -157,6 +162,12 @@ class DumpSession:
             "raise binlog_expire_logs_seconds on the server, and copy the tables again, or start from the latest "
             "position and accept the gap",
         )
+
+
+def _refused(error: pymysql.Error, request: DumpRequest) -> PluginError:
+    told = failure(error, f"asking for the log from {request}")
+    remedy = _REMEDIES.get(error.args[0] if error.args else 0, "")
+    return FatalError(told.message, remedy) if remedy else told
 
 
 def server_facts(session: MysqlSession) -> ServerFacts:

@@ -74,21 +74,27 @@ def decimals(storage: ColumnStorage, kind: pa.DataType) -> Build:
     def build(cells: Cells) -> Built:
         negative = cells.block.words("<u1", cells.starts) < 0x80
         at = 0
+        bad = np.zeros(cells.count, np.bool_)
         parts: list[tuple[int, Any]] = []
         for number, (digits, size) in enumerate(groups):
             words = cells.big_endian(size, at)
             full = np.uint64((1 << 8 * size) - 1)
             if number == 0:
                 words = words ^ np.uint64(1 << 8 * size - 1)
-            parts.append((digits, np.where(negative, words ^ full, words)))
+            words = np.where(negative, words ^ full, words)
+            bad |= words >= np.uint64(10**digits)
+            parts.append((digits, words))
             at += size
+        bad = there(cells, bad)
+        valid = without(cells.valid, bad)
+        misfits = misfits_of(bad, lambda row: f"bytes that are not a decimal({precision}, {scale})")
         if precision <= 18:
             total = np.zeros(cells.count, np.int64)
             for digits, words in parts:
                 total = total * 10**digits + words.astype(np.int64)
             total = np.where(negative, -total, total)
-            return Built(_wide([total, total >> 63], kind, cells.valid))
-        return Built(_wide(_limbs(parts, negative, 2 if precision <= 38 else 4), kind, cells.valid))
+            return Built(_wide([total, total >> 63], kind, valid), misfits)
+        return Built(_wide(_limbs(parts, negative, 2 if precision <= 38 else 4), kind, valid), misfits)
 
     return build
 

@@ -42,6 +42,9 @@ def read_column(name: str, tokens: Sequence[SqlToken], charset: str, *, mariadb:
     """The definition that follows a column's name. ``charset`` is the table's. Raises ValueError if it is none."""
     reader = TokenReader(tokens)
     data_type, arguments, national = _type(reader)
+    if data_type in ("enum", "set"):
+        # The server drops trailing blanks of words.
+        arguments = [replace(one, value=one.value.rstrip(" ")) for one in arguments]
     found = ColumnText(ColumnDefinition(name, data_type, data_type))
     unsigned = zerofill = False
     own = UTF8 if national else ""

@@ -173,6 +173,7 @@ def test_actions_are_those_of_sqlglot(statement: str) -> None:
         ("TEXT CHARSET binary", "blob", ""), ("LONG VARBINARY", "mediumblob", ""), ("LONG", "mediumtext", "utf8mb4"), ("TEXT(50)", "tinytext", "utf8mb4"),
         ("TEXT(70)", "text", "utf8mb4"), ("BLOB(70000)", "mediumblob", ""), ("CHAR", "char(1)", "utf8mb4"), ("BIT", "bit(1)", ""), ("YEAR(4)", "year", ""),
         ("VARCHAR(9) COLLATE latin1_bin", "varchar(9)", "latin1"), ("VARCHAR(9) CHARACTER SET utf8 COLLATE utf8_bin", "varchar(9)", "utf8mb3"),
+        ("ENUM('a ','b')", "enum('a','b')", "utf8mb4"),
         ("ENUM('a''b','c,d') CHARACTER SET ucs2", "enum('a''b','c,d')", "ucs2"), ("DATETIME(0)", "datetime", ""), ("TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)", "timestamp(6)", ""),
         ("JSON CHECK (json_valid(c))", "json", ""), ("INT GENERATED ALWAYS AS (a + b) VIRTUAL COMMENT 'x'", "int", ""), ("INT AS (a) STORED UNIQUE KEY", "int", ""),
         ("INT NOT NULL REFERENCES o.t (id) ON DELETE CASCADE", "int", ""), ("POINT SRID 4326", "point", ""), ("INT DEFAULT (1 + 2) INVISIBLE", "int", ""),
