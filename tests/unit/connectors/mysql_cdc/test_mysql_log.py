@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import uuid
 from typing import Any
@@ -9,16 +10,21 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_connectors.mysql_cdc.dump import commands
+from seatunnel_connectors.mysql_cdc.dump.commands import DumpRequest
+from seatunnel_connectors.mysql_cdc.dump.session import version_number
 from seatunnel_connectors.mysql_cdc.failures import (
     BinlogFormatError,
     ChecksumError,
     IncidentError,
+    PurgedLogError,
     StatementLoggedError,
     UnknownEventError,
 )
 from seatunnel_connectors.mysql_cdc.log.byte_reader import ByteReader
 from seatunnel_connectors.mysql_cdc.log.event_parser import EventParser
 from seatunnel_connectors.mysql_cdc.log.events import Event, LogHeartbeat, MysqlGtid, PreviousGtids, RowsQuery
+from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList
 from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet
 from seatunnel_connectors.mysql_cdc.log.variable_integers import read_signed, read_unsigned, write_unsigned
 from seatunnel_connectors.mysql_cdc.reading.changes import LogTransactionEnd, RowsBlock
@@ -324,3 +330,37 @@ def test_positions_of_64_bits() -> None:
         log.xid()
     found = [*reader.read(log.views()), *reader.flush()]
     assert found[-1].end.offset == log.at > 1 << 32
+
+
+def test_commands_of_a_replica() -> None:
+    """The bytes of COM_REGISTER_SLAVE, COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID."""
+    assert commands.register(5) == b"\5\0\0\0" + bytes(3) + bytes(2) + bytes(8)
+    assert commands.dump(DumpRequest(5, "bin.7", 4, bounded=True)) == (0x12, b"\4\0\0\0\1\0\5\0\0\0bin.7")
+    assert commands.dump(DumpRequest(5, "bin.7", 4, statements=True))[1][4:6] == b"\2\0"
+    gtids = GtidSet.parse(f"{SOURCE}:1-4")
+    code, content = commands.dump(DumpRequest(5, gtids=gtids))
+    data = gtids.to_bytes()
+    assert code == 0x1E
+    assert content == b"\4\0" + b"\5\0\0\0" + bytes(4) + b"\4" + bytes(7) + struct.pack("<I", len(data)) + data
+    assert commands.dump(DumpRequest(5, "x", 9, GtidList.parse("0-1-5"))) == (0x12, b"\4\0\0\0\0\0\5\0\0\0")
+    with pytest.raises(PurgedLogError, match="beyond 4 GB"):
+        commands.dump(DumpRequest(5, "x", 1 << 32))
+
+
+def test_positions_are_plain_data() -> None:
+    for gtids in (None, GtidSet.parse(f"{SOURCE}:1-4:t:7"), GtidList.parse("0-1-5,2-3-4")):
+        position = LogPosition("bin.000001", 1 << 40, gtids, 3, 2, SOURCE)
+        assert LogPosition.of(json.loads(json.dumps(position.to_plain()))) == position
+    for wrong in ("0-1", "0-1-5,0-2-6", "a-b-c"):
+        with pytest.raises(ValueError):
+            GtidList.parse(wrong)
+    with pytest.raises(ValueError, match="no whole number 'offset'"):
+        LogPosition.of({**position.to_plain(), "offset": "1"})
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("10.11.19-MariaDB-log", 101119), ("8.0.36", 80036), ("5.5.5-10.6.2-MariaDB", 100602), ("x", 0)],
+)
+def test_versions_as_numbers(text: str, number: int) -> None:
+    assert version_number(text) == number
