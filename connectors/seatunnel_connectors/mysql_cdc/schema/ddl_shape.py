@@ -90,10 +90,17 @@ def _element(table: TableDefinition, tokens: list[SqlToken], *, mariadb: bool) -
     key = _primary_key(tokens)
     if key is not None:
         return _with_key(table, key)
-    if tokens[0].has(*_KEY_WORDS):
+    first = _first(tokens)
+    if first.has(*_KEY_WORDS):
         return table
-    found = read_column(tokens[0].value, tokens[1:], table.charset, mariadb=mariadb)
+    found = read_column(first.value, tokens[1:], table.charset, mariadb=mariadb)
     return _placed(table, found)
+
+
+def _first(tokens: Sequence[SqlToken]) -> SqlToken:
+    if not tokens:
+        raise ValueError("it ends early")
+    return tokens[0]
 
 
 def _primary_key(tokens: Sequence[SqlToken]) -> tuple[str, ...] | None:
@@ -105,7 +112,7 @@ def _primary_key(tokens: Sequence[SqlToken]) -> tuple[str, ...] | None:
         return None
     while reader.token is not None and not reader.token.has("("):
         reader.take()
-    return tuple(part[0].value for part in listed(reader.group()))
+    return tuple(_first(part).value for part in listed(reader.group()))
 
 
 def _with_key(table: TableDefinition, key: tuple[str, ...]) -> TableDefinition:
@@ -188,10 +195,11 @@ def _added(table: TableDefinition, reader: TokenReader, *, mariadb: bool) -> Tab
     if_not_exists = reader.accept_all("IF", "NOT", "EXISTS")
     parts = listed(reader.group()) if reader.token is not None and reader.token.has("(") else None
     for tokens in parts if parts is not None else [list(reader.tokens[reader.at :])]:
-        if parts is not None and tokens[0].has("PRIMARY", *_KEY_WORDS):
+        first = _first(tokens)
+        if parts is not None and first.has("PRIMARY", *_KEY_WORDS):
             table = _element(table, tokens, mariadb=mariadb)
             continue
-        name = tokens[0].value
+        name = first.value
         if table.column(name) >= 0:
             if if_not_exists:
                 continue

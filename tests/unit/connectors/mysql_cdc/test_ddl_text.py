@@ -268,3 +268,13 @@ def test_ids_of_xa_transactions() -> None:
     assert XaId.from_words(["one", ",", "b"]) == XaId(b"one", b"b", 1)
     assert XaId.from_words(["0x6162"]) == XaId(b"ab")
     assert XaId.from_bytes(b"\x07\0\0\0\2\1abc") == XaId(b"ab", b"c", 7)
+
+
+@pytest.mark.parametrize(
+    "action",
+    ["ADD", "ADD (a INT,,b INT)", "ADD PRIMARY KEY (a,,b)", "DROP", "CHANGE a", "RENAME", "ALTER", "MODIFY id"],
+)
+def test_statements_that_end_early(action: str) -> None:
+    """Found by mutated logs: such a statement leaves the definition unknown."""
+    [change] = history("t").statement(query(f"ALTER TABLE t {action}"))[1]
+    assert change.kind is TableChangeKind.UNKNOWN
