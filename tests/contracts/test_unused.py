@@ -6,6 +6,7 @@ What only tests reach belongs beside the tests, and what nothing reaches is dele
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
