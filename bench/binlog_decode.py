@@ -24,7 +24,7 @@ from seatunnel_connectors.jdbc.url import parse_url
 from seatunnel_connectors.mysql_cdc.dump.commands import DumpRequest
 from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
 from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, RowsBlock
-from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_connectors.mysql_cdc.schema.history import TableHistory
 from tests.servers import mariadb
@@ -85,7 +85,7 @@ def decoded(server: MariadbServer, wanted: int) -> float:
     address = parse_url(f"jdbc:mysql://{LOOPBACK}:{server.port}/{DATABASE}?useSSL=false")
     dump = DumpSession(address, DumpRequest(SERVER_ID, FILE, bounded=True))
     history = TableHistory({}, lambda name: True, mariadb=True, server_version=dump.server.version)
-    reader = LogReader(history, LogPosition(FILE, 4))
+    reader = LogReader(history, BinlogPosition(FILE, 4))
     found: list[LogChange] = []
     rows = 0
     while not dump.ended:

@@ -135,7 +135,6 @@ def unused() -> tuple[tuple[str, str], ...]:
         if (str(item.filename), item.name) not in implicit()
         and item.name not in CALLED_BY_NAME
         and not (item.typ == "class" and item.name in texts)
-        and not str(Path(item.filename).relative_to(ROOT)).startswith(WAITING)
     )
 
 

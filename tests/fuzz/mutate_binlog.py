@@ -31,7 +31,7 @@ import pyarrow as pa
 from seatunnel_connectors.mysql_cdc.dump.packets import PacketReader, ServerReportError
 from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet
 from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, RowsBlock
-from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.history import TableHistory
@@ -194,7 +194,7 @@ def rows(events: Iterator[memoryview] | list[memoryview], found: list[tuple[Any,
     """Append the rows of a log to ``found``: after an error, those before it."""
     known = {("d", "t"): definition()}
     history = TableHistory(known, lambda name: name == ("d", "t"), mariadb=mariadb, server_version=80036)
-    reader = LogReader(history, LogPosition("bin.000001", 4, GtidSet()))
+    reader = LogReader(history, BinlogPosition("bin.000001", 4, GtidSet()))
 
     def take(changes: Iterator[LogChange]) -> None:
         for change in changes:

@@ -34,8 +34,8 @@ def log(binlog_server: MariadbServer) -> Iterator[LogPlace]:
         ):  # fmt: skip
             cursor.execute(statement)
         file, position = cursor.fetchone()[:2]
-    from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+    from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 
-    yield LogPlace(db, binlog_server, LogPosition(file, int(position)))
+    yield LogPlace(db, binlog_server, BinlogPosition(file, int(position)))
     close_all()
     db.close()

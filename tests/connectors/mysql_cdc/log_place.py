@@ -16,7 +16,7 @@ from seatunnel_connectors.jdbc.url import Address, parse_url
 from seatunnel_connectors.mysql_cdc.dump.commands import DumpRequest
 from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
 from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, RowsBlock, TableBlock
-from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions, TableDefinition
@@ -36,9 +36,9 @@ class LogPlace:
 
     db: Any
     server: MariadbServer
-    start: LogPosition
+    start: BinlogPosition
     database: str = DATABASE
-    more: list[LogPosition] = field(default_factory=list)
+    more: list[BinlogPosition] = field(default_factory=list)
 
     # ------------------------------------------------------------ the server
 
@@ -56,9 +56,9 @@ class LogPlace:
             cursor.execute(sql)
             return list(cursor.fetchall())
 
-    def end(self) -> LogPosition:
+    def end(self) -> BinlogPosition:
         [(file, position, *_)] = self.ask("SHOW MASTER STATUS")
-        return LogPosition(file, int(position))
+        return BinlogPosition(file, int(position))
 
     def definitions(self, *tables: str) -> dict[Name, TableDefinition]:
         """As the catalog has them now."""
@@ -76,12 +76,12 @@ class LogPlace:
             definitions or {}, lambda name: name[0] == self.database, mariadb=True, server_version=version
         )
 
-    def request(self, start: LogPosition | None = None, **more: Any) -> DumpRequest:
+    def request(self, start: BinlogPosition | None = None, **more: Any) -> DumpRequest:
         at = start or self.start
         return DumpRequest(SERVER_ID, at.file, at.offset, **{"bounded": True, **more})
 
     def changes(
-        self, definitions: dict[Name, TableDefinition] | None = None, start: LogPosition | None = None, *,
+        self, definitions: dict[Name, TableDefinition] | None = None, start: BinlogPosition | None = None, *,
         options: DecodeOptions | None = None, before: bool = True, request: DumpRequest | None = None,
         history: TableHistory | None = None,
     ) -> Iterator[LogChange]:  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
 from seatunnel_connectors.mysql_cdc.failures import StatementLoggedError
 from seatunnel_connectors.mysql_cdc.reading.changes import LogIdle, LogTransactionEnd, RowsBlock, TableBlock, XaDecided
-from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from tests.connectors.mysql_cdc.log_place import LogPlace, blocks, replayed, rows_of
 
@@ -164,7 +164,7 @@ def test_a_position_inside_of_a_transaction(log: LogPlace) -> None:
     dump.close()
     assert len(positions) > 8 and any(one.inside_transaction for one, _ in positions)
     for position, count in positions:
-        plain = LogPosition.of(position.to_plain())
+        plain = BinlogPosition.of(position.to_plain())
         assert plain == position
         assert rows_of(blocks(list(log.changes(definitions, plain)))) == whole[count:]
         if position.inside_transaction and count < 27:

@@ -27,7 +27,7 @@ from seatunnel_connectors.mysql_cdc.log.event_parser import EventParser
 from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList
 from seatunnel_connectors.mysql_cdc.log.log_file import file_events
 from seatunnel_connectors.mysql_cdc.reading.changes import LogIdle, LogTransactionEnd, RowsBlock
-from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_py.api import FatalError, Secret
 from tests.connectors.mysql_cdc.conftest import SETTINGS
@@ -54,7 +54,7 @@ def test_transaction_ids_are_positions(log: LogPlace) -> None:
         wanted = [("+I", (one,)) for one in range(number, 6)]
         assert isinstance(end.gtids, GtidList)
         by_id = DumpRequest(SERVER_ID, gtids=end.gtids, bounded=True)
-        start = LogPosition("", 0, end.gtids)
+        start = BinlogPosition("", 0, end.gtids)
         assert rows_of(blocks(list(log.changes(definitions, start, request=by_id)))) == wanted
         assert rows_of(blocks(list(log.changes(definitions, end)))) == wanted
     [(now,)] = log.ask("SELECT @@gtid_binlog_pos")
@@ -139,9 +139,9 @@ def test_semi_synchronous_replication_is_not_asked_for(log: LogPlace) -> None:
 
 def test_a_position_beyond_the_log(log: LogPlace) -> None:
     with pytest.raises(Exception, match="the server ended the dump from .*4000000000"):
-        list(log.changes(start=LogPosition(log.start.file, 4_000_000_000)))
+        list(log.changes(start=BinlogPosition(log.start.file, 4_000_000_000)))
     with pytest.raises(PurgedLogError, match="beyond 4 GB of its file"):
-        list(log.changes(start=LogPosition(log.start.file, 1 << 33)))
+        list(log.changes(start=BinlogPosition(log.start.file, 1 << 33)))
 
 
 def test_rows_larger_than_a_packet(log: LogPlace) -> None:
@@ -189,7 +189,7 @@ def place_of(server: MariadbServer) -> LogPlace:
     with db.cursor() as cursor:
         cursor.execute("CREATE DATABASE IF NOT EXISTS a")
         cursor.execute("USE a")
-    place = LogPlace(db, server, LogPosition("", 0))
+    place = LogPlace(db, server, BinlogPosition("", 0))
     place.start = place.end()
     return place
 
@@ -269,7 +269,7 @@ def test_files_of_the_log(own_server: MariadbServer, tmp_path: Path) -> None:
         "FLUSH LOGS",
     )
     definitions = log.definitions("t")
-    reader = LogReader(log.history(definitions), LogPosition("log.000001", 4), parser=EventParser(from_file=True))
+    reader = LogReader(log.history(definitions), BinlogPosition("log.000001", 4), parser=EventParser(from_file=True))
 
     found = [*reader.read(file_events(own_server.data / "log.000001")), *reader.flush()]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from seatunnel_connectors.mysql_cdc.log.xa_ids import XaId
-from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.definitions import TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange
@@ -14,7 +14,7 @@ from seatunnel_connectors.mysql_cdc.schema.history import TableChange
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from seatunnel_connectors.mysql_cdc.rows.table_decoder import TableRows
+    from seatunnel_connectors.mysql_cdc.rows.table_decoder import RowImages
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class TableBlock:
     name: Name
     definition: TableDefinition
     version: int
-    rows: TableRows
+    rows: RowImages
     times: pa.Int64Array
 
 
@@ -37,7 +37,7 @@ class RowsBlock:
     """
 
     tables: tuple[TableBlock, ...]
-    end: LogPosition
+    end: BinlogPosition
     transactions: int = 0
     prepared: XaId | None = None
 
@@ -47,7 +47,7 @@ class LogTableChange:
     """A table is another from here on."""
 
     change: TableChange
-    end: LogPosition
+    end: BinlogPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class LogTransactionEnd:
     """Everything up to ``end`` is whole transactions; ``transaction`` is the last one."""
 
     transaction: str
-    end: LogPosition
+    end: BinlogPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,14 @@ class XaDecided:
 
     xid: XaId
     commit: bool
-    end: LogPosition
+    end: BinlogPosition
 
 
 @dataclass(frozen=True, slots=True)
 class LogIdle:
     """The log has nothing more for now, or only rows of other tables."""
 
-    end: LogPosition
+    end: BinlogPosition
 
 
 LogChange: TypeAlias = RowsBlock | LogTableChange | LogTransactionEnd | XaDecided | LogIdle

@@ -18,7 +18,7 @@ _MARIADB, _MYSQL = "mariadb", "mysql"
 
 
 @dataclass(frozen=True, slots=True)
-class LogPosition:
+class BinlogPosition:
     """``offset`` is where the current transaction begins in ``file``; ``events`` counts its rows events that were taken
     whole, and ``rows`` the rows of the next one. ``gtids`` holds all transactions before; None where the log has none.
     ``server`` is the uuid of the server that file and offset belong to."""
@@ -34,7 +34,7 @@ class LogPosition:
     def inside_transaction(self) -> bool:
         return self.events > 0 or self.rows > 0
 
-    def after_rows(self, rows: int) -> LogPosition:
+    def after_rows(self, rows: int) -> BinlogPosition:
         """The position that many rows into the event after this one."""
         return replace(self, rows=rows)
 
@@ -49,14 +49,14 @@ class LogPosition:
         return plain
 
     @staticmethod
-    def of(plain: Mapping[str, Plain]) -> LogPosition:
+    def of(plain: Mapping[str, Plain]) -> BinlogPosition:
         """The inverse of ``to_plain``. Raises ValueError or KeyError for anything else."""
         gtids: Gtids | None = None
         if "gtids" in plain:
             text = str(plain["gtids"])
             gtids = GtidList.parse(text) if plain["flavor"] == _MARIADB else GtidSet.parse(text)
         offset, events, rows = (_whole(plain, name) for name in ("offset", "events", "rows"))
-        return LogPosition(str(plain["file"]), offset, gtids, events, rows, str(plain["server"]))
+        return BinlogPosition(str(plain["file"]), offset, gtids, events, rows, str(plain["server"]))
 
 
 def _whole(plain: Mapping[str, Plain], name: str) -> int:

@@ -35,7 +35,7 @@ from seatunnel_connectors.mysql_cdc.reading.changes import (
     RowsBlock,
     XaDecided,
 )
-from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_tracker import LogTracker
 from seatunnel_connectors.mysql_cdc.reading.rows_collector import RowsCollector
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Statement, StatementKind
@@ -49,9 +49,14 @@ class LogReader:
     """``before = False`` drops the images before updates."""
 
     def __init__(
-        self, history: TableHistory, start: LogPosition, *, options: DecodeOptions | None = None, before: bool = True,
+        self,
+        history: TableHistory,
+        start: BinlogPosition,
+        *,
+        options: DecodeOptions | None = None,
+        before: bool = True,
         parser: EventParser | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._history = history
         self._parser = parser or EventParser()
         self._track = LogTracker.at(start)

@@ -16,7 +16,7 @@ from seatunnel_connectors.mysql_cdc.log.events import (
 )
 from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList, MariadbGtidId
 from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet, Interval, Source
-from seatunnel_connectors.mysql_cdc.reading.log_position import Gtids, LogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition, Gtids
 
 _WRAP = 1 << 32
 
@@ -42,7 +42,7 @@ class LogTracker:
     _ranges: dict[Source, Interval] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, start: LogPosition) -> LogTracker:
+    def at(cls, start: BinlogPosition) -> LogTracker:
         """``skip_events`` and ``skip_rows`` are those of the first transaction that were taken before."""
         return cls(
             start.file, start.offset, start.gtids, start.server, start.offset, skip_events=start.events,
@@ -137,12 +137,12 @@ class LogTracker:
             return ":".join(filter(None, (last.uuid, last.tag, str(last.number))))
         return f"{self.file}:{self.begin}"
 
-    def position(self) -> LogPosition:
+    def position(self) -> BinlogPosition:
         """The position after everything that was read."""
         if not self.file:
             raise BinlogFormatError("the log does not name its file: a rotate event is missing at its start")
         self._fold()
         if not self.in_transaction and not self.skip_events:
-            return LogPosition(self.file, self.begin, self.gtids, 0, self.skip_rows, self.server)
+            return BinlogPosition(self.file, self.begin, self.gtids, 0, self.skip_rows, self.server)
         rows = self.skip_rows if self.events <= self.skip_events else 0
-        return LogPosition(self.file, self.begin, self.gtids, max(self.events, self.skip_events), rows, self.server)
+        return BinlogPosition(self.file, self.begin, self.gtids, max(self.events, self.skip_events), rows, self.server)

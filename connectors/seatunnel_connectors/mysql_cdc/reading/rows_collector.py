@@ -15,7 +15,7 @@ from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions, Tab
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableHistory
 
 if TYPE_CHECKING:
-    from seatunnel_connectors.mysql_cdc.rows.table_decoder import TableDecoder, TableRows
+    from seatunnel_connectors.mysql_cdc.rows.table_decoder import RowImages, TableDecoder
 
 _BLOCK_BYTES = 8 << 20
 _BLOCK_EVENTS = 20_000
@@ -142,7 +142,7 @@ def _same(one: TableMap, other: TableMap) -> bool:
     return one is other or (one.columns == other.columns and one.metadata == other.metadata)
 
 
-def _without(rows: TableRows, skip: int, counts: Sequence[int]) -> tuple[TableRows, list[int]]:
+def _without(rows: RowImages, skip: int, counts: Sequence[int]) -> tuple[RowImages, list[int]]:
     """The rows after those that were taken before."""
     if skip > counts[0]:
         raise BinlogFormatError(f"the position lies {skip} rows inside of an event of {counts[0]} rows")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from seatunnel_connectors.mysql_cdc.rows.cells import Cells, Flags
+from seatunnel_connectors.mysql_cdc.rows.cells import Flags, RowCells
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,7 @@ class Built(NamedTuple):
     misfits: tuple[tuple[int, str], ...] = ()
 
 
-Build: TypeAlias = Callable[[Cells], Built]
+Build: TypeAlias = Callable[[RowCells], Built]
 
 
 def misfits_of(bad: Flags, text: Callable[[int], str]) -> tuple[tuple[int, str], ...]:
@@ -35,12 +35,12 @@ def without(valid: Flags | None, bad: Flags) -> Flags | None:
     return ~bad if valid is None else valid & ~bad
 
 
-def there(cells: Cells, flags: Flags) -> Flags:
+def there(cells: RowCells, flags: Flags) -> Flags:
     """The flags of cells that are not null: bytes of a null cell are those of another."""
     return flags if cells.valid is None else flags & cells.valid
 
 
-def each(cells: Cells, convert: Callable[[bytes], Any], kind: pa.DataType) -> Built:
+def each(cells: RowCells, convert: Callable[[bytes], Any], kind: pa.DataType) -> Built:
     """Convert cells one at a time, for types that are rare. A ValueError's text is the reason of a misfit."""
     import pyarrow as pa
 

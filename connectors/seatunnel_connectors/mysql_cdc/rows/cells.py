@@ -16,7 +16,7 @@ Words = np.ndarray[Any, np.dtype[np.uint64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-class Block:
+class CellBlock:
     """Bytes, and views of them that begin a number at each byte."""
 
     __slots__ = ("bytes", "data", "size")
@@ -35,13 +35,13 @@ class Block:
         return view[starts]
 
 
-class Cells:
+class RowCells:
     """The cells of one column. ``valid`` is None if none is null; ``lengths`` is None for a fixed ``width``."""
 
     __slots__ = ("block", "lengths", "starts", "valid", "width")
 
     def __init__(
-        self, block: Block, starts: Ints, valid: Flags | None, width: int = 0, lengths: Ints | None = None
+        self, block: CellBlock, starts: Ints, valid: Flags | None, width: int = 0, lengths: Ints | None = None
     ) -> None:
         self.block = block
         self.starts = starts
@@ -82,7 +82,7 @@ class Cells:
         """The cells' bytes as an Arrow array, each copied once.
 
         The block itself serves as the data of an array in which the cells alternate with the gaps between them; the
-        gaps are then left away. Cells must come in ascending order.
+        gaps are then left away. RowCells must come in ascending order.
         """
         import pyarrow as pa
 

@@ -11,7 +11,7 @@ from seatunnel_connectors.mysql_cdc.failures import DefinitionMismatchError, Uns
 from seatunnel_connectors.mysql_cdc.log.column_types import BinlogType, ColumnStorage
 from seatunnel_connectors.mysql_cdc.rows import numbers, special, temporal, texts, words
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, each
-from seatunnel_connectors.mysql_cdc.rows.cells import Cells
+from seatunnel_connectors.mysql_cdc.rows.cells import RowCells
 from seatunnel_connectors.mysql_cdc.rows.json_binary import json_text, json_tree
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, DecodeOptions
 from seatunnel_py.api import to_arrow
@@ -121,5 +121,5 @@ def _text(storage: ColumnStorage, column: ColumnDefinition, kind: pa.DataType) -
         raise UnsupportedColumnError(f"column {column.name!r}: {error}", "leave the table out") from None
 
 
-def _json(cells: Cells) -> Built:
+def _json(cells: RowCells) -> Built:
     return each(cells, lambda value: json_text(json_tree(value)), pa.string())

@@ -15,7 +15,7 @@ import numpy as np
 
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
 from seatunnel_connectors.mysql_cdc.log.column_types import ColumnStorage
-from seatunnel_connectors.mysql_cdc.rows.cells import Block, Cells, Flags, Ints, Words
+from seatunnel_connectors.mysql_cdc.rows.cells import CellBlock, Flags, Ints, RowCells, Words
 
 _LENGTH_WORDS = {1: "<u1", 2: "<u2", 3: "<u4", 4: "<u4"}
 
@@ -46,7 +46,7 @@ class ImageLayout:
 
     # ------------------------------------------------------------ one image after the other
 
-    def ends(self, block: Block, starts: Ints) -> Ints:
+    def ends(self, block: CellBlock, starts: Ints) -> Ints:
         """The end of each image that begins at ``starts``."""
         nulls = self._nulls(block, starts)
         at = starts + self.null_bytes
@@ -69,13 +69,13 @@ class ImageLayout:
                 at += size + int.from_bytes(data[at : at + size], "little")
         return at
 
-    def clean(self, block: Block, starts: Ints) -> bool:
+    def clean(self, block: CellBlock, starts: Ints) -> bool:
         """True if no image has a null."""
         return not self._nulls(block, starts)
 
     # ------------------------------------------------------------ all cells of a column
 
-    def cells(self, block: Block, starts: Ints) -> list[Cells]:
+    def cells(self, block: CellBlock, starts: Ints) -> list[RowCells]:
         """The cells of each column of the images, which begin at ``starts``."""
         nulls = self._nulls(block, starts)
         at = starts + self.null_bytes
@@ -86,7 +86,7 @@ class ImageLayout:
                 null = _is_null(nulls, number)
                 valid = ~null if null.any() else None
             if storage.width:
-                found.append(Cells(block, at, valid, storage.width))
+                found.append(RowCells(block, at, valid, storage.width))
                 at = at + (storage.width if valid is None else np.where(valid, storage.width, 0))
                 continue
             size = storage.length_bytes
@@ -95,11 +95,11 @@ class ImageLayout:
             if valid is not None:
                 lengths = np.where(valid, lengths, 0)
                 begin = np.where(valid, begin, at)
-            found.append(Cells(block, begin, valid, 0, lengths))
+            found.append(RowCells(block, begin, valid, 0, lengths))
             at = begin + lengths
         return found
 
-    def _nulls(self, block: Block, starts: Ints) -> list[Words]:
+    def _nulls(self, block: CellBlock, starts: Ints) -> list[Words]:
         """The null bits of each image, in words of 64 columns; nothing if no bit is set."""
         words: list[Words] = []
         seen = False
@@ -143,7 +143,7 @@ def _is_null(nulls: list[Words], column: int) -> Flags:
     return (nulls[column >> 6] >> np.uint64(column & 63) & np.uint64(1)).astype(np.bool_)
 
 
-def _lengths(block: Block, at: Ints, size: int) -> Ints:
+def _lengths(block: CellBlock, at: Ints, size: int) -> Ints:
     words: Ints = block.words(_LENGTH_WORDS[size], at).astype(np.int64)
     return words & ((1 << 24) - 1) if size == 3 else words
 
@@ -153,7 +153,7 @@ _FOLLOWED_APART = 24
 
 
 def image_starts(
-    block: Block, starts: Ints, ends: Ints, layouts: Sequence[ImageLayout], what: str
+    block: CellBlock, starts: Ints, ends: Ints, layouts: Sequence[ImageLayout], what: str
 ) -> tuple[Ints, Ints]:
     """The start of each image, event by event, and the number of images of each event.
 
@@ -169,7 +169,9 @@ def image_starts(
         raise BinlogFormatError(f"{what} ends in the middle of a row") from None
 
 
-def _together(block: Block, starts: Ints, ends: Ints, layouts: Sequence[ImageLayout], what: str) -> tuple[Ints, Ints]:
+def _together(
+    block: CellBlock, starts: Ints, ends: Ints, layouts: Sequence[ImageLayout], what: str
+) -> tuple[Ints, Ints]:
     at, last = starts, ends
     events = np.arange(len(starts))
     rounds: list[tuple[Ints, Ints]] = []
@@ -201,7 +203,7 @@ def _together(block: Block, starts: Ints, ends: Ints, layouts: Sequence[ImageLay
 
 
 def _apart(
-    block: Block, starts: list[int], ends: list[int], layouts: Sequence[ImageLayout], what: str, turn: int = 0
+    block: CellBlock, starts: list[int], ends: list[int], layouts: Sequence[ImageLayout], what: str, turn: int = 0
 ) -> tuple[Ints, Ints]:
     found: list[Any] = []
     counts = []

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seatunnel_connectors.mysql_cdc.log.column_types import BinlogType, ColumnStorage
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, misfits_of, there, without
-from seatunnel_connectors.mysql_cdc.rows.cells import Cells, Flags, bitmap, from_numbers
+from seatunnel_connectors.mysql_cdc.rows.cells import Flags, RowCells, bitmap, from_numbers
 
 _SIGNED = {1: "<i1", 2: "<i2", 4: "<i4", 8: "<i8"}
 _UNSIGNED = {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
@@ -24,7 +24,7 @@ _NUMPY = {pa.int8(): "i1", pa.int16(): "i2", pa.int32(): "i4", pa.int64(): "i8"}
 def integers(storage: ColumnStorage, *, unsigned: bool, kind: pa.DataType) -> Build:
     """Integers of 1, 2, 3, 4 and 8 bytes; BIGINT UNSIGNED becomes a decimal."""
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         if storage.width == 3:
             values: Any = cells.little_endian(3).astype(np.int64)
             if not unsigned:
@@ -38,7 +38,7 @@ def integers(storage: ColumnStorage, *, unsigned: bool, kind: pa.DataType) -> Bu
     return build
 
 
-def booleans(cells: Cells) -> Built:
+def booleans(cells: RowCells) -> Built:
     """TINYINT(1), which holds any small number: only 0 and 1 are booleans."""
     values = cells.block.words("<i1", cells.starts)
     bad = there(cells, (values != 0) & (values != 1))
@@ -49,7 +49,7 @@ def booleans(cells: Cells) -> Built:
     return Built(array, misfits_of(bad, lambda row: f"{values[row]}, which is not a boolean; {_NARROWING}"))
 
 
-def years(cells: Cells) -> Built:
+def years(cells: RowCells) -> Built:
     """One byte since 1900; 0 is the year 0000."""
     values = cells.block.words("<u1", cells.starts).astype(np.int32)
     return Built(from_numbers(pa.int32(), np.where(values == 0, 0, values + 1900).astype(np.int32), cells.valid))
@@ -59,7 +59,7 @@ def floats(storage: ColumnStorage) -> Build:
     """IEEE numbers, the lowest byte first."""
     single = storage.type is BinlogType.FLOAT
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         values = cells.block.words("<f4" if single else "<f8", cells.starts)
         return Built(from_numbers(pa.float32() if single else pa.float64(), values, cells.valid))
 
@@ -71,7 +71,7 @@ def decimals(storage: ColumnStorage, kind: pa.DataType) -> Build:
     precision, scale = storage.first, storage.second
     groups = _groups(precision - scale, scale)
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         negative = cells.block.words("<u1", cells.starts) < 0x80
         at = 0
         bad = np.zeros(cells.count, np.bool_)

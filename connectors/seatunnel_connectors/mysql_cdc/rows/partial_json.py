@@ -11,7 +11,7 @@ import pyarrow as pa
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
 from seatunnel_connectors.mysql_cdc.log.byte_reader import ByteReader
 from seatunnel_connectors.mysql_cdc.log.column_types import BinlogType
-from seatunnel_connectors.mysql_cdc.rows.cells import Block, Cells, Flags, Ints
+from seatunnel_connectors.mysql_cdc.rows.cells import CellBlock, Flags, Ints, RowCells
 from seatunnel_connectors.mysql_cdc.rows.image_layout import ImageLayout
 from seatunnel_connectors.mysql_cdc.rows.json_binary import JsonTree, json_text, json_tree
 from seatunnel_connectors.mysql_cdc.rows.json_diff import apply_diffs
@@ -27,12 +27,12 @@ class PartialImages:
     starts: Ints
     counts: Ints
     partial: dict[int, Flags]
-    first: dict[int, Cells]
+    first: dict[int, RowCells]
 
     def has(self, column: int) -> bool:
         return column in self.partial and bool(self.partial[column].any())
 
-    def documents(self, column: int, cells: Cells, before: pa.Array | None) -> pa.Array:
+    def documents(self, column: int, cells: RowCells, before: pa.Array | None) -> pa.Array:
         """The documents after the updates."""
         if before is None:
             raise BinlogFormatError("a partial JSON update comes without the document before it")
@@ -49,7 +49,9 @@ class PartialImages:
         return pa.array(texts, pa.string())
 
 
-def partial_images(block: Block, starts: Ints, ends: Ints, layouts: Sequence[ImageLayout], what: str) -> PartialImages:
+def partial_images(
+    block: CellBlock, starts: Ints, ends: Ints, layouts: Sequence[ImageLayout], what: str
+) -> PartialImages:
     """Follow the events one image after the other: such updates are rare."""
     before, after = layouts
     documents = _documents(before, after)

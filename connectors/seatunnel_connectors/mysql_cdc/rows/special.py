@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, each
-from seatunnel_connectors.mysql_cdc.rows.cells import Cells
+from seatunnel_connectors.mysql_cdc.rows.cells import RowCells
 
 _SRID_FLAG = 0x20
 _WKB_HEADER = 9
@@ -19,15 +19,15 @@ _MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
-def uuids(cells: Cells) -> Built:
+def uuids(cells: RowCells) -> Built:
     return each(cells, lambda value: str(UUID(bytes=value.ljust(16, b"\0"))), pa.string())
 
 
-def inet4(cells: Cells) -> Built:
+def inet4(cells: RowCells) -> Built:
     return each(cells, lambda value: str(ipaddress.IPv4Address(value.ljust(4, b"\0"))), pa.string())
 
 
-def inet6(cells: Cells) -> Built:
+def inet6(cells: RowCells) -> Built:
     """IPv4 addresses inside of the new ones are written with dots, as the server does."""
     return each(cells, _inet6, pa.string())
 
@@ -42,7 +42,7 @@ def _inet6(value: bytes) -> str:
     return str(address)
 
 
-def geometries(cells: Cells) -> Built:
+def geometries(cells: RowCells) -> Built:
     """PostGIS' form, as the Jdbc source reads it: WKB with the number of its reference system, if it has one."""
     return each(cells, _ewkb, pa.binary())
 

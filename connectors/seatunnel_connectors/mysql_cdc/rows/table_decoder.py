@@ -16,7 +16,7 @@ from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError, Definitio
 from seatunnel_connectors.mysql_cdc.log.event_types import RowsKind
 from seatunnel_connectors.mysql_cdc.log.events import RowsEvent
 from seatunnel_connectors.mysql_cdc.log.table_map import TableMap
-from seatunnel_connectors.mysql_cdc.rows.cells import Block, Cells, Ints
+from seatunnel_connectors.mysql_cdc.rows.cells import CellBlock, Ints, RowCells
 from seatunnel_connectors.mysql_cdc.rows.column_reader import column_reader
 from seatunnel_connectors.mysql_cdc.rows.image_layout import ImageLayout, image_starts
 from seatunnel_connectors.mysql_cdc.rows.partial_json import PartialImages, partial_images
@@ -41,7 +41,7 @@ class RowMisfit:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRows:
+class RowImages:
     """Rows in the order of the log. ``kinds`` holds a RowKind for each; ``absent`` marks cells that the log does not
     hold, None if it holds all; ``events`` counts the rows of each event that was decoded."""
 
@@ -93,7 +93,7 @@ class TableDecoder:
                     "the log", remedy,
                 )  # fmt: skip
 
-    def decode(self, events: Sequence[RowsEvent], *, before: bool = True) -> TableRows:
+    def decode(self, events: Sequence[RowsEvent], *, before: bool = True) -> RowImages:
         """The rows of events. ``before = False`` drops the images before updates."""
         groups: dict[tuple[tuple[bytes, ...], bool], list[int]] = {}
         for number, event in enumerate(events):
@@ -124,7 +124,7 @@ class TableDecoder:
         before: bool,
     ) -> list[_DecodedPart]:  # fmt: skip
         bodies = [events[number].body for number in numbers]
-        block = Block(bodies)
+        block = CellBlock(bodies)
         lengths = np.array([len(one) for one in bodies], np.int64)
         ends = np.cumsum(lengths)
         layouts = [self._layout(one) for one in turns]
@@ -165,7 +165,7 @@ class TableDecoder:
         return found
 
     def _part(
-        self, cells: list[Cells], layout: ImageLayout, order: Ints, kinds: Ints, images: PartialImages | None = None,
+        self, cells: list[RowCells], layout: ImageLayout, order: Ints, kinds: Ints, images: PartialImages | None = None,
         first: _DecodedPart | None = None,
     ) -> _DecodedPart:  # fmt: skip
         """``first``: the images before: a column that only they hold has not changed."""
@@ -186,10 +186,10 @@ class TableDecoder:
 
     # ------------------------------------------------------------ all of them
 
-    def _merged(self, parts: list[_DecodedPart], counts: Ints) -> TableRows:
+    def _merged(self, parts: list[_DecodedPart], counts: Ints) -> RowImages:
         if not parts:
             empty = pa.RecordBatch.from_pylist([], schema=self.schema)
-            return TableRows(empty, pa.array([], pa.uint8()), None, (), tuple(counts.tolist()))
+            return RowImages(empty, pa.array([], pa.uint8()), None, (), tuple(counts.tolist()))
         order = np.concatenate([one.order for one in parts])
         kinds = np.concatenate([one.kinds for one in parts]).astype(np.uint8)
         arrays = [self._column(parts, number) for number in range(len(self._readers))]
@@ -213,7 +213,7 @@ class TableDecoder:
             base += len(part.order)
         misfits.sort(key=lambda one: one.row)
         data = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        return TableRows(data, pa.array(kinds), absent, tuple(misfits), tuple(counts.tolist()))
+        return RowImages(data, pa.array(kinds), absent, tuple(misfits), tuple(counts.tolist()))
 
     def _column(self, parts: list[_DecodedPart], number: int) -> pa.Array:
         kind = self._readers[number].kind

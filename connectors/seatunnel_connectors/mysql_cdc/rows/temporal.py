@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from seatunnel_connectors.mysql_cdc.log.column_types import BinlogType, ColumnStorage
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, misfits_of, there, without
-from seatunnel_connectors.mysql_cdc.rows.cells import Cells, Flags, Ints, from_numbers
+from seatunnel_connectors.mysql_cdc.rows.cells import Flags, Ints, RowCells, from_numbers
 
 _YEARS = 10_000
 _MICROSECONDS = 1_000_000
@@ -42,7 +42,7 @@ def _calendar() -> tuple[Ints, Ints]:
 def dates(*, zero_is_null: bool) -> Build:
     """Three bytes, the lowest first: day, month, year."""
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         words = cells.little_endian(3).astype(np.int64)
         year, month, day = words >> 9, words >> 5 & 15, words & 31
         days, bad = _days(year * 13 + month, day, month)
@@ -69,7 +69,7 @@ def _zero(year: Ints, month: Ints, day: Ints, zero_is_null: bool) -> Flags | Non
 
 
 def _finished(
-    cells: Cells, values: Any, bad: Flags, kind: pa.DataType, text: Callable[[int], str], null: Flags | None
+    cells: RowCells, values: Any, bad: Flags, kind: pa.DataType, text: Callable[[int], str], null: Flags | None
 ) -> Built:
     bad = there(cells, bad)
     if not bad.any():
@@ -84,7 +84,7 @@ def datetimes(storage: ColumnStorage, *, zero_is_null: bool) -> Build:
     """Forty bits: a sign, year * 13 + month, day, hour, minute, second; then the fraction."""
     size = storage.width - 5 if storage.type is BinlogType.DATETIME2 else 0
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         if storage.type is BinlogType.DATETIME:
             place, day, month, seconds, bad_time, fraction = _decimal_datetime(cells)
         else:
@@ -107,7 +107,7 @@ def datetimes(storage: ColumnStorage, *, zero_is_null: bool) -> Build:
     return build
 
 
-def _decimal_datetime(cells: Cells) -> tuple[Ints, Ints, Ints, Ints, Flags, Ints]:
+def _decimal_datetime(cells: RowCells) -> tuple[Ints, Ints, Ints, Ints, Flags, Ints]:
     """The digits yyyymmddhhmmss as one number of eight bytes."""
     words = cells.block.words("<i8", cells.starts)
     date, time = words // 1_000_000, words % 1_000_000
@@ -122,7 +122,7 @@ def _clock(hour: Ints, minute: Ints, second: Ints) -> tuple[Ints, Flags]:
     return hour * 3600 + minute * 60 + second, (hour > 23) | (minute > 59) | (second > 59)
 
 
-def _fraction(cells: Cells, offset: int, size: int) -> Ints:
+def _fraction(cells: RowCells, offset: int, size: int) -> Ints:
     """Microseconds."""
     if not size:
         return np.zeros(cells.count, np.int64)
@@ -134,7 +134,7 @@ def timestamps(storage: ColumnStorage, *, zero_is_null: bool) -> Build:
     old = storage.type is BinlogType.TIMESTAMP
     size = 0 if old else storage.width - 4
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         words = cells.little_endian(4) if old else cells.big_endian(4)
         micros = words.astype(np.int64) * _MICROSECONDS + _fraction(cells, 4, size)
         bad = micros == 0
@@ -148,7 +148,7 @@ def times(storage: ColumnStorage) -> Build:
     """Hours, minutes, seconds and a fraction as one number around an offset: negative times borrow from it."""
     size = storage.width - 3 if storage.type is BinlogType.TIME2 else 0
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         if storage.type is BinlogType.TIME:
             digits = (cells.little_endian(3).astype(np.int64) ^ 0x800000) - 0x800000
             negative, digits = digits < 0, np.abs(digits)

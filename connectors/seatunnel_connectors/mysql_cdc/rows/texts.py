@@ -16,7 +16,7 @@ from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError
 from seatunnel_connectors.mysql_cdc.log.charsets import CODECS
 from seatunnel_connectors.mysql_cdc.log.compressed import inflated
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, each
-from seatunnel_connectors.mysql_cdc.rows.cells import Cells
+from seatunnel_connectors.mysql_cdc.rows.cells import RowCells
 
 _UTF8 = ("utf-8", "ascii")
 _WIDE = ("utf-16-be", "utf-16-le", "utf-32-be")
@@ -25,7 +25,7 @@ _LATIN1_CONTROLS = {byte: byte for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D)}
 """Bytes that cp1252 leaves free: the server keeps them as control characters."""
 
 
-def bytes_of(cells: Cells) -> Built:
+def bytes_of(cells: RowCells) -> Built:
     """Bytes as they are."""
     return Built(cells.binary())
 
@@ -33,7 +33,7 @@ def bytes_of(cells: Cells) -> Built:
 def padded_bytes(length: int) -> Build:
     """BINARY(n): the log drops zero bytes at the end."""
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         found = cells.binary()
         lengths = cells.lengths
         short = lengths is not None and bool((lengths < length).any())
@@ -50,7 +50,7 @@ def texts(charset: str) -> Build:
     if codec in _WIDE:
         return lambda cells: each(cells, decode, pa.string())
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         found = cells.binary()
         if codec in _UTF8 or _is_ascii(found):
             try:

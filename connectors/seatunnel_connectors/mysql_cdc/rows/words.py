@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from seatunnel_connectors.mysql_cdc.log.column_types import ColumnStorage
 from seatunnel_connectors.mysql_cdc.rows.built import Build, Built, misfits_of, there, without
-from seatunnel_connectors.mysql_cdc.rows.cells import Cells, bitmap
+from seatunnel_connectors.mysql_cdc.rows.cells import RowCells, bitmap
 
 
 def enums(storage: ColumnStorage, words: Sequence[str]) -> Build:
     """The number of the word from 1; 0 is the empty text of a value that was invalid."""
     shown = pa.array(["", *words], pa.string())
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         numbers = cells.little_endian(storage.width).astype(np.int64)
         bad = there(cells, numbers > len(words))
         places = np.where(numbers > len(words), 0, numbers)
@@ -30,7 +30,7 @@ def enums(storage: ColumnStorage, words: Sequence[str]) -> Build:
 def sets(storage: ColumnStorage, words: Sequence[str]) -> Build:
     """A bit for each word, the first one lowest."""
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         masks = cells.little_endian(storage.width)
         bad = there(cells, masks >> np.uint64(len(words)) > 0) if len(words) < 64 else np.zeros(cells.count, np.bool_)
         distinct, places = np.unique(masks, return_inverse=True)
@@ -50,7 +50,7 @@ def bits(storage: ColumnStorage, kind: pa.DataType) -> Build:
     if not pa.types.is_boolean(kind):
         return lambda cells: Built(cells.binary())
 
-    def build(cells: Cells) -> Built:
+    def build(cells: RowCells) -> Built:
         values = cells.big_endian(storage.width) > 0
         data = pa.py_buffer(np.packbits(values, bitorder="little"))
         return Built(pa.Array.from_buffers(pa.bool_(), cells.count, [cells.validity(), data]))

@@ -28,7 +28,7 @@ from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList
 from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet
 from seatunnel_connectors.mysql_cdc.log.variable_integers import read_signed, read_unsigned, write_unsigned
 from seatunnel_connectors.mysql_cdc.reading.changes import LogTransactionEnd, RowsBlock
-from seatunnel_connectors.mysql_cdc.reading.log_position import LogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_connectors.mysql_cdc.schema.history import TableHistory
 from tests.connectors.mysql_cdc.encoder import (
@@ -61,9 +61,9 @@ def parsed(log: Log) -> list[Event]:
     return [one for data in log.views() for one in parser.parse(parser.header(data), data)]
 
 
-def read(log: Log, start: LogPosition | None = None) -> list[Any]:
+def read(log: Log, start: BinlogPosition | None = None) -> list[Any]:
     history = TableHistory({}, lambda name: name[0] == "d", mariadb=False, server_version=80036)
-    reader = LogReader(history, start or LogPosition("", 0, GtidSet()))
+    reader = LogReader(history, start or BinlogPosition("", 0, GtidSet()))
     return [*reader.read(log.views()), *reader.flush()]
 
 
@@ -127,7 +127,7 @@ def test_a_transaction_payload(compression: int) -> None:
     assert rows(found) == [(0, i, "x") for i in range(5)]
     assert str(found[0].end.gtids) == f"{SOURCE}:1"
     assert found[0].end.offset > begin
-    start = LogPosition("bin.000001", 4, GtidSet(), events=3)
+    start = BinlogPosition("bin.000001", 4, GtidSet(), events=3)
     assert rows(read(log, start)) == [(0, 3, "x"), (0, 4, "x")]
     assert rows(read(log, start.after_rows(1))) == [(0, 4, "x")]
 
@@ -321,7 +321,7 @@ def test_positions_of_64_bits() -> None:
     log = Log()
     log.at = (1 << 32) - 40
     reader = LogReader(
-        TableHistory({}, lambda _: False, mariadb=False, server_version=80036), LogPosition("bin.000001", log.at)
+        TableHistory({}, lambda _: False, mariadb=False, server_version=80036), BinlogPosition("bin.000001", log.at)
     )
     log.events = log.events[:1]
     log.events[0] = event(4, struct.pack("<Q", log.at) + b"bin.000001", flags=0x20)
@@ -349,13 +349,13 @@ def test_commands_of_a_replica() -> None:
 
 def test_positions_are_plain_data() -> None:
     for gtids in (None, GtidSet.parse(f"{SOURCE}:1-4:t:7"), GtidList.parse("0-1-5,2-3-4")):
-        position = LogPosition("bin.000001", 1 << 40, gtids, 3, 2, SOURCE)
-        assert LogPosition.of(json.loads(json.dumps(position.to_plain()))) == position
+        position = BinlogPosition("bin.000001", 1 << 40, gtids, 3, 2, SOURCE)
+        assert BinlogPosition.of(json.loads(json.dumps(position.to_plain()))) == position
     for wrong in ("0-1", "0-1-5,0-2-6", "a-b-c"):
         with pytest.raises(ValueError):
             GtidList.parse(wrong)
     with pytest.raises(ValueError, match="no whole number 'offset'"):
-        LogPosition.of({**position.to_plain(), "offset": "1"})
+        BinlogPosition.of({**position.to_plain(), "offset": "1"})
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from seatunnel_connectors.mysql_cdc.log.event_parser import EventParser
 from seatunnel_connectors.mysql_cdc.log.events import RowsEvent
 from seatunnel_connectors.mysql_cdc.log.table_map import TableMap, parse_table_map
 from seatunnel_connectors.mysql_cdc.rows.json_binary import decimal_text, double_text, json_text, json_tree
-from seatunnel_connectors.mysql_cdc.rows.table_decoder import TableDecoder, TableRows
+from seatunnel_connectors.mysql_cdc.rows.table_decoder import RowImages, TableDecoder
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, TableDefinition
 from tests.connectors.mysql_cdc.encoder import (
     Column,
@@ -82,7 +82,7 @@ def definition(columns: list[Column]) -> TableDefinition:
     )  # fmt: skip
 
 
-def decoded(log: Log, columns: list[Column]) -> TableRows:
+def decoded(log: Log, columns: list[Column]) -> RowImages:
     parser = EventParser()
     events = [one for data in log.views() for one in parser.parse(parser.header(data), data)]
     [table_map] = [one for one in events if isinstance(one, TableMap)]
