@@ -59,8 +59,27 @@ def say_rendered(text: str) -> None:
 
 
 def say_json(plain: Any, default: Callable[[Any], Any] | None = None) -> None:
-    """Print plain data as JSON."""
-    say_document(json.dumps(plain, indent=1, default=default))
+    """Print plain data as JSON: the two outer levels have a line for each entry. Deeper levels share a line, because
+    Python's encoder is ten times slower with an indent, and a receipt of 200 tables has 80,000 entries."""
+    encode = json.JSONEncoder(default=default).encode
+    say_document("".join(_lines(plain, encode, 2, "\n")))
+
+
+def _lines(plain: Any, encode: Callable[[Any], str], levels: int, line: str) -> Iterator[str]:
+    if not levels or not plain or not isinstance(plain, dict | list | tuple):
+        yield encode(plain)
+        return
+    deeper = f"{line} "
+    begin, end = "{}" if isinstance(plain, dict) else "[]"
+    yield begin
+    for number, entry in enumerate(plain):
+        yield f"{',' if number else ''}{deeper}"
+        if isinstance(plain, dict):
+            yield f"{encode(str(entry))}: "
+            yield from _lines(plain[entry], encode, levels - 1, deeper)
+        else:
+            yield from _lines(entry, encode, levels - 1, deeper)
+    yield f"{line}{end}"
 
 
 def say_document(text: str, *, nl: bool = True) -> None:
