@@ -1,18 +1,18 @@
-"""What people ask of a running job and what it answers, in a storage that both can reach: the job's place on its own
-machine, and its ``checkpoint.location`` for all others.
+"""Stores requests to a running job, and their answers, in a storage that both sides can reach: the job's directory on
+its own machine, and its ``checkpoint.location`` on other machines.
 
-Rules. (1) A request is created if absent, under its id: asked twice it is one. (2) So is its answer: what was said
-stands. (3) Only the driver performs anything. Whoever asked may die meanwhile; it is performed all the same. (4) A
-request names the run that it was asked of: what a dead driver left open is answered by the next one, in another run.
-(5) A question (EXPLAIN, LIVES) changes nothing and is nobody's business later: whoever asked removes it. (6) Requests
-and answers are sealed (``checksum_seal.py``). A damaged request, or one of a version that knows more, is not performed;
-it is answered with what is wrong with it.
+Rules. (1) A request is created under its id, if absent, so that a repeated one is performed once. (2) Its answer is
+created in the same way, and never replaced. (3) Only the driver performs requests, also when the sender has ended
+meanwhile. (4) A request names the run that it is sent to: the next driver answers the open requests of a dead one,
+as a different run. (5) EXPLAIN and LIVES are questions that change nothing; the sender removes them. (6) Requests and
+answers are sealed (``checksum_seal.py``). A damaged request, or one of a newer version, is not performed; the answer
+names the fault.
 
 ::
 
-    control/ID.request     what is asked
-    control/ID.progress    how far it has come, replaced when it changes
-    control/ID.answer      what became of it
+    control/ID.request     the request
+    control/ID.progress    its progress, replaced when it changes
+    control/ID.answer      its result
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FOLDER = "control"
 
 
 class ControlDamagedError(SeaTunnelError):
-    """A request or an answer is not what was written."""
+    """A request or an answer is damaged."""
 
 
 class RequestKind(StrEnum):
-    """STOP is a savepoint behind which the job ends; CANCEL ends it, or some of its tables, at once; EXPLAIN asks what
-    it is at, LIVES only whether this run works."""
+    """STOP ends the job after a savepoint; CANCEL ends it, or some of its tables, at once; EXPLAIN asks for a
+    diagnosis, LIVES whether the driver of this run replies."""
 
     SAVEPOINT = "savepoint"
     STOP = "stop"
@@ -47,8 +47,8 @@ class RequestKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ControlRequest:
-    """``run`` names the run that is meant; ``name``: of the savepoint; ``tables``: none means all of them;
-    after ``seconds`` the driver gives it up."""
+    """A request to a job. ``run``: the run that it is sent to; ``name``: name of the savepoint; ``tables``: empty means
+    all; ``seconds``: time after which the driver gives it up."""
 
     id: str
     wish: RequestKind
@@ -60,7 +60,7 @@ class ControlRequest:
 
 @dataclass(frozen=True, slots=True)
 class ControlAnswer:
-    """``done``: it is as it was asked for; ``about`` is for machines."""
+    """The answer to a request. ``done``: it was performed; ``about``: details for programs."""
 
     request: str
     done: bool
@@ -70,24 +70,24 @@ class ControlAnswer:
 
 
 def request_id() -> str:
-    """A name that no other request has."""
+    """Make a new, unique id."""
     return secrets.token_hex(6)
 
 
 class RequestStore:
-    """The requests of one job. Names are ``control/ID.what`` in its storage; ``others`` are storages where it may be
-    asked too: it is answered where it was asked."""
+    """Stores the requests of one job. Names are ``control/ID.what``; ``others``: further storages that may hold
+    requests. Each answer goes to the storage of its request."""
 
     def __init__(self, storage: Storage, *others: Storage) -> None:
         self._storages = (storage, *others)
         self._asked_in: dict[str, Storage] = {}
 
     def ask(self, request: ControlRequest) -> None:
-        """Leave it for the driver."""
+        """Store a request for the driver."""
         self._create(request.id, "request", asdict(request))
 
     def open(self, *, others: bool = True) -> tuple[ControlRequest, ...]:
-        """What nobody has answered yet; in the other storages too, which may be far away."""
+        """Return the requests without an answer; ``others``: also those in the other storages, which may be remote."""
         storages = self._storages if others else self._storages[:1]
         return tuple(request for storage in storages for request in self._open_in(storage))
 
@@ -100,7 +100,7 @@ class RequestStore:
         return tuple(request for request in found if request is not None)
 
     def _request(self, request: str) -> ControlRequest | None:
-        """None: it is gone, or damaged, and answered."""
+        """Read a request. None: it was removed, or it is damaged and answered."""
         try:
             plain = self._read(request, "request")
         except ControlDamagedError as error:
@@ -111,30 +111,30 @@ class RequestStore:
         try:
             return ControlRequest(**{**plain, "wish": RequestKind(plain["wish"]), "tables": tuple(plain["tables"])})
         except (KeyError, TypeError, ValueError) as error:
-            why = f"nothing was done: this driver does not know what is asked: {worded(error)}"
+            why = f"nothing was done: this driver does not know the request: {worded(error)}"
             self.answer(ControlAnswer(request, False, why, "ask with the version of seatunnel-py that runs the job"))
             return None
 
     def tell(self, request: str, text: str) -> None:
-        """How far it has come."""
+        """Replace the progress of a request."""
         self._of(request).delete(_name(request, "progress"))
         self._of(request).create(_name(request, "progress"), text.encode())
 
     def told(self, request: str) -> str:
-        """How far it had come when somebody last said so."""
+        """Return the last progress of a request."""
         return (self._of(request).get(_name(request, "progress")) or b"").decode(errors="replace")
 
     def answer(self, answer: ControlAnswer) -> bool:
-        """What became of it. False: somebody has said so before."""
+        """Store an answer. False: the request has one already."""
         return self._create(answer.request, "answer", asdict(answer))
 
     def answered(self, request: str) -> ControlAnswer | None:
-        """The answer, once there is one."""
+        """Return the answer; None: there is none yet."""
         plain = self._read(request, "answer")
         return None if plain is None else ControlAnswer(**plain)
 
     def forget(self, request: str) -> None:
-        """Whoever asked knows, and nobody else will want to."""
+        """Remove a request with its progress and answer."""
         for what in ("request", "progress", "answer"):
             self._of(request).delete(_name(request, what))
 
@@ -153,7 +153,7 @@ class RequestStore:
         except (ValueError, TypeError) as error:
             where = self._of(request).describe(name)
             raise ControlDamagedError(
-                f"{where} is damaged: {error}", "remove it: it is then as if never asked"
+                f"{where} is damaged: {error}", "remove it, then send the request again"
             ) from None
 
 

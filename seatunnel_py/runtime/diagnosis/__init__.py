@@ -1,1 +1,1 @@
-"""Where a running job is, and why nothing moves: statuses, live counters, receipts, units that are lost."""
+"""Reports the state of a running job: diagnoses of stalls, live counters, receipts, lost units."""

@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
     from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 
-HANGS_SECONDS = 10.0  # beyond its budget, until a stream's unit is said to hang
+HANGS_SECONDS = 10.0  # after its budget a stream's unit is reported as hanging
 BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a target about
 _CALLS = {"prepare": "a look at its sources and targets", "drop": "dropping rows of an execution that is over"}
 
 
-def status_of(life: PipelineMachine, at: float, moved_at: float | None) -> PipelineDiagnosis:
+def status_of(machine: PipelineMachine, at: float, moved_at: float | None) -> PipelineDiagnosis:
     """Diagnose a pipeline now."""
-    state = life.state
-    runs = [run for run in life.executions.values() if run.subtask not in state.isolated]
-    waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
-    busy = bool(waits) and (not life.shown_state.ended or bool(len(state.calls)))
-    if life.context.graph.topology.edges and busy:
+    state = machine.state
+    runs = [run for run in machine.executions.values() if run.subtask not in state.isolated]
+    waits = [*_outside(machine, at), *_pauses(runs), *_units(machine, at), *_checkpoints(machine, at)]
+    busy = bool(waits) and (not machine.shown_state.ended or bool(len(state.calls)))
+    if machine.context.graph.topology.edges and busy:
         waits += stuck.explain([_view(run) for run in runs], at)
     if state.shown.started_at is None:
         waits.append("it waits for its turn")
-    elif not busy and not life.shown_state.ended:
-        waits.append(_idle(life, runs, at, moved_at))
+    elif not busy and not machine.shown_state.ended:
+        waits.append(_idle(machine, runs, at, moved_at))
     waits += (
         f"{', '.join(sorted({node.shown for node in run.vertex.sinks}))} was left out, the other sinks go on: "
-        f"{first_line(life.isolated.cause(subtask.vertex).message)}"
-        for subtask, run in life.executions.items()
+        f"{first_line(machine.isolated.cause(subtask.vertex).message)}"
+        for subtask, run in machine.executions.items()
         if subtask in state.isolated and run.vertex.sinks and not subtask.index
     )
     return PipelineDiagnosis(
-        life.pipeline.name,
-        life.shown_state.value,
+        machine.pipeline.name,
+        machine.shown_state.value,
         state.good,
         state.commit_lag,
         None if moved_at is None else at - moved_at,
@@ -59,24 +59,24 @@ def status_of(life: PipelineMachine, at: float, moved_at: float | None) -> Pipel
     )
 
 
-def blocked_targets(life: PipelineMachine, at: float) -> Mapping[str, Sink | Source]:
+def blocked_targets(machine: PipelineMachine, at: float) -> Mapping[str, Sink | Source]:
     """Sinks and sources that the pipeline may wait for, by name: one for each place with a long call."""
-    since = [call.since for call in life.state.calls] + list(life.units.since.values())
+    since = [call.since for call in machine.state.calls] + list(machine.units.since.values())
     if not since or at - min(since) < BRIEF_SECONDS:
         return {}
-    sources = {vertex.source.step.id: vertex.source.source for vertex in life.pipeline.vertices if vertex.source}
-    return {**{node.shown: node.sink for node in life.pipeline.sinks}, **sources}
+    sources = {vertex.source.step.id: vertex.source.source for vertex in machine.pipeline.vertices if vertex.source}
+    return {**{node.shown: node.sink for node in machine.pipeline.sinks}, **sources}
 
 
-def _outside(life: PipelineMachine, at: float) -> Iterator[str]:
+def _outside(machine: PipelineMachine, at: float) -> Iterator[str]:
     """Describe the calls that other threads make for the pipeline."""
-    for call in sorted(life.state.calls, key=lambda one: one.since):
+    for call in sorted(machine.state.calls, key=lambda one: one.since):
         yield f"{_CALLS.get(call.name, call.name)} has been under way for {at - call.since:.0f} s"
-    if life.view is not None:
-        for scope in sorted(life.view.commits.held):
-            failure = life.state.troubles.get(commit_of(scope))
+    if machine.view is not None:
+        for scope in sorted(machine.view.commits.held):
+            failure = machine.state.troubles.get(commit_of(scope))
             why = f": {first_line(failure.message)}" if failure is not None else ""
-            times = counted(life.view.commit_failures[scope], "time")
+            times = counted(machine.view.commit_failures[scope], "time")
             yield f"the commit of {scope} has failed {times} and waits for its next try{why}"
 
 
@@ -86,8 +86,8 @@ def _pauses(runs: list[SubtaskExecution]) -> Iterator[str]:
             yield f"its sources pause: {pause}"
 
 
-def _units(life: PipelineMachine, at: float) -> Iterator[str]:
-    for run in life.executions.values():
+def _units(machine: PipelineMachine, at: float) -> Iterator[str]:
+    for run in machine.executions.values():
         unit = run.unit
         if unit is None:
             continue
@@ -98,19 +98,19 @@ def _units(life: PipelineMachine, at: float) -> Iterator[str]:
         elif unit.slices:
             where = f" on {len(unit.slices)} batches of {unit.slices[0].table},"
         attempt = f" (attempt {unit.id.attempt + 1})" if unit.id.attempt else ""
-        since = life.units.since.get(unit.id)
+        since = machine.units.since.get(unit.id)
         if since is None:
             yield f"unit {unit.id}{where} waits for its next attempt"
         else:
-            hangs = _hangs(life, run, at - since)
+            hangs = _hangs(machine, run, at - since)
             yield f"unit {unit.id}{attempt} has been at work{where} for {at - since:.0f} s{hangs}"
 
 
-def _hangs(life: PipelineMachine, run: SubtaskExecution, seconds: float) -> str:
+def _hangs(machine: PipelineMachine, run: SubtaskExecution, seconds: float) -> str:
     """Describe a hanging unit of a stream. It can end only when its reader yields an element, such as a Heartbeat;
     until then every checkpoint waits for it."""
     source, unit = run.vertex.source, run.unit
-    if life.context.bounded or source is None or unit is None or seconds < unit.budget.seconds + HANGS_SECONDS:
+    if machine.context.bounded or source is None or unit is None or seconds < unit.budget.seconds + HANGS_SECONDS:
         return ""
     what = "its rows" if unit.until is not None else f"{unit.budget.seconds:g} s"
     return (
@@ -119,12 +119,12 @@ def _hangs(life: PipelineMachine, run: SubtaskExecution, seconds: float) -> str:
     )
 
 
-def _checkpoints(life: PipelineMachine, at: float) -> Iterator[str]:
-    for pending in life.view.pending if life.view is not None else ():
+def _checkpoints(machine: PipelineMachine, at: float) -> Iterator[str]:
+    for pending in machine.view.pending if machine.view is not None else ():
         missing = pending.missing
-        what = f"waits for the barrier to pass {stuck.names(missing)}"
-        told = what if missing else "is being written to the store"
-        yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {told}"
+        passing = f"waits for the barrier to pass {stuck.names(missing)}"
+        activity = passing if missing else "is being written to the store"
+        yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {activity}"
 
 
 def _view(run: SubtaskExecution) -> SubtaskWait:
@@ -140,7 +140,7 @@ def _view(run: SubtaskExecution) -> SubtaskWait:
     return replace(view, doing=SubtaskActivity.INPUT_EMPTY, channels=(), unit=0)
 
 
-def _idle(life: PipelineMachine, runs: list[SubtaskExecution], at: float, moved_at: float | None) -> str:
+def _idle(machine: PipelineMachine, runs: list[SubtaskExecution], at: float, moved_at: float | None) -> str:
     """Describe a pipeline that is idle."""
     if moved_at is None:
         return "its sources have given nothing yet" if runs else "it is about to begin"

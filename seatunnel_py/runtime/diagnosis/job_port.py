@@ -1,4 +1,4 @@
-"""What requests of people, and the watch for stalls, need of the loop, as a protocol."""
+"""The protocol between the loop and its callers: the request handler and the stall detector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class JobPort(Protocol):
-    """Only ``post`` may be called from another thread."""
+    """The loop of one job. Only ``post`` may be called from another thread."""
 
     stopped_by: int
     closed: set[str]
@@ -27,25 +27,25 @@ class JobPort(Protocol):
     def now(self) -> float: ...
 
     def turn(self, machine: PipelineMachine, event: PipelineEvent) -> None:
-        """Have a pipeline handle an event; on the loop only."""
+        """Let a pipeline handle an event; on the loop only."""
 
     def post(self, call: Callable[[], None]) -> None:
-        """Have something called on the loop."""
+        """Call this on the loop."""
 
     def after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
-        """Call later; a second one under the same key takes the place of the first."""
+        """Call this after so many seconds; a second call with the same key replaces the first."""
 
     def tell(self, event: JobEvent) -> None:
-        """For people and logs."""
+        """Send an event to the listeners."""
 
     def newest(self, pipeline: str) -> CheckpointRecord | None:
-        """Where a pipeline stands, whether it has begun in this driver or not."""
+        """The last record of a pipeline, also of one that has not begun in this driver."""
 
     def unconfirmed(self, pipeline: str) -> tuple[int, ...]:
-        """The checkpoints of a pipeline whose rows are not known to be committed."""
+        """The checkpoints of a pipeline whose commits are not confirmed."""
 
-    def cancel_all(self, lives: Iterable[PipelineMachine], why: str, *, whole: bool) -> None:
-        """End these at once; ``whole``: they are all there are, and the job ends."""
+    def cancel_all(self, machines: Iterable[PipelineMachine], why: str, *, whole: bool) -> None:
+        """End these pipelines at once; ``whole``: these are all pipelines, so the job ends."""
 
     def stop_waiting(self, exit_code: int, why: str = ...) -> None:
-        """No pipeline begins any more."""
+        """Start no more pipelines."""

@@ -23,11 +23,11 @@ LOOK_SECONDS = 0.01  # 1/50 of the time between two calls
 
 
 class LiveCounters:
-    """Counters of the pipelines in ``lives``, which may grow."""
+    """Counters of the pipelines in ``machines``, which may grow."""
 
-    def __init__(self, run: str, lives: Mapping[str, PipelineMachine]) -> None:
+    def __init__(self, run: str, machines: Mapping[str, PipelineMachine]) -> None:
         self._about = {"run": run}
-        self._lives = lives
+        self._machines = machines
         self._tables: dict[str, list[dict[str, Any]]] = {}
         self._moved: set[str] = set()
         self._to_sum: list[str] = []  # changed pipelines of this round that are not counted yet
@@ -43,7 +43,7 @@ class LiveCounters:
         if now < self._not_before:
             return None
         if not self._to_sum:
-            self._to_sum = [key for key, life in self._lives.items() if self._changed(key, life)]
+            self._to_sum = [key for key, machine in self._machines.items() if self._changed(key, machine)]
             self._moved.clear()
             if not self._to_sum:
                 return None
@@ -51,17 +51,17 @@ class LiveCounters:
         if self._to_sum:
             return None
         self._not_before = now + EVERY_SECONDS
-        tables = [table for key in self._lives for table in self._tables.get(key, ())]
+        tables = [table for key in self._machines for table in self._tables.get(key, ())]
         return {**self._about, "at": now, "tables": tables, **summed(tables)}
 
-    def _changed(self, key: str, life: PipelineMachine) -> bool:
-        return life.id in self._moved or key not in self._tables
+    def _changed(self, key: str, machine: PipelineMachine) -> bool:
+        return machine.id in self._moved or key not in self._tables
 
     def _sum_up(self, now: float) -> None:
         until = time.perf_counter() + LOOK_SECONDS
         while self._to_sum and time.perf_counter() < until:
             key = self._to_sum.pop()
-            self._tables[key] = [_plain(one) for one in receipts_of(self._lives[key], now, ended=False)]
+            self._tables[key] = [_plain(one) for one in receipts_of(self._machines[key], now, ended=False)]
 
 
 def _plain(receipt: Any) -> dict[str, Any]:

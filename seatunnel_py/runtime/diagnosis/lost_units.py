@@ -43,19 +43,19 @@ class Suspect:
     overdue: bool
 
 
-def suspects(life: PipelineMachine, at: float, moved_at: float | None) -> Iterator[Suspect]:
+def suspects(machine: PipelineMachine, at: float, moved_at: float | None) -> Iterator[Suspect]:
     """Units of a pipeline that may be lost."""
-    limit = life.context.settings.stall_seconds
-    still = at - max(moved_at or 0.0, life.state.shown.started_at or at)
-    for run in life.executions.values():
+    limit = machine.context.settings.stall_seconds
+    still = at - max(moved_at or 0.0, machine.state.shown.started_at or at)
+    for run in machine.executions.values():
         unit = run.unit
-        started = life.units.started.get(unit.id) if unit is not None else None
+        started = machine.units.started.get(unit.id) if unit is not None else None
         if unit is None or started is None:
             continue
         seconds = at - started
-        overdue = life.units.expired[unit.id] >= EXPIRED_MAX
+        overdue = machine.units.expired[unit.id] >= EXPIRED_MAX
         if overdue or (min(seconds, still) > limit and _stops_soon(run)):
-            yield Suspect(life.id, unit.id, seconds, endpoints(run.vertex), overdue)
+            yield Suspect(machine.id, unit.id, seconds, endpoints(run.vertex), overdue)
 
 
 def _stops_soon(run: SubtaskExecution) -> bool:
@@ -71,15 +71,15 @@ def _stops_soon(run: SubtaskExecution) -> bool:
 
 
 def verdict(suspect: Suspect) -> str:
-    """Why the unit is given up; empty: it is not. Queries its servers, which may take seconds."""
-    said = silent(suspect.places, suspect.seconds / 2 if suspect.overdue else 0)
-    if said is None or (not said.told and not suspect.overdue):
+    """Query the servers of a unit, which may take seconds. Return why the unit is given up; empty: it is not."""
+    lost = silent(suspect.places, suspect.seconds / 2 if suspect.overdue else 0)
+    if lost is None or (not lost.told and not suspect.overdue):
         return ""
     over = "two checkpoints have expired because of it" if suspect.overdue else "nothing has moved"
     where = ", ".join(suspect.places) or "its channels"
     worked = f"unit {suspect.unit} has been at work for {suspect.seconds:.0f} s"
     reason = f"{worked} and {over}: its connection to {where} is lost"
-    return "; ".join([reason, *said.away])
+    return "; ".join([reason, *lost.away])
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,9 @@ Places = Mapping[str, Sink | Source]
 class StallDetector:
     """Detects stalls of one driver."""
 
-    def __init__(self, driver: JobPort, lives: Mapping[str, PipelineMachine]) -> None:
+    def __init__(self, driver: JobPort, machines: Mapping[str, PipelineMachine]) -> None:
         self._driver = driver
-        self._lives = lives
+        self._machines = machines
         self._moved: dict[str, float] = {}  # by pipeline: time of the last row
         self._last = driver.now()  # time of the last progress
         self._patience = STILL_SECONDS
@@ -76,36 +76,38 @@ class StallDetector:
             self.explain(self._tell)
 
     def _check_units(self, at: float) -> None:
-        for life in self._lives.values():
-            if life.shown_state.ended or life.state.shown.started_at is None:
+        for machine in self._machines.values():
+            if machine.shown_state.ended or machine.state.shown.started_at is None:
                 continue
-            for suspect in lost_units.suspects(life, at, self._moved.get(life.id)):
+            for suspect in lost_units.suspects(machine, at, self._moved.get(machine.id)):
                 if at >= self._examined.get(suspect.unit, 0.0):
                     self._examined[suspect.unit] = at + EXAMINE_SECONDS
-                    self._examining.submit(self._examine, life, suspect)
+                    self._examining.submit(self._examine, machine, suspect)
 
     def _check_calls(self, at: float) -> None:
         """Check the driver's own calls for lost connections."""
-        for life in self._lives.values():
-            limit = life.context.settings.stall_seconds
-            since = min((call.since for call in life.state.calls), default=at)
-            if at - since > limit and at >= self._looked.get(life.id, 0.0):
-                self._looked[life.id] = at + EXAMINE_SECONDS
-                self._examining.submit(_cut_lost_calls, blocked_targets(life, at), limit)
+        for machine in self._machines.values():
+            limit = machine.context.settings.stall_seconds
+            since = min((call.since for call in machine.state.calls), default=at)
+            if at - since > limit and at >= self._looked.get(machine.id, 0.0):
+                self._looked[machine.id] = at + EXAMINE_SECONDS
+                self._examining.submit(_cut_lost_calls, blocked_targets(machine, at), limit)
 
-    def _examine(self, life: PipelineMachine, suspect: lost_units.Suspect) -> None:
+    def _examine(self, machine: PipelineMachine, suspect: lost_units.Suspect) -> None:
         """Query the servers of a suspected unit, on another thread."""
         reason = lost_units.verdict(suspect)
         if reason:
-            self._driver.post(partial(self._driver.turn, life, UnitPresumedLost(suspect.unit, reason)))
+            self._driver.post(partial(self._driver.turn, machine, UnitPresumedLost(suspect.unit, reason)))
 
     def explain(self, then: Callable[[Standings], None]) -> None:
         """Diagnose all pipelines that have not ended or still wait for external calls; waiting ones first."""
         at = self._driver.now()
-        lives = [life for life in self._lives.values() if not life.shown_state.ended or len(life.state.calls)]
-        found = [status_of(life, at, self._moved.get(life.id)) for life in lives]
-        places = {life.pipeline.name: blocked_targets(life, at) for life in lives}
-        asking = {name: own for name, own in places.items() if own}
+        machines = [
+            machine for machine in self._machines.values() if not machine.shown_state.ended or len(machine.state.calls)
+        ]
+        found = [status_of(machine, at, self._moved.get(machine.id)) for machine in machines]
+        places = {machine.pipeline.name: blocked_targets(machine, at) for machine in machines}
+        asking = {name: blocked for name, blocked in places.items() if blocked}
         found.sort(key=lambda one: (not one.busy, one.state == "PENDING", one.table))
         if not any(one.busy for one in found):
             then(found)
@@ -120,9 +122,12 @@ class StallDetector:
     def _ask(self, found: Standings, places: Mapping[str, Places], then: Callable[[Standings], None]) -> None:
         """On another thread: query the engine's faults, and the locks of sources and targets."""
         ails = tuple(self._driver.engine.ails())
-        said = {name: tuple(line for place in own.items() for line in _said(*place)) for name, own in places.items()}
-        told = [replace(one, blocked=(*ails, *said.get(one.table, ()))) if one.busy else one for one in found]
-        self._driver.post(partial(then, told))
+        locks = {
+            name: tuple(line for place in blocked.items() for line in _locks(*place))
+            for name, blocked in places.items()
+        }
+        complete = [replace(one, blocked=(*ails, *locks.get(one.table, ()))) if one.busy else one for one in found]
+        self._driver.post(partial(then, complete))
 
     def _tell(self, found: Standings) -> None:
         waiting = [one for one in found if one.busy][:TABLES_MAX]
@@ -139,7 +144,7 @@ def _cut_lost_calls(places: Places, seconds: float) -> None:
         sever_lent(seconds)
 
 
-def _said(name: str, place: Sink | Source) -> Sequence[str]:
+def _locks(name: str, place: Sink | Source) -> Sequence[str]:
     """Query a source or target; an error is reported, because it may be the cause."""
     try:
         return tuple(place.blocked_by())

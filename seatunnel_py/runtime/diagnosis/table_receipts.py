@@ -16,22 +16,23 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 
-def receipts_of(life: PipelineMachine, at: float, *, ended: bool = True) -> tuple[TableReceipt, ...]:
+def receipts_of(machine: PipelineMachine, at: float, *, ended: bool = True) -> tuple[TableReceipt, ...]:
     """Receipts of the pipeline's source tables; with their current counts if it has not ``ended``."""
-    shown = life.state.shown
-    state = life.closing.arrived_as or (shown.state if shown.state.ended or not ended else TableState.STOPPED)
-    tallies = life.isolated.tallies(done=state is TableState.DONE)
+    shown = machine.state.shown
+    state = machine.closing.arrived_as or (shown.state if shown.state.ended or not ended else TableState.STOPPED)
+    tallies = machine.isolated.tallies(done=state is TableState.DONE)
     began = at if shown.started_at is None else shown.started_at  # one may end before the engine is there
-    kept = life.begins_with is not None and life.begins_with.kind is RecordKind.FINAL and not life.isolated.nodes
-    return life.counts.receipts(
+    record = machine.begins_with
+    kept = record is not None and record.kind is RecordKind.FINAL and not machine.isolated.nodes
+    return machine.counts.receipts(
         tallies,
-        life.state.failures,
+        machine.state.failures,
         state,
         0.0 if kept else max(0.0, (shown.ended_at or at) - began),
-        life.failure,
-        life.isolated.receipts(),
-        life.isolated.delegated_sinks,
-        life.state.prepared.setups,
-        read_in(life.begins_with),
+        machine.failure,
+        machine.isolated.receipts(),
+        machine.isolated.delegated_sinks,
+        machine.state.prepared.setups,
+        read_in(record),
         kept=kept,
     )

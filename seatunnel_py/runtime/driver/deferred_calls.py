@@ -1,4 +1,4 @@
-"""What waits for something to begin, in order; from then on nothing does."""
+"""Queues calls until `begin()`, then makes them in order; later calls are made at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class DeferredCalls:
-    """``h(call)`` calls, now or when it has begun. For one thread."""
+    """Takes calls: queues them before `begin()`, makes them at once after it. For one thread."""
 
     def __init__(self) -> None:
         self._held: list[Callable[[], None]] | None = []
@@ -18,7 +18,7 @@ class DeferredCalls:
             self._held.append(call)
 
     def begin(self) -> None:
-        """It has begun."""
+        """Make the queued calls."""
         held, self._held = self._held, None
         for call in held or ():
             call()

@@ -1,4 +1,4 @@
-"""The only loop: it waits for what happens, and hands it to the job.
+"""Runs the only loop: it takes events from one queue, and hands them to the job.
 
 Nothing blocks here. Units run in the engine; preparing and committing run on a few side threads; records and journals
 are written by one thread; all of them report back through one queue.
@@ -53,28 +53,28 @@ class Driver:
         )
 
     def attach_control(self, handler: RequestHandler) -> None:
-        """Where it looks for requests while it runs."""
+        """Set the handler that reads requests while the job runs."""
         self.job.attach_control(handler)
 
     def post(self, call: Callable[[], None]) -> None:
-        """Have something called on the loop; from any thread."""
+        """Call this on the loop; from any thread."""
         self._queue.put(call)
 
     def stop(self, exit_code: int = ExitCode.INTERRUPTED) -> None:
-        """End the job. The first call lets streaming pipelines end behind a savepoint; a second one ends at once."""
+        """End the job. At the first call streaming pipelines end after a savepoint; at a second one all end at once."""
         self._queue.put(lambda: self.job.stop_all(exit_code, "the job was stopped"))
 
     def run(self, begun: Callable[[], None] = lambda: None) -> tuple[TableReceipt, ...]:
-        """Run to the end and say what arrived. ``begun`` is called before anything is changed. Raises what keeps the
-        engine from starting, what ``begun`` raises, and failures of the loop itself."""
+        """Run to the end and return the receipts. ``begun`` is called before anything is changed. Raises errors of the
+        engine's start, of ``begun`` and of the loop itself."""
         try:
-            self.job.admit()  # targets and sources are looked at while the engine starts
+            self.job.admit()  # targets and sources are examined while the engine starts
             self._work(self._begin(begun))
         finally:
             self._executors.close()
             self._journal.close()
         at = self.job.now()
-        return tuple(receipt for one in self.job.pipelines.values() for receipt in receipts_of(one, at))
+        return tuple(receipt for machine in self.job.pipelines.values() for receipt in receipts_of(machine, at))
 
     def _begin(self, begun: Callable[[], None]) -> Engine:
         try:
@@ -82,7 +82,7 @@ class Driver:
             begun()
         except BaseException as error:
             self.job.stop_all(ExitCode.FAILED, str(error))
-            while self.job.at_work:  # sources that were looked at are open
+            while self.job.at_work:  # sources that were examined are open
                 self._next()
             raise
         return engine
@@ -98,29 +98,32 @@ class Driver:
             engine.stop()
 
     def _next(self) -> None:
-        """Wait for something to happen, and for timers; let those begin whose turn has come."""
+        """Wait for an event or a timer; let pipelines begin whose turn has come."""
         with suppress(queue.Empty):
             self._queue.get(timeout=self.job.timers.pause(self.job.now()))()
         self.job.fire_timers()
         self.job.admit()
 
-    # ---------------------------------------------------------------- behind the end of a run
+    # ---------------------------------------------------------------- after the end of a run
 
     def status(self) -> tuple[PipelineStatus, ...]:
-        """What each pipeline is at."""
-        return tuple(one.status for one in self.job.pipelines.values())
+        """Return the status of each pipeline."""
+        return tuple(machine.status for machine in self.job.pipelines.values())
 
     def withdraw(self) -> None:
-        """Another driver has finished the job, so that rows which this one has staged since are of no use."""
-        for one in self.job.pipelines.values():
-            groups, setups = tuple(one.context.groups.values()), one.state.prepared.setups
-            sink_operations.drop(groups, one.cleanup.ever_staged, setups, one.context.job, last=True)
+        """Drop all rows that this driver has staged, because another driver has finished the job."""
+        for machine in self.job.pipelines.values():
+            context, setups = machine.context, machine.state.prepared.setups
+            groups = tuple(context.groups.values())
+            sink_operations.drop(groups, machine.cleanup.ever_staged, setups, context.job, last=True)
 
     def end_lineage(self) -> tuple[str, ...]:
-        """Targets need not remember a job that is done for ever; notes for people."""
+        """Let targets remove the ledger rows of a job that is done; return notes for the receipt."""
         return ledger_retention.notify_targets(self.job.pipelines.values(), self._settings.ledger_days)
 
     def swept(self) -> tuple[str, ...]:
-        """Notes for people: what a job that began anew has removed from its targets, and what it has left there."""
-        lines = self.job.pipelines.values()
-        return tuple(f"{line.pipeline.name}: {one}" for line in lines for one in line.state.prepared.swept)
+        """Return notes for the receipt: rows of earlier runs that a job with ``--fresh`` has removed, or has not."""
+        machines = self.job.pipelines.values()
+        return tuple(
+            f"{machine.pipeline.name}: {note}" for machine in machines for note in machine.state.prepared.swept
+        )

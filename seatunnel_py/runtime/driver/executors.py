@@ -1,6 +1,6 @@
-"""The threads on which the loop has others wait: a few for plugins, one for the store, one for the engine.
+"""Runs blocking tasks of the loop on other threads: a few for plugins, one for the store, one for the engine.
 
-Whatever becomes of a task is said on the loop's own thread, through ``post``.
+The result of a task is reported on the loop's own thread, through ``post``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SIDE_THREADS = 4  # statements in flight against targets beside the data; more o
 
 
 class Executors:
-    """Of one loop."""
+    """Runs the blocking tasks of one loop."""
 
     def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:
         self._post = post
@@ -28,7 +28,7 @@ class Executors:
         self._engine = ThreadPoolExecutor(1, thread_name_prefix="engine")
 
     def await_(self, task: Callable[[], Awaited], turn: Callable[[], None]) -> Awaited:
-        """Run what all others wait for; meanwhile the loop takes its turns."""
+        """Run a task on its own thread, and take turns of the loop until it has a result."""
         awaited: Future[Awaited] = Future()
 
         def work() -> None:
@@ -44,12 +44,12 @@ class Executors:
         return awaited.result()
 
     def aside(self, task: Callable[[], Any], then: Then, failed: Failed) -> None:
-        """Run what blocks, beside other such tasks."""
+        """Run a blocking task, in parallel with other ones."""
 
         def work() -> None:
             try:
                 value = task()
-            except BaseException as error:  # noqa: BLE001 - whatever a plugin raises ends its table, not the loop
+            except BaseException as error:  # noqa: BLE001 - an error of a plugin ends its table, not the loop
                 failure = as_failure(error)
                 self._post(lambda: failed(failure))
             else:
@@ -58,7 +58,7 @@ class Executors:
         self._side.submit(work)
 
     def write(self, task: Callable[[], Any], then: Callable[[BaseException | None], None]) -> None:
-        """Write to the store, one after the other."""
+        """Run a write to the store; writes run one after the other."""
 
         def work() -> None:
             error: BaseException | None = None
@@ -71,8 +71,8 @@ class Executors:
         self._writer.submit(work)
 
     def of_engine(self, task: Callable[[], None]) -> None:
-        """Ask the engine for something that may take a moment, one after the other. No answer is expected; an error
-        ends the loop."""
+        """Run a call of the engine that may block; calls run one after the other. It has no result; an error ends
+        the loop."""
 
         def work() -> None:
             try:
@@ -84,7 +84,7 @@ class Executors:
         self._engine.submit(work)
 
     def close(self) -> None:
-        """Wait for all of them."""
+        """Wait for all tasks."""
         for threads in (self._side, self._writer, self._engine):
             threads.shutdown(wait=True)
 

@@ -1,4 +1,4 @@
-"""Who runs: the job, and this driver of it."""
+"""Identifies a job and its current driver for chains and targets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from seatunnel_py.runtime.values.settings import Settings
 
 
 def identity_of(job_id: str, authority: JobClaim, settings: Settings) -> JobIdentity:
-    """As chains and targets know it."""
+    """Build the identity that chains and targets get."""
     return JobIdentity(
         job_id,
         authority.lineage,

@@ -1,8 +1,8 @@
-"""The pipelines of one job: each event goes to the pipeline that it concerns, and its effects are performed at once.
+"""Runs the pipelines of one job: passes each event to its pipeline, and performs the effects at once.
 
-Rules. (1) No thread, no queue, no waiting: others do that (``driver.py``), and hand in what has happened. (2) Pipelines
-share nothing but room and read limits, so the end of one cannot reach another. (3) A pipeline that begins again keeps
-its place: numbers of checkpoints and epochs go on counting.
+Rules. (1) It has no thread and no queue, and never waits: ``driver.py`` does that, and passes in events. (2) Pipelines
+share only channel space and read limits, so that the end of one does not affect another. (3) A pipeline that begins
+again keeps its key, and continues the numbers of checkpoints and epochs.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ LOOK_SECONDS = 5.0
 
 
 class JobRunner:
-    """``closed``: keys of pipelines at which nothing is at work any more; ``stopped_by``: the exit code of whoever
-    stopped it, 0: no one has; ``first_row_at`` is wall clock, measured by workers."""
+    """Runs one job. ``closed``: keys of pipelines that are closed; ``stopped_by``: the exit code of a stopped job, else
+    0; ``first_row_at``: wall clock, measured by workers."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class JobRunner:
         self.first_row_at: float | None = None
 
     def _candidates(self, pipelines: tuple[Pipeline, ...]) -> Iterator[Candidate]:
-        """Those of the job, each before the pipelines that finish sinks which it left out."""
+        """Yield the pipelines of the job, each before the pipelines that finish its isolated sinks."""
         authority = self._authority
         for key, pipeline in keys(pipelines).items():
             past = self._past(key, authority.records.get(key))
@@ -122,7 +122,7 @@ class JobRunner:
         return replace(past, stood_at=self._authority.stood_at.get(key, {}), **more)
 
     def _take(self, key: str, pipeline: Pipeline, past: EarlierRun, *, first: int = 0) -> PipelineMachine:
-        """The machine of a pipeline. ``first``: the number of its first checkpoint, where it begins again."""
+        """Make the machine of a pipeline. ``first``: the number of its first checkpoint if it begins again, else 0."""
         claim = self._authority.claims[key]
         claim = replace(claim, first=first) if first else claim
         context = context_of(key, pipeline, self._settings, self._identity, claim, past, self._shared)
@@ -133,23 +133,23 @@ class JobRunner:
 
     @property
     def at_work(self) -> bool:
-        """Whether a pipeline is at work, or will be."""
+        """Whether a pipeline is open or waits for its turn."""
         return bool(self._admission)
 
     @property
     def busy(self) -> bool:
-        """Whether anything is under way that the job has to wait for."""
+        """Whether the job has to wait for a pipeline, the journal or a request."""
         handler = self._request_handler
         return self.at_work or self._journal_batcher.busy or (handler is not None and handler.busy)
 
     @property
     def engine(self) -> Engine:
-        """The engine, once it is there."""
+        """The engine; only after `begin()`."""
         assert self._performer.engine is not None, "there is no engine yet"
         return self._performer.engine
 
     def begin(self, engine: Engine) -> None:
-        """The engine takes units from now on."""
+        """Start to submit units to this engine."""
         self._performer.engine = engine
         self._admission.slots = engine.slots
         self._when_begun.begin()
@@ -160,12 +160,12 @@ class JobRunner:
         self.look_for_another()
 
     def end(self) -> None:
-        """No event comes any more."""
+        """Close the request handler, because no more events come."""
         if self._request_handler is not None:
             self._request_handler.close()
 
     def attach_control(self, handler: RequestHandler) -> None:
-        """Where it looks for requests while it runs."""
+        """Set the handler that reads requests while the job runs."""
         self._request_handler = handler
 
     # ---------------------------------------------------------------- turns
@@ -177,22 +177,22 @@ class JobRunner:
         self.timers.after(key, self.now() + seconds, call)
 
     def fire_timers(self) -> None:
-        """Those whose time has come."""
+        """Make the calls that are due."""
         for call in self.timers.due(self.now()):
             call()
 
     def admit(self) -> None:
-        """Let those pipelines begin whose turn has come."""
+        """Begin the pipelines whose turn has come."""
         for key in self._admission.admit():
             self._begin_pipeline(self.pipelines[key])
 
     def _begin_pipeline(self, machine: PipelineMachine) -> None:
-        """Units of its vertices are its own from now on: another pipeline may have had them before."""
+        """Route units of its vertices to this machine, which may replace an earlier one, and begin it."""
         self._owner |= dict.fromkeys((one.id for one in machine.pipeline.vertices), machine)
         self.turn(machine, events.Admitted())
 
     def turn(self, machine: PipelineMachine, event: events.PipelineEvent) -> None:
-        """Have a pipeline handle an event, and perform the effects; an event that comes meanwhile is next."""
+        """Let a pipeline handle an event, and perform its effects; events that come meanwhile are queued."""
         self._turns.append((machine, event))
         if not self._turning:
             self._take_turns()
@@ -209,7 +209,7 @@ class JobRunner:
         self._records.look()
 
     def from_engine(self, event: EngineEvent) -> None:
-        """Raise EngineError where the engine is lost."""
+        """Pass an event of the engine to its pipeline. Raises EngineError if the engine is lost."""
         match event:
             case UnitFinished(result):
                 if result.failure is None and result.first_row_at:
@@ -220,25 +220,25 @@ class JobRunner:
             case EngineLost(reason):
                 raise EngineError(reason, "go on with --restore latest")
 
-    # ---------------------------------------------------------------- wishes
+    # ---------------------------------------------------------------- stopping
 
     def stop_all(self, exit_code: int, why: str) -> None:
-        """End the job. The first call lets streaming pipelines end behind a savepoint; a second one ends at once."""
+        """End the job. At the first call streaming pipelines end after a savepoint; at a second one all end at once."""
         again = bool(self.stopped_by)
         self.stop_waiting(exit_code, why)
         for machine in list(self.pipelines.values()):
             self.turn(machine, _stop(why, keep=not machine.context.bounded and not again))
 
-    def cancel_all(self, lines: Iterable[PipelineMachine], why: str, *, whole: bool) -> None:
-        """End these at once; ``whole``: they are all there are, and the job ends."""
+    def cancel_all(self, machines: Iterable[PipelineMachine], why: str, *, whole: bool) -> None:
+        """End these pipelines at once; ``whole``: these are all pipelines, so the job ends."""
         if whole:
             self.stop_waiting(ExitCode.TERMINATED, why)
-        for line in list(lines):
-            self._admission.skip(line.key)
-            self.turn(line, _stop(why, keep=False))
+        for machine in list(machines):
+            self._admission.skip(machine.key)
+            self.turn(machine, _stop(why, keep=False))
 
     def stop_waiting(self, exit_code: int, why: str = "the job was stopped") -> None:
-        """No pipeline begins any more."""
+        """Start no more pipelines."""
         self.stopped_by = self.stopped_by or exit_code
         for key in self._admission.skip_all():
             self.turn(self.pipelines[key], _stop(why, keep=False))
@@ -247,33 +247,34 @@ class JobRunner:
 
     @property
     def first_unit_at(self) -> float | None:
-        """When the first unit was handed in."""
+        """When the first unit was submitted."""
         return self._performer.first_unit_at
 
     @property
     def resumable(self) -> bool:
-        """Whether a pipeline that is not done has a checkpoint to go on from."""
+        """Whether a pipeline that is not done can be resumed from a checkpoint."""
         undone = (one for one in self.pipelines.values() if one.shown_state is not TableState.DONE)
         return any(one.cleanup.resumable for one in undone)
 
     def newest(self, pipeline: str) -> CheckpointRecord | None:
-        """Where a pipeline stands, whether it has begun in this driver or not."""
+        """The last record of a pipeline, also of one that has not begun in this driver."""
         return self.pipelines[pipeline].newest or self._authority.records.get(pipeline)
 
     def unconfirmed(self, pipeline: str) -> tuple[int, ...]:
-        """The checkpoints of a pipeline whose rows are not known to be committed."""
+        """The checkpoints of a pipeline whose commits are not confirmed."""
         view, record = self.pipelines[pipeline].view, self._authority.records.get(pipeline)
         commits = record.uncommitted if view is None and record else ()
         return tuple(commit.checkpoint for commit in (view.commits.waiting if view else commits))
 
-    # ---------------------------------------------------------------- whose the job is
+    # ---------------------------------------------------------------- claim of the job
 
     def look_for_another(self) -> None:
-        """A driver that has nothing to store would not hear that another one has taken over (I34)."""
+        """Check now and then whether another driver has taken over, because a driver without writes would not learn it
+        from the store (I34)."""
         self._check_claim(self._looked)
 
     def _check_claim(self, then: Callable[[BaseException | None], None]) -> None:
-        """Ask the store whether the job is still this driver's: FencedOffError where it is another one's."""
+        """Check the claim of this driver in the store: FencedOffError if another driver has taken over."""
         self._executors.write(lambda: self._store.check(self._authority.incarnation), then)
 
     def _looked(self, error: BaseException | None) -> None:
@@ -285,10 +286,10 @@ class JobRunner:
         for machine in list(self.pipelines.values()):
             self.turn(machine, lost)
 
-    # ---------------------------------------------------------------- what pipelines cannot decide
+    # ---------------------------------------------------------------- decisions of the job
 
     def tell(self, event: JobEvent) -> None:
-        """For people and logs; not before the job has begun."""
+        """Send an event to the listeners; events before the beginning of the job are queued."""
         self._when_begun(partial(self._tell, event))
 
     def _tell(self, event: JobEvent) -> None:
@@ -323,11 +324,11 @@ class JobRunner:
             self.stop_all(ExitCode.FAILED, f"stopped because {machine.pipeline.name} failed")
 
     def _begin_again(self, before: PipelineMachine) -> None:
-        """Another machine takes the place of one whose rows are void (``generation_renewal.py``)."""
+        """Replace a machine whose rows are void (``generation_renewal.py``)."""
         assert before.view is not None, "it has read something"
         view, key = before.view, before.key
-        strays, known = before.cleanup.staged, before.isolated.known_bad
-        past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=known)
+        strays, bad = before.cleanup.staged, before.isolated.known_bad
+        past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=bad)
         machine = self._take(key, before.pipeline, past, first=view.next_checkpoint)
         machine.replaces(before)
         if self._request_handler is not None:
@@ -335,7 +336,7 @@ class JobRunner:
         self.turn(machine, events.EngineReady())
         self._begin_pipeline(machine)
 
-    # ---------------------------------------------------------------- durable things
+    # ---------------------------------------------------------------- records and the journal
 
     def _moment(self, seconds: float) -> None:
         self.after(("store",), seconds, self._records.moment_over)
@@ -350,8 +351,8 @@ class JobRunner:
         self._take_turns()
 
     def _journal_failed(self, error: BaseException, overtaken: Iterable[Callable[[], None]]) -> None:
-        """Without its journal no unit can ever be shown, and the job ends, resumable. A driver that has finished the
-        job has removed the journal: the store is asked first whose the job is (I34)."""
+        """End the job with this error, resumable, because no unit can be committed without the journal. Another driver
+        that has finished the job has removed the journal, so the claim is checked first (I34)."""
 
         def looked(fenced: BaseException | None) -> None:
             if not isinstance(fenced, FencedOffError):

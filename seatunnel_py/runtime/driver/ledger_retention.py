@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 
-def notify_targets(lives: Iterable[PipelineMachine], keep_days: int) -> tuple[str, ...]:
+def notify_targets(machines: Iterable[PipelineMachine], keep_days: int) -> tuple[str, ...]:
     """Notify the ledgers; return notes for the receipt."""
-    lives = tuple(lives)
-    if any(life.shown_state is not TableState.DONE for life in lives):
+    machines = tuple(machines)
+    if any(machine.shown_state is not TableState.DONE for machine in machines):
         return ()
-    told: set[Hashable] = {None}
+    notified: set[Hashable] = {None}
     notes = []
-    for life in lives:
-        for node, *_ in life.context.groups.values():
-            context = context_of(node, life.state.prepared.setups[node.id].data, life.context.job, 0, final=True)
+    for machine in machines:
+        for node, *_ in machine.context.groups.values():
+            context = context_of(node, machine.state.prepared.setups[node.id].data, machine.context.job, 0, final=True)
             try:
                 with plugin_calls.attributed(node.step, "lineage_ended"):
-                    _tell(node.sink.committer(), context, keep_days, told)
+                    _tell(node.sink.committer(), context, keep_days, notified)
             except (SeaTunnelError, plugin_calls.PluginCallError) as error:
                 notes.append(f"the ledger beside {node.shown} was not swept: {first_line(error.message)}")
     return tuple(notes)
 
 
-def _tell(committer: Committer, context: CommitContext, keep_days: int, told: set[Hashable]) -> None:
+def _tell(committer: Committer, context: CommitContext, keep_days: int, notified: set[Hashable]) -> None:
     ledger = committer.ledger(context)
-    if ledger not in told:
-        told.add(ledger)
+    if ledger not in notified:
+        notified.add(ledger)
         committer.lineage_ended(context, keep_days)

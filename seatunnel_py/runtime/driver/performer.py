@@ -2,8 +2,8 @@
 
 Rules. (1) Effects of one event are performed in order, and none of them blocks. (2) Calls run on a few side threads,
 records and the journal on one thread of their own, whose order is a guarantee; units are cancelled on a third, for
-Spark takes a moment for each. Answers come back as events on the loop. (3) Open enumerators live here: a pipeline names
-them by vertex. All of them are closed with their pipeline.
+Spark takes a moment for each. Answers come back as events on the loop. (3) It holds the open enumerators: a pipeline
+names them by vertex. All of them are closed with their pipeline.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ from seatunnel_py.work import segments as segment_files
 
 
 class JobDecisions(Protocol):
-    """The job that pipelines are parts of: it decides what a single pipeline cannot."""
+    """Handles events that concern the job as a whole."""
 
     def turn(self, machine: PipelineMachine, event: events.PipelineEvent) -> None:
-        """Have a pipeline handle an event; on the loop only."""
+        """Let a pipeline handle an event; on the loop only."""
 
     def tell(self, event: Any) -> None:
-        """Tell listeners."""
+        """Send an event to the listeners."""
 
     def refused(self, pipeline: str, effect: effects.RefuseRequest) -> None:
-        """A request was refused for now."""
+        """Note that a pipeline refuses a request for now."""
 
     def completed(self, pipeline: str, effect: effects.CompleteRecord) -> None:
-        """A record is durable."""
+        """Note a durable record."""
 
     def counted(self, pipeline: str, work: int) -> None:
-        """So many subtasks of the pipeline have work."""
+        """Note how many subtasks of the pipeline have work."""
 
     def closed_pipeline(self, machine: PipelineMachine, *, begin_again: bool) -> None:
-        """Nothing of the pipeline is at work any more."""
+        """Note that the pipeline is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The outside world of a driver."""
+    """The ports through which a driver performs effects."""
 
     clock: Clock
     executors: Executors
@@ -74,7 +74,7 @@ class Ports:
 
 
 class Performer:
-    """``first_unit_at``: when the first unit was handed in."""
+    """Performs effects. ``first_unit_at``: when the first unit was submitted."""
 
     def __init__(self, ports: Ports, job: JobDecisions) -> None:
         self._ports = ports
@@ -113,8 +113,8 @@ class Performer:
     def _prepare(self, machine: PipelineMachine, effect: effects.Prepare) -> None:
         def prepared(plan: StartPlan) -> Prepared:
             enumerators = self._sources[machine] = dict(plan.prepared.enumerators)
-            own = replace(plan, prepared=replace(plan.prepared, enumerators={}))
-            return Prepared(own, {vertex: facts_of(one) for vertex, one in enumerators.items()})
+            sendable = replace(plan, prepared=replace(plan.prepared, enumerators={}))
+            return Prepared(sendable, {vertex: facts_of(one) for vertex, one in enumerators.items()})
 
         self._aside(machine, effect.call, partial(side_tasks.prepare, machine.context, effect.past), prepared)
 
@@ -233,7 +233,7 @@ class Performer:
     def _remove_segments(self, machine: PipelineMachine, effect: effects.RemoveSegments) -> None:
         self._ports.executors.aside(partial(segment_files.remove, effect.urls), lambda _: None, lambda _: None)
 
-    # ---------------------------------------------------------------- for people and for the job
+    # ---------------------------------------------------------------- reports
 
     def _tell(self, machine: PipelineMachine, effect: effects.Tell) -> None:
         self._job.tell(effect.event)

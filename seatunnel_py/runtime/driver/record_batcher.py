@@ -1,8 +1,8 @@
-"""When checkpoint records go to the store: those that come within a moment are one write, and the commits that follow
-from it are one exchange with the target.
+"""Batches checkpoint records of several pipelines into one write to the store; their commits are then one request to
+the target.
 
-Rules. (1) A record waits only while a checkpoint of another pipeline is under way, and no longer than a moment. (2) The
-one that a pipeline begins with waits for no other: nothing runs before it is durable.
+Rules. (1) A record waits only while a checkpoint of another pipeline is under way, for at most ``MOMENT_SECONDS``.
+(2) Checkpoint 0 of a pipeline does not wait, because nothing runs before it is durable.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ PART_OF_INTERVAL = 20  # the moment is no longer than this part
 
 
 class Viewed(Protocol):
-    """A pipeline, as far as its records are concerned."""
+    """A pipeline with a coordinator."""
 
     @property
     def view(self) -> CoordinatorView | None:
-        """Its coordinator, as a value; None: it has not begun."""
+        """The state of its coordinator; None: it has not begun."""
 
 
 class RecordBatcher:
-    """Of one driver. ``after`` has ``moment_over`` called later; ``write`` begins a write."""
+    """Batches the records of one driver. ``after``: schedules a call of ``moment_over``; ``write``: starts a write."""
 
     def __init__(
         self,
@@ -42,23 +42,25 @@ class RecordBatcher:
         self._moment = MOMENT_SECONDS if interval is None else min(MOMENT_SECONDS, interval / PART_OF_INTERVAL)
         self._armed = False
         self._seen = 0
-        self._awaited: str | None = None  # whose record may come: looking through a thousand pipelines for each is dear
+        self._awaited: str | None = (
+            None  # pipeline whose record may come; found again only if needed, for there may be a thousand
+        )
 
     def add(self, pipeline: str, record: CheckpointRecord) -> None:
-        """This record is to be stored."""
+        """Add a record to the next write."""
         self._batch.add(pipeline, record)
 
     def forget(self, pipeline: str) -> None:
-        """The pipeline has ended: a record of it that waits will never be durable."""
+        """Discard the waiting record of a pipeline that has ended."""
         self._batch.forget(pipeline)
 
     def stored(self, number: int) -> Mapping[str, CheckpointRecord]:
-        """A write has ended: its records, by pipeline."""
+        """Note that a write has ended; return its records by pipeline."""
         self._seen = 0
         return self._batch.stored(number)
 
     def look(self) -> None:
-        """Records may have come; while a write is under way nothing else can be written."""
+        """Start a write if records wait and none is under way; wait for other records if some may come."""
         waiting = self._batch.waiting
         if not waiting or self._batch.writing or (self._armed and len(waiting) == self._seen):
             return
@@ -70,7 +72,7 @@ class RecordBatcher:
             self._after(self._moment)
 
     def moment_over(self) -> None:
-        """No record waits any longer."""
+        """Write all waiting records now."""
         self._armed = False
         self._write()
 

@@ -1,4 +1,4 @@
-"""One durable write of records, and the answers that their pipelines get."""
+"""Writes records to the store, and makes the answers for their pipelines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Records = Mapping[str, CheckpointRecord]
 
 
 class RecordWriter:
-    """Of one driver."""
+    """Writes the records of one driver."""
 
     def __init__(self, store: CheckpointStore, incarnation: int, journal: JournalBatcher) -> None:
         self._store = store
@@ -25,7 +25,7 @@ class RecordWriter:
         self._journal = journal
 
     def task(self, write: PersistTogether) -> Callable[[], None]:
-        """The write, for the store's own thread; the journal then says that these records are durable."""
+        """Return a task for the store's thread: it writes the records, then marks them as durable in the journal."""
         return self._journal.mark(self._write, dict(write.records))
 
     def _write(self, records: Records) -> None:
@@ -36,7 +36,7 @@ class RecordWriter:
 
     @staticmethod
     def answers(records: Records, error: BaseException | None) -> dict[str, RecordStored | RecordNotStored]:
-        """By pipeline. Raises an error that is no answer of a store, but a mistake of ours."""
+        """Return the answer for each pipeline. Raises an error that did not come from the store: it is a bug."""
         if error is None:
             return {key: RecordStored(record.checkpoint) for key, record in records.items()}
         if not isinstance(error, SeaTunnelError):

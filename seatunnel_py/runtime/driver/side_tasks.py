@@ -1,4 +1,4 @@
-"""What effects of a pipeline do on other threads: plain functions that return a value or raise."""
+"""Functions that perform effects on other threads: each returns a value or raises."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from seatunnel_py.work.unit import UnitFailure
 
 
 def prepare(context: PipelineContext, past: EarlierRun) -> StartPlan:
-    """Look at sources and targets, before anything is changed."""
+    """Examine sources and targets, before anything is changed."""
     return start(context.pipeline, context.graph.topology, context.groups, context.job, past)
 
 
 def discover(source: SourceNode, enumerator: Enumerator, effect: Discover) -> SplitRound:
-    """Splits that were not known."""
+    """Discover new splits."""
     found = plugin_calls.splits_of(source.step, enumerator.discover)
     new = tuple(one for one in found if one.id not in effect.known)
     return SplitRound(new, plugin_calls.snapshot_of(source.step, enumerator))
@@ -34,8 +34,8 @@ def discover(source: SourceNode, enumerator: Enumerator, effect: Discover) -> Sp
 def handle_reader_events(
     source: SourceNode, enumerator: Enumerator, effect: HandleReaderEvents
 ) -> SplitRound | UnitFailure:
-    """The splits that follow from reports, in their order. It never raises: a unit waits for it, even when the pipeline
-    is over."""
+    """Pass reader events to the enumerator, in order, and return the new splits. Returns failures instead of raising,
+    because a unit waits for the answer, even if the pipeline is over."""
     known = {split.id: split for split in effect.splits}
     found: dict[str, Split] = {}
     try:
@@ -49,14 +49,14 @@ def handle_reader_events(
 
 
 def confirm_positions(source: SourceNode, enumerator: Enumerator, effect: ConfirmPositions) -> None:
-    """Tell the enumerator where the oldest checkpoint stands."""
+    """Report the positions of the oldest checkpoint to the enumerator."""
     with plugin_calls.attributed(source.step, "on_checkpoint_complete"):
         enumerator.on_checkpoint_complete(effect.positions)
 
 
 def close_out(context: PipelineContext, effect: CloseOut, enumerators: Iterable[Enumerator]) -> None:
-    """Close the enumerators, and drop staged rows as the effect says. One that fails does not keep the others from
-    being closed or dropped."""
+    """Close the enumerators, and drop staged rows according to the kind of the effect. After a failure the others are
+    still closed or dropped."""
     groups, pieces, setups, job = tuple(context.groups.values()), effect.pieces, effect.setups, context.job
     if effect.kind is CloseKind.ABORT:
         sink_operations.abort(groups, pieces, setups, job, enumerators)

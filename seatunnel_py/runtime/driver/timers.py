@@ -1,4 +1,4 @@
-"""What the loop calls later. A second call under one key takes the place of the first, which then never comes."""
+"""Schedules calls of the loop. A second call with the same key replaces the first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Key = tuple[Any, ...]
 
 
 class Timers:
-    """Of one loop, in the time that it goes by."""
+    """Timers of one loop, in the time of its clock."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[float, int, Key, Callable[[], None]]] = []
@@ -19,20 +19,20 @@ class Timers:
         self._numbers = count()
 
     def after(self, key: Key, at: float, call: Callable[[], None]) -> None:
-        """Call ``at`` this time."""
+        """Schedule a call for the time ``at``."""
         number = self._current[key] = next(self._numbers)
         heapq.heappush(self._waiting, (at, number, key, call))
 
     def forget(self, key: Key) -> None:
-        """Do not call what waits under this key."""
+        """Cancel the call with this key."""
         self._current.pop(key, None)
 
     def pause(self, now: float) -> float | None:
-        """How long nothing is due; None: nothing ever is."""
+        """Return the seconds until the next call; None: there is none."""
         return max(0.0, self._waiting[0][0] - now) if self._waiting else None
 
     def due(self, now: float) -> Iterator[Callable[[], None]]:
-        """What is to be called by now, in order."""
+        """Remove and return the calls that are due, in order."""
         while self._waiting and self._waiting[0][0] <= now:
             _, number, key, call = heapq.heappop(self._waiting)
             if self._current.get(key) == number:

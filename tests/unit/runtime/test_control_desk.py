@@ -292,7 +292,7 @@ def test_a_place_that_cannot_be_read_is_told_once(tmp_path: Path, monkeypatch: p
     asked.job.end()
 
     told = [event for event in asked.job.events if isinstance(event, RequestAnswered) and not event.done]
-    assert [event.text for event in told] == ["cannot be heard: it is away"]
+    assert [event.text for event in told] == ["cannot be read or answered: it is away"]
 
 
 def test_a_question_of_a_newer_version_is_answered_and_keeps_no_other_from_being_heard(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_question_of_a_newer_version_is_answered_and_keeps_no_other_from_being
     assert [one.id for one in control.open()] == ["known"]
     for name in ("new", "more"):
         answer = control.answered(name)
-        assert answer is not None and not answer.done and "does not know what is asked" in answer.text
+        assert answer is not None and not answer.done and "does not know the request" in answer.text
 
 
 @pytest.mark.parametrize(("run", "works"), [("this run", True), ("", True), ("an older run", False)])
