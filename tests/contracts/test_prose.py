@@ -36,7 +36,6 @@ PACKAGES: Mapping[str, int] = {
     "connectors/kafka": 3,
     "plugins/storages": 1,
     "seatunnel_py/protocol": 3,
-    "seatunnel_py/runtime": 175,
     "seatunnel_py/testing": 1,
 }
 PAGES: Mapping[str, int] = {

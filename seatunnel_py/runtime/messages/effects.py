@@ -30,7 +30,7 @@ Setups: TypeAlias = Mapping[str, Setup]
 
 
 class CloseKind(StrEnum):
-    """What becomes of staged rows when a pipeline is closed."""
+    """The treatment of staged rows when a pipeline is closed."""
 
     RELEASE = "kept for the next driver"
     ABORT = "dropped, all of them"
@@ -42,7 +42,7 @@ class CloseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Look at sources and targets, before anything is changed. Value: StartPlan."""
+    """Examine sources and targets, before anything is changed. Value: StartPlan."""
 
     call: int
     past: EarlierRun
@@ -89,7 +89,7 @@ class Discover:
 
 @dataclass(frozen=True, slots=True)
 class HandleReaderEvents:
-    """Tell the enumerator of a source what its readers report. Value: SplitRound, or UnitFailure where it fails."""
+    """Pass reader events to the enumerator of a source. Value: SplitRound, or UnitFailure if it fails."""
 
     call: int
     vertex: str
@@ -99,7 +99,7 @@ class HandleReaderEvents:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmPositions:
-    """Tell the enumerator of a source where the oldest checkpoint stands that can be restored, by split id."""
+    """Pass the positions of the oldest restorable checkpoint to the enumerator of a source, by split id."""
 
     call: int
     vertex: str
@@ -126,8 +126,8 @@ class AbortPieces:
 
 @dataclass(frozen=True, slots=True)
 class CloseOut:
-    """Close the sources of a pipeline at which nothing is at work any more, and drop ``pieces`` as ``kind`` says.
-    ``given_up`` and ``kept``: sinks that were isolated, by node id, and keep nothing or what their checkpoint holds."""
+    """Close the sources of a pipeline without units and calls, and treat ``pieces`` according to ``kind``. Isolated
+    sinks, by node id: ``given_up`` keep no pieces, ``kept`` keep those of their checkpoint."""
 
     call: int
     kind: CloseKind
@@ -185,7 +185,7 @@ class StopTimer:
 
 @dataclass(frozen=True, slots=True)
 class AppendJournal:
-    """Make these lines durable, behind those of earlier entries."""
+    """Make these lines durable, after those of earlier entries."""
 
     entry: int
     lines: tuple[Mapping[str, Any], ...]
@@ -214,7 +214,7 @@ class RemoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class RemoveSegments:
-    """Remove segments of channels that nothing refers to any more. What cannot be removed is swept at the end."""
+    """Remove segments of channels that nothing refers to any more. The end of the job removes the rest."""
 
     urls: frozenset[str]
 
@@ -224,7 +224,7 @@ class RemoveSegments:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Tell listeners of the job."""
+    """Send an event to the listeners of the job."""
 
     event: JobEvent
 

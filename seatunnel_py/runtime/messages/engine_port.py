@@ -67,10 +67,10 @@ class Engine(Protocol):
         """Ask for an early end; the unit still ends in an event."""
 
     def abandon(self, unit: UnitId) -> None:
-        """The unit is taken for lost: end it where it is what its worker is at. It still ends in an event."""
+        """End a unit that is presumed lost, if its worker runs it. It still ends in an event."""
 
     def ails(self) -> Sequence[str]:
-        """What keeps every unit from running, in sentences for people. May take a moment; from any thread."""
+        """Describe faults that keep all units from running. May take a moment; from any thread."""
 
     def stop(self) -> None:
         """End all work and give back what the engine holds. Idempotent."""

@@ -1,4 +1,4 @@
-"""Events that the machine of a pipeline handles: answers to its effects, ends of units, wishes of people.
+"""Events that the machine of a pipeline handles: answers to its effects, ends of units, requests of users.
 
 Rules. (1) An event is frozen; its time is handed over beside it. (2) Every effect with a ``call`` or an ``entry`` is
 answered exactly once, by that number. (3) No event holds a function, a plugin, a file or a lock. The events of the
@@ -14,7 +14,7 @@ from seatunnel_py.runtime.messages.engine_port import UnitFinished, UnitLost, Un
 from seatunnel_py.work.unit import UnitFailure, UnitId
 
 TimerKey: TypeAlias = tuple[Any, ...]
-"""The name of a timer within its pipeline: plain values that say what it is for."""
+"""The name of a timer within its pipeline: plain values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class EngineReady:
 
 @dataclass(frozen=True, slots=True)
 class CallDone:
-    """A call has succeeded. ``value``: its result, as the effect says."""
+    """A call has succeeded. ``value``: its result, as the effect documents."""
 
     call: int
     value: Any = None
@@ -82,7 +82,7 @@ class RecordNotStored:
 
 @dataclass(frozen=True, slots=True)
 class StopRequest:
-    """The pipeline is to end: behind a savepoint where ``keep``, else at once. ``failure`` says why."""
+    """Ends the pipeline: after a savepoint with ``keep``, else at once. ``failure``: the reason."""
 
     failure: UnitFailure
     keep: bool
@@ -90,7 +90,7 @@ class StopRequest:
 
 @dataclass(frozen=True, slots=True)
 class SavepointRequest:
-    """A request wants a savepoint of this name; ``stop``: the pipeline ends behind it."""
+    """Requests a savepoint of this name; ``stop``: the pipeline ends after it."""
 
     name: str
     stop: bool
@@ -98,7 +98,7 @@ class SavepointRequest:
 
 @dataclass(frozen=True, slots=True)
 class StopWithdrawn:
-    """The request to stop behind a savepoint was given up."""
+    """Withdraws a request to stop after a savepoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class ClaimLost:
 
 @dataclass(frozen=True, slots=True)
 class UnitPresumedLost:
-    """The connections of a unit under way show no sign of life: its worker is to end it."""
+    """Ends a running unit whose connections are lost."""
 
     unit: UnitId
     reason: str

@@ -1,7 +1,7 @@
 """Answers to the calls of a pipeline: what follows from each, by the effect that made the call.
 
 Rules. (1) While a pipeline is over, only those answers matter that its end waits for. (2) A call that fails is made
-again where that may help; the tables say what follows when it is not.
+again where that may help; the tables give the next step when it is not.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Rules. (1) The outcome is decided once, when the pipeline begins to close; only the wish to begin again may be taken
 back. (2) A pipeline that ends without success and has a checkpoint to go on from keeps the rows that it names; without
-one all of them are dropped. Where a target remembers rows that are visible as soon as they are staged, checkpoint 0 is
-one. (3) A pipeline whose last commit is under way is not stopped: no one can call that back, and its end is near. One
-that waits for the next try of it ends: the next driver commits. (4) One that is to be stopped does not begin again, nor
-does one whose job another driver has taken over: it would take back rows of that one.
+one all of them are dropped. Checkpoint 0 is such a checkpoint if a target with a ledger shows rows as soon as they are
+staged. (3) A pipeline whose last commit is under way is not stopped: no one can call that back, and its end is near.
+One that waits for the next try of it ends: the next driver commits. (4) One that is to be stopped does not begin again,
+nor does one whose job another driver has taken over: it would take back rows of that one.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class CloseDecision:
 
 
 class Closing:
-    """Of one pipeline. ``wish``: the state in which people, or a failure that no restart mends, want it to end;
-    ``failure``: the cause of its end, if it ended now; ``arrived_as``: how its participants have come to their ends,
-    None: they have not."""
+    """Closes one pipeline. ``wish``: its final state after a request to stop, or a failure that no restart mends;
+    ``failure``: the cause if it ended now; ``arrived_as``: the final state of its participants, None: they have not
+    ended."""
 
     def __init__(self, state: SharedState, isolated: IsolatedSinks, cleanup: StagedCleanup) -> None:
         self._state = state
@@ -57,7 +57,7 @@ class Closing:
     # ---------------------------------------------------------------- wishes
 
     def stop(self, failure: UnitFailure, *, keep: bool) -> None:
-        """People want it to end: behind a savepoint where ``keep``, else at once."""
+        """End the pipeline: after a savepoint with ``keep``, else at once."""
         state = self._state
         last = state.newest is not None and state.newest.kind is RecordKind.FINAL
         if state.shown.state.ended or (last and len(state.calls)):
@@ -72,18 +72,18 @@ class Closing:
         self._cancel()
 
     def stop_behind(self, savepoint: str) -> None:
-        """A request wants it to end behind a savepoint of this name."""
+        """End the pipeline after a savepoint of this name."""
         self.wish = TableState.STOPPED
         self._state.to_coordinator(report.SavepointRequested(self._state.at, savepoint, stop=True))
 
     def give_up(self, failure: UnitFailure) -> None:
-        """A failure that no restart mends."""
+        """End the pipeline because of a failure that no restart mends."""
         self.failure = failure
         self.wish = self.failed_state
         self._cancel()
 
     def begin_again(self, failure: UnitFailure) -> None:
-        """The rows that it has read are worth nothing."""
+        """Begin the pipeline again, because the rows that it has read are void."""
         self.begins_again = True
         self.failure = failure
         self._state.to_coordinator(report.CancelRequested(self._state.at))
@@ -99,13 +99,13 @@ class Closing:
     # ---------------------------------------------------------------- the outcome
 
     def cannot_begin(self, failure: UnitFailure) -> None:
-        """It has failed before it began."""
+        """End a pipeline that has failed before it began."""
         self.failure = failure
         self._state.show(self.failed_state, failure)
         self.end(CloseKind.RELEASE)
 
     def arrived(self, state: TableState) -> None:
-        """All participants have come to their ends, in this state; those that were isolated have not."""
+        """Note that all participants, except isolated ones, have ended in this state."""
         self.failure, self.arrived_as = None, state
         vertices = sorted(self._isolated.nodes.values())
         if vertices and state is TableState.DONE:
@@ -114,14 +114,14 @@ class Closing:
             self._state.show(state)
 
     def end(self, close: CloseKind | None, *, begin_again: bool = False) -> None:
-        """Close as soon as nothing of the pipeline is at work."""
+        """Close the pipeline as soon as none of its units and calls is under way."""
         self._state.advance(PhaseEvent.END)
         self._decision = CloseDecision(close, begin_again)
 
     # ---------------------------------------------------------------- the way to the last effect
 
     def close(self) -> None:
-        """Nothing of the pipeline is at work any more."""
+        """Close the pipeline, because none of its units and calls is under way."""
         decision = self._decision
         if not decision.begin_again:
             self._sweep(decision.close)
@@ -144,7 +144,8 @@ class Closing:
             self._close_out(kind)
 
     def drop_all(self, *, ours: bool) -> None:
-        """The journal says that its rows are given up; or it is not ``ours`` any more."""
+        """Drop all rows, because the journal records that they are given up. Without ``ours`` another driver has the
+        journal, and only unnamed rows are dropped."""
         self._close_out(CloseKind.ABORT if ours else CloseKind.WITHDRAW)
 
     def _close_out(self, kind: CloseKind) -> None:
@@ -152,7 +153,8 @@ class Closing:
         self._state.call("close", lambda number: self._cleanup.close_out(number, kind), retried=False)
 
     def swept(self, failure: UnitFailure | None = None) -> None:
-        """Its sources are closed; ``failure``: something stays behind."""
+        """Continue after the sources are closed and staged rows dropped; ``failure``: some rows could not be
+        dropped."""
         state = self._state
         if failure is not None:
             state.show_failure(failure)
@@ -164,7 +166,7 @@ class Closing:
         state.emit(Closed())
 
     def checked(self, overtaken: UnitFailure | None) -> None:
-        """The store says whose the job is."""
+        """Continue after the claim was checked; ``overtaken``: another driver has taken over."""
         state = self._state
         if overtaken is not None:
             self._decision = replace(self._decision, begin_again=False)

@@ -1,9 +1,9 @@
-"""When the end of a pipeline's sources is said, where rows go round a loop.
+"""Delays the end events of a pipeline's sources until its loops are empty.
 
-Rules. (1) The end waits until sources, channels and back-edges are empty and no unit is under way: the checkpoint that
-the end asks for is then the last one, so that a bounded job shows nothing before it knows that all of it went well.
-(2) An attempt that has not begun yet is not empty: what its snapshot holds is still to come. (3) Without a loop nothing
-waits, for the last barrier comes after all rows.
+Rules. (1) With a loop, end events wait until sources, channels and back-edges are empty and no unit is under way. The
+checkpoint that follows is then the last one, so that a bounded job commits only after all rows have been processed.
+(2) An execution that has not begun yet is not empty: its snapshot may hold batches. (3) Without a loop end events do
+not wait, because the last barrier follows all rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from seatunnel_py.protocol.participant.participant import Participant
 
 
 class EndOfInput:
-    """Of one pipeline, with or without ``loops``. The coordinator drops ends of past attempts."""
+    """Holds back the end events of one pipeline if it has ``loops``. The coordinator ignores those of past attempts."""
 
     def __init__(self, *, loops: bool) -> None:
         self._loops = loops
@@ -25,18 +25,18 @@ class EndOfInput:
 
     @property
     def holds(self) -> bool:
-        """Ends wait to be told."""
+        """Whether end events are held back."""
         return bool(self._held)
 
     def ended(self, event: SourceEnded) -> tuple[SourceEnded, ...]:
-        """A source has read all that there is. Return what the coordinator is told now."""
+        """Take the end event of a source; return the events that the coordinator gets now."""
         if not self._loops:
             return (event,)
         self._held[event.subtask] = event
         return ()
 
     def due(self, participants: Iterable[Participant]) -> tuple[SourceEnded, ...]:
-        """Something has happened to those who take part: it may have been the last row."""
+        """Return all held events once every participant is empty."""
         if not self._held or not all(map(_is_empty, participants)):
             return ()
         held, self._held = self._held, {}

@@ -1,10 +1,10 @@
 """Splits whose generation is gone (an exported snapshot died with its connection) while the pipeline runs.
 
-Rules. (1) Where splits may be read as of different moments (``source.consistency = per-split``) they go on where they
-stand, under the next generation: the source is opened again, the units that failed are tried again. (2) Elsewhere the
-rows that were read are worth nothing: the pipeline ends, and when nothing of it is at work any more another one takes
-its place, as a later driver would begin it (``pipeline_start.py``). (3) Either costs an attempt, so that a snapshot
-that never holds ends the table. (4) One that is to be stopped meanwhile does not begin again (``closing.py``).
+Rules. (1) If splits may be read as of different moments (``source.consistency = per-split``), they continue at their
+positions under the next generation: the source is opened again, and the failed units are tried again. (2) Otherwise the
+rows that were read are void: the pipeline ends, and after its last unit another machine replaces it, as in a later
+driver (``pipeline_start.py``). (3) Either costs an attempt, so that a snapshot that is always lost ends the table. (4)
+One that is to be stopped meanwhile does not begin again (``closing.py``).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _LOST = f"{GenerationLostError.__module__}.{GenerationLostError.__qualname__}"
 
 
 class GenerationRenewal:
-    """``tries``: how often all rows were worth nothing in this driver; ``_waiting``: by vertex whose source is being
-    opened again, the executions whose units wait for that."""
+    """Renews generations of one pipeline. ``tries``: how often all rows were void in this driver; ``_waiting``: by
+    vertex whose source is being opened again, the executions whose units wait for that."""
 
     def __init__(self, state: SharedState, discovery: SplitDiscovery, closing: Closing) -> None:
         self._state = state

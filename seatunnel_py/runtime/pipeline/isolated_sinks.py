@@ -1,11 +1,11 @@
-"""The sinks of a pipeline that are left out while the others go on: who, why, and where they stand.
+"""Tracks the isolated sinks of a pipeline: their causes, and the checkpoints from which they can be resumed.
 
-Rules. (1) The coordinator decides who leaves (``isolation.py``); here their lives end, and nothing is given to them any
-longer. (2) People hear of it at once, with the cause of whoever had failed; the cause is part of every record from then
-on, so that a later driver can say it too. (3) They stand at the checkpoint that the records show them at: it says which
-of their rows count, and from where their sources have to be read again for them. (4) What they staged beyond it nobody
-will ever name: it is dropped when nothing of the pipeline is at work any more. One that has no checkpoint to stand at
-gives everything back. (5) Whom no record shows to be out has arrived, or comes back with the next driver.
+Rules. (1) The coordinator decides which sinks are isolated (``isolation.py``); this module ends their executions, and
+they get no more units. (2) An isolation is reported at once, with the failure that caused it. The cause is stored in
+every later record, so that a later driver can report it. (3) The records give the checkpoint of an isolated sink: its
+rows count up to there, and its sources have to be read again from there. (4) No record will name the pieces that it
+staged after this checkpoint: they are dropped when the pipeline is closed. A sink without such a checkpoint drops all
+its pieces. (5) A sink that no record shows as isolated is complete, or is restored by the next driver.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 class IsolatedSinks:
-    """Of one pipeline; the subtasks stand in ``SharedState.isolated``. ``known_bad``: as in ``EarlierRun``."""
+    """The isolated sinks of one pipeline; ``SharedState.isolated`` holds their subtasks. ``known_bad``: as in
+    ``EarlierRun``."""
 
     def __init__(self, state: SharedState, executions: Mapping[Subtask, SubtaskExecution]) -> None:
         self._state = state
@@ -46,10 +47,10 @@ class IsolatedSinks:
         self._stays: dict[str, str] = {}
         self._told: dict[str, UnitFailure] = {}
         self._failed: dict[str, UnitFailure] = {}
-        self._records: dict[int, CheckpointRecord] = {}  # at which somebody may stand
+        self._records: dict[int, CheckpointRecord] = {}  # records from which an isolated sink may resume
 
     def begin(self, record: CheckpointRecord | None, past: EarlierRun) -> None:
-        """Who was left out by an earlier driver stays so."""
+        """Restore the isolated sinks of an earlier driver from its record."""
         self.known_bad = past.known_bad
         if record is None:
             return
@@ -64,27 +65,28 @@ class IsolatedSinks:
                 self._tell(vertex)
 
     def spoken_for(self, scope: str, why: str | None) -> None:
-        """None: another pipeline of this driver brings what these lack, and speaks for them; else ``why`` none does."""
-        own = finishing(self._state.context.graph.topology, scope)
+        """Note whether a recovery pipeline of this driver finishes the sinks of this scope and reports on them;
+        ``why``: the reason why none does, None: one does."""
+        vertices = finishing(self._state.context.graph.topology, scope)
         if why is None:
-            self._apart |= own
+            self._apart |= vertices
         else:
-            self._stays |= dict.fromkeys(own, why)
+            self._stays |= dict.fromkeys(vertices, why)
 
-    # ---------------------------------------------------------------- leaving
+    # ---------------------------------------------------------------- isolation
 
     def failed(self, vertex: str, failure: UnitFailure) -> None:
-        """Why its execution has ended; whether it leaves the coordinator decides."""
+        """Note why an execution has failed; the coordinator decides whether the vertex is isolated."""
         self._failed[vertex] = failure
 
     def commit_failed(self, scope: str, failure: UnitFailure) -> bool:
-        """The same of all that finish together; whether they are out already."""
-        own = finishing(self._state.context.graph.topology, scope)
-        self._failed |= dict.fromkeys(own, failure)
-        return bool(own) and self._state.topology.detached.issuperset(own)
+        """Note why the commit of a scope has failed. Return whether its vertices are isolated already."""
+        vertices = finishing(self._state.context.graph.topology, scope)
+        self._failed |= dict.fromkeys(vertices, failure)
+        return bool(vertices) and self._state.topology.detached.issuperset(vertices)
 
     def leave(self, subtask: Subtask) -> None:
-        """The coordinator has cut it."""
+        """Isolate a subtask that the coordinator has removed from the topology: end its execution, report the cause."""
         state, vertex = self._state, subtask.vertex
         run = self._executions[subtask]
         run.stop()
@@ -95,7 +97,7 @@ class IsolatedSinks:
             state.prepared = replace(state.prepared, left_out={**state.prepared.left_out, vertex: cause})
             state.to_coordinator(PlanGrew(state.at, state.plan))
             self._tell(run.vertex)
-        state.troubles.ends(unit_of(vertex))  # the others have none
+        state.troubles.ends(unit_of(vertex))  # only the isolated vertex has failed
         state.troubles.ends(commit_of(state.context.graph.topology.vertex(vertex).commit_scope))
         if state.shown.state is TableState.RETRYING:
             state.recovered()
@@ -108,15 +110,15 @@ class IsolatedSinks:
             state.tell(SinkIsolated(line.id, line.name, vertex.id, targets, cause, state.good, state.at))
 
     def _remember(self) -> None:
-        """The record that it stands at is the newest, or the one that is on its way to the store."""
+        """Keep the newest record and the one that is being stored: the sink resumes from one of them."""
         view = self._state.view
-        assert view is not None, "only a coordinator leaves a sink out"
+        assert view is not None, "only a coordinator isolates a sink"
         for record in (view.newest, view.storing):
             if record is not None:
                 self._records[record.checkpoint] = record
 
     def _cause(self, vertex: str) -> UnitFailure:
-        """Its own, or that of the one with whom it leaves."""
+        """Its own failure, or that of the vertex with which it is isolated."""
         if vertex in self._failed:
             return self._failed[vertex]
         whole = self._state.context.graph.topology
@@ -126,25 +128,25 @@ class IsolatedSinks:
         return UnitFailure(FailureKind.FATAL, "it was left out together with others")
 
     def back(self, subtask: Subtask) -> None:
-        """It begins another execution."""
+        """Note that a subtask rejoins with another execution."""
         self._state.isolated.discard(subtask)
 
     def durable(self, command: Isolated) -> None:
-        """A record shows that these are out: other records than theirs are not needed here any longer."""
+        """Discard records that no isolated sink needs, because a durable record shows the isolation."""
         self._records = {number: one for number, one in self._records.items() if number in self._stood}
 
-    # ---------------------------------------------------------------- where they stand
+    # ---------------------------------------------------------------- positions and counts
 
     @property
     def vertices(self) -> frozenset[str]:
-        """Who is out as the newest record shows it (rule 5), and is nobody else's affair."""
+        """The isolated vertices of the newest record (rule 5), without those that a recovery pipeline finishes."""
         newest = self._state.newest
         refused = self._refused_commits.keys()
         return (frozenset() if newest is None else newest.topology.detached | refused) - self._apart
 
     @property
     def _refused_commits(self) -> dict[str, tuple[CommitRecord, ...]]:
-        """By vertex, what its target refuses to commit, and a record holds: a later driver asks again (CN4)."""
+        """By vertex, recorded commits that its target has refused: a later driver tries them again (CN4)."""
         view = self._state.view
         if view is None:
             return {}
@@ -162,7 +164,7 @@ class IsolatedSinks:
 
     @property
     def nodes(self) -> Mapping[str, str]:
-        """The sinks of these vertices, by node id: one of the vertices."""
+        """The sinks of these vertices, by node id, each with one of its vertices."""
         return {
             node.id: vertex.id
             for vertex in self._state.context.pipeline.vertices
@@ -172,13 +174,14 @@ class IsolatedSinks:
 
     @property
     def cleanup_positions(self) -> Mapping[str, ResumePoint]:
-        """The sinks whose leavings are this pipeline's affair, and where they stand; what a record names is not."""
+        """The sinks whose staged pieces this pipeline drops, and the positions from which they resume. Sinks with
+        refused commits are not among them, because a record names their pieces."""
         refused = self._refused_commits
         return {node: self.stand(vertex) for node, vertex in self.nodes.items() if vertex not in refused}
 
     @property
     def delegated_sinks(self) -> frozenset[str]:
-        """The sinks that another pipeline speaks for."""
+        """The sinks that a recovery pipeline finishes and reports."""
         return frozenset(
             node.id
             for vertex in self._state.context.pipeline.vertices
@@ -187,11 +190,11 @@ class IsolatedSinks:
         )
 
     def cause(self, vertex: str) -> UnitFailure:
-        known = self._told.get(vertex) or self._state.prepared.left_out.get(vertex)
-        return known or UnitFailure(FailureKind.FATAL, "it was left out")
+        cause = self._told.get(vertex) or self._state.prepared.left_out.get(vertex)
+        return cause or UnitFailure(FailureKind.FATAL, "it was left out")
 
     def stand(self, vertex: str) -> ResumePoint:
-        """Where a side reader would have to begin for it."""
+        """The checkpoint and the positions from which a recovery pipeline would resume it."""
         newest, view = self._state.newest, self._state.view
         if newest is None or view is None:
             return ResumePoint()
@@ -213,8 +216,8 @@ class IsolatedSinks:
         return ResumePoint(checkpoint, {split: dict(at.value) for split, at in sorted(positions.items())})
 
     def tally(self, run: SubtaskExecution, *, done: bool) -> RowTally:
-        """The sums of one subtask; of one that is out as the newest record holds them. Unless its pipeline is ``done``
-        what nobody sees yet was not written."""
+        """The counts of one subtask; for an isolated one, those in the newest record. Unless its pipeline is ``done``,
+        rows that are not visible yet do not count as written."""
         newest, out = self._state.newest, run.subtask.vertex in self.vertices
         if done and not out:
             return run.tally(newest)
@@ -229,7 +232,7 @@ class IsolatedSinks:
         return RowTally(found.read, found.filtered, found.rejected, seen)
 
     def tallies(self, *, done: bool) -> dict[str, RowTally]:
-        """The sums of each vertex, without the rows that targets refuse to show."""
+        """The counts of each vertex, without rows of refused commits."""
         found: dict[str, RowTally] = {}
         for subtask, run in self._executions.items():
             found[subtask.vertex] = found.get(subtask.vertex, RowTally()).plus(self.tally(run, done=done))
@@ -238,10 +241,12 @@ class IsolatedSinks:
         return found
 
     def not_committed(self) -> dict[str, tuple[str, tuple[int, int]]]:
-        """Rows and bytes, by sink node, that records name and targets refuse to show, to be added to the sums of one of
-        its vertices."""
+        """Rows and bytes of refused commits as negative numbers, by sink node, with a vertex to whose counts they are
+        added."""
         found: dict[str, tuple[int, int]] = {}
-        waiting = {(one.scope, one.checkpoint): one for own in self._refused_commits.values() for one in own}.values()
+        waiting = {
+            (one.scope, one.checkpoint): one for commits in self._refused_commits.values() for one in commits
+        }.values()
         nodes = {(node.step.id, node.table.path): node.id for node in self._state.context.pipeline.sinks}
         for one in (piece_of(piece) for commit in waiting for piece in commit.pieces):
             node = nodes.get((one.step, one.table))
@@ -254,10 +259,10 @@ class IsolatedSinks:
         return self._state.prepared.setups[node].visible
 
     def receipts(self) -> dict[str, tuple[UnitFailure, ResumePoint]]:
-        """What receipts say of the sinks that are out, by node."""
+        """The causes and positions of isolated sinks for receipts, by node."""
         return {node: (self.cause(vertex), self.stand(vertex)) for node, vertex in self.nodes.items()}
 
 
 def stands_at(record: CheckpointRecord, vertex: str) -> int:
-    """The checkpoint at which one that this record shows to be out stands; 0: none."""
+    """The checkpoint from which an isolated vertex of this record resumes; 0: there is none."""
     return max((one.since for at, one in record.snapshots.items() if at.vertex == vertex), default=0)

@@ -1,10 +1,10 @@
-"""One pipeline in one driver, as a pure machine: ``handle(at, event) -> effects`` is its only door.
+"""One pipeline in one driver, as a pure state machine: ``handle(at, event) -> effects``.
 
 Rules. (1) No input or output, no clock, no thread, no plugin: the same events in the same order give the same effects.
 (2) A pipeline is *prepared* (its sinks plan, its splits are found; nothing is changed), then its coordinator takes
 over: checkpoint 0, start effects, executions, units, checkpoints, commits, the end (``phases.py``). (3) Letters between
-coordinator and participants stay inside, and each part handles one at a time. (4) Whatever ends a pipeline, nothing of
-it may still be at work when it is closed; it is closed once.
+coordinator and participants stay inside, and each part handles one at a time. (4) A pipeline is
+closed once, and only when none of its units and calls is under way.
 
 May not know: how effects are performed.
 """
@@ -47,8 +47,8 @@ from seatunnel_py.work.unit import UnitFailure, UnitResult
 
 
 class PipelineMachine:
-    """``begins_with``: the record that it goes on from. The parts are for those who look in; only events change
-    them."""
+    """Runs one pipeline. ``begins_with``: the record that it was restored from. Its parts may be read from outside;
+    only events change them."""
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context
@@ -62,16 +62,16 @@ class PipelineMachine:
         self._start: tuple[StartPlan, Coordinator] | None = None
 
     def replaces(self, before: PipelineMachine) -> None:
-        """For people it is the same pipeline."""
+        """Take over the shown state and failure counts of the machine that this one replaces."""
         self.state.shown.replaces(before.state.shown)
         self.state.failures = before.state.failures
         self.parts.renewal.tries = before.parts.renewal.tries
         before.parts.segments.forget()
 
-    # ---------------------------------------------------------------- the door
+    # ---------------------------------------------------------------- events
 
     def handle(self, at: float, event: events.PipelineEvent) -> Sequence[effects.Effect]:
-        """The effects of this event, to be performed in order. ``at``: its time."""
+        """Handle an event; return its effects, to be performed in order. ``at``: its time."""
         state = self.state
         state.at = at
         _HANDLERS[type(event)](self, event)
@@ -348,12 +348,12 @@ class PipelineMachine:
 
     @property
     def shown_state(self) -> TableState:
-        """As people see it."""
+        """The state that users see."""
         return self.state.shown.state
 
     @property
     def view(self) -> CoordinatorView | None:
-        """Its coordinator, as a value; None: it has not begun."""
+        """The state of its coordinator; None: it has not begun."""
         return self.state.view
 
     @property
@@ -363,12 +363,12 @@ class PipelineMachine:
 
     @property
     def failure(self) -> UnitFailure | None:
-        """The cause of its end, if it ended now."""
+        """The cause of the end if it ended now."""
         return self.closing.failure
 
     @property
     def status(self) -> PipelineStatus:
-        """As a value."""
+        """The status of its subtasks, as a value."""
         state = self.state
         tasks = tuple(run.status for run in self.executions.values())
         return PipelineStatus(self.pipeline.name, self.shown_state, state.good, state.commit_lag, tasks)

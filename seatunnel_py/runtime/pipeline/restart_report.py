@@ -1,8 +1,8 @@
-"""What a restart means, for people and for targets: who failed and why, who began again, what may come of it.
+"""Reports a restart: the vertices that failed, their causes, the restarted vertices, and possible duplicates or losses.
 
-Rules. (1) A restart is told once, when all that restarted have started, with everybody who failed until then. (2) Sinks
-that may show rows twice by it are named, and so are sources that cannot read again what they gave (FO3, FO4). (3) It is
-not begun where a two-phase sink would show rows of both lives, for what it staged cannot be dropped (FO2).
+Rules. (1) A restart is reported once, when all restarted subtasks have started, with all failures until then. (2) It
+names the sinks that may show rows twice, and the sources that cannot be read again (FO3, FO4). (3) There is no restart
+if a two-phase sink would show the rows of both executions, because it cannot drop what it has staged (FO2).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 class RestartReport:
-    """Of one pipeline."""
+    """Collects failures and restarts of one pipeline for its next report."""
 
     def __init__(self) -> None:
         self._causes: dict[str, str] = {}
@@ -25,16 +25,16 @@ class RestartReport:
         self._checkpoint = 0
 
     def failed(self, vertex: str, cause: str) -> None:
-        """A subtask of this vertex has failed."""
+        """Note that a subtask of this vertex has failed."""
         self._causes[vertex] = cause
 
     def began(self, vertex: str, epoch: int, checkpoint: int) -> None:
-        """A subtask of this vertex has been told to begin a life."""
+        """Note that a subtask of this vertex begins an execution."""
         self._epochs[vertex] = epoch
         self._checkpoint = checkpoint
 
     def started(self, topology: Topology, pipeline: str, name: str, at: float) -> RegionRestarted | None:
-        """All of them have started; None: not after a failure, or it was told already."""
+        """Make the report, because all subtasks have started; None: nothing has failed since the last report."""
         causes, epochs = self._causes, self._epochs
         self._causes, self._epochs = {}, {}
         if not causes:
@@ -46,7 +46,7 @@ class RestartReport:
 
 
 def cannot_restart(failed: str, twice: Collection[str], cause: str) -> UnitFailure:
-    """What people read where a restart would show rows twice."""
+    """The failure that ends a pipeline whose restart would show rows twice."""
     return UnitFailure(
         FailureKind.FATAL,
         f"{failed} failed and would give other rows when it runs again; {', '.join(twice)} cannot drop what it has "

@@ -1,13 +1,13 @@
-"""The enumerators of a pipeline while it runs: asked for more splits, and told which positions are durable.
+"""Runs the enumerators of a pipeline: asks them for more splits, and confirms durable positions.
 
 Rules. (1) An enumerator does one thing at a time. (2) Splits that were found are durable in the journal, and in every
-record from then on, before any reader gets them (I41). (3) An enumerator hears where the oldest checkpoint stands that
-can be restored (I40), and only the latest word: one that is slow is not told of positions that are old by now. (4) A
-failure that may pass leads to the next look after the usual pause; any other one ends the pipeline, for it would go on
-without these splits. (5) The events of a reader are heard, and the splits that follow are durable, before its unit
-counts: no checkpoint is without them, and a unit that is repeated reports again. An enumerator that fails at it fails
-the unit. (6) A source is opened again when its enumerator is at nothing (1), which keeps the splits that it has found
-meanwhile; that another call fails before is expected then, and ends nothing.
+record from then on, before any reader gets them (I41). (3) An enumerator gets the positions of the oldest checkpoint
+that can be restored (I40); for a slow one, newer positions replace those that it has not got yet. (4) A failure that
+may pass leads to the next look after the usual pause; any other one ends the pipeline, for it would go on without these
+splits. (5) The events of a reader are heard, and the splits that follow are durable, before its unit counts: no
+checkpoint is without them, and a unit that is repeated reports again. An enumerator that fails at it fails the unit.
+(6) A source is opened again when its enumerator is at nothing (1), which keeps the splits that it has found meanwhile;
+that another call fails before is expected then, and ends nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Positions = Mapping[str, Position]
 
 
 class SplitDiscovery:
-    """Of one pipeline. ``sources``: the facts of its open enumerators, by vertex."""
+    """Discovers splits of one pipeline. ``sources``: the facts of its open enumerators, by vertex."""
 
     def __init__(self, state: SharedState, executions: Mapping[Subtask, SubtaskExecution], closing: Closing) -> None:
         self._state = state

@@ -1,12 +1,12 @@
-"""Staged rows of a pipeline that no commit will show, and how they are dropped: while it runs, and when it is closed.
+"""Drops staged rows of a pipeline that no commit will show: while it runs, and when it is closed.
 
 Rules. (1) Rows that a record names are dropped only where the pipeline is given up without a checkpoint to go on from;
-before that the journal says so, for a later driver must not go on with rows that may be gone. (2) Rows that no record
+before that the journal records it, because a later driver must not resume with dropped rows. (2) Rows that no record
 will ever name are dropped at once; those that cannot be dropped then are dropped in the end. (3) The rows that a driver
-that was overtaken has named may be those that the newer one goes on from, and are left to it (I33). (4) Once the newer
-driver has finished the job, it has swept: rows that are there now came later, and are of no use. (5) Rows that stay
-behind are told, and change no outcome. (6) A sink that was isolated keeps the rows that count at the checkpoint at
-which it stands, where a later driver goes on from there; else it keeps nothing.
+that was overtaken has named may be those that the newer one goes on from, so they are kept (I33). (4) Once the newer
+driver has finished the job, it has swept: rows that are there now came later, and are of no use. (5) Rows that could
+not be dropped are reported, and change no outcome. (6) A sink that was isolated keeps the rows that count at the
+checkpoint at which it stands, where a later driver goes on from there; else it keeps nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from seatunnel_py.work.unit import SinkPiece
 
 
 class StagedCleanup:
-    """Of one pipeline."""
+    """Drops the staged rows of one pipeline."""
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-_ON_IT = 1e-4  # of an interval: a time that is so little behind a beat is on it
+_ON_IT = 1e-4  # tolerance as a part of the interval: a time just after a beat counts as on it
 
 
 def on_beat(at: float, interval: float) -> float:

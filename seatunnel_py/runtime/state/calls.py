@@ -15,7 +15,7 @@ from seatunnel_py.runtime.messages import effects
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """``name`` is for people, and several calls may have one; ``since``: when it was made; ``tries``: how often it has
+    """A call under way. ``name``: for messages, not unique; ``since``: when it was made; ``tries``: how often it has
     failed before; ``retried``: whether a failure that may pass leads to another try."""
 
     effect: effects.Call

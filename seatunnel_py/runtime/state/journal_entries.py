@@ -1,4 +1,4 @@
-"""What follows when the lines of a journal entry are durable, as data."""
+"""The next steps after the lines of a journal entry are durable, as data."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The phases of a pipeline in one driver: a literal table.
 
 Rules. (1) Before RUNNING nothing is changed anywhere but in the journal. (2) CLOSING waits until no unit and no call is
-under way; what comes back meanwhile begins nothing. (3) The journal says that staged rows are given up before they are
-dropped (DROPPING). (4) A pipeline that begins again asks first whether the job is still its driver's (CHECKING).
+under way; what comes back meanwhile begins nothing. (3) Before staged rows are dropped, the journal records it
+(DROPPING). (4) A pipeline that begins again asks first whether the job is still its driver's (CHECKING).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class PipelinePhase(StrEnum):
-    """Where a pipeline stands; the value is for people."""
+    """The phase of a pipeline; the value is for messages."""
 
     WAITING = "waits for its turn"
     PREPARING = "looks at its sources and targets"
@@ -28,12 +28,12 @@ class PipelinePhase(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """It is at or behind its end."""
+        """Whether the pipeline is ending or has ended."""
         return self in (_P.CLOSING, _P.DROPPING, _P.SWEEPING, _P.CHECKING, _P.REPLACED, _P.CLOSED)
 
 
 class PhaseEvent(StrEnum):
-    """What moves a pipeline from phase to phase."""
+    """Moves a pipeline from one phase to the next."""
 
     ADMIT = "admitted"
     PREPARED = "prepared"

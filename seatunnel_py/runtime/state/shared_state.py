@@ -63,13 +63,13 @@ class SharedState:
         self.phase = advance(self.phase, event)
         self.is_over = self.phase.is_over
 
-    # ---------------------------------------------------------------- the way out
+    # ---------------------------------------------------------------- effects and letters
 
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
 
     def call(self, name: str, make: Callable[[int], effects.Call], *, retried: bool = True) -> None:
-        """Have another thread do this. ``name`` is for people."""
+        """Make a call on another thread. ``name``: for messages."""
         self._begin(OpenCall(make(self.calls.next_number()), name, self.at, retried=retried))
 
     def call_again(self, number: int) -> None:
@@ -123,7 +123,7 @@ class SharedState:
 
     @property
     def good(self) -> int | None:
-        """The number of that checkpoint, for people."""
+        """The number of the newest completed checkpoint; None: there is none."""
         newest = self.newest
         return None if newest is None else newest.checkpoint
 
@@ -150,19 +150,19 @@ class SharedState:
         full = context.shared.exchange_bytes > context.settings.exchange_max_bytes
         return full and not context.sends_end_markers
 
-    # ---------------------------------------------------------------- for people
+    # ---------------------------------------------------------------- reports
 
     def tell(self, event: JobEvent) -> None:
         self.emit(Tell(event))
 
     def show(self, state: TableState, failure: UnitFailure | None = None) -> None:
-        """People see the pipeline in this state from now on."""
+        """Change the state that users see, and report it."""
         event = self.shown.change(state, failure, self.at, self.good)
         if event is not None:
             self.tell(event)
 
     def show_failure(self, failure: UnitFailure) -> None:
-        """Tell people of a failure that changes no state."""
+        """Report a failure that changes no state."""
         self.tell(self.shown.told(failure, self.at, self.good))
 
     def retrying(

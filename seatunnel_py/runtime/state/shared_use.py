@@ -1,4 +1,4 @@
-"""What the pipelines of one job use together: the journal in memory, read limits of sources, the room for channels.
+"""Resources that the pipelines of one job share: the journal in memory, read limits of sources, the size of channels.
 
 Rules. (1) All of it is pure: the order of calls is the order of events. (2) A pipeline reads its own part of the
 journal, and writes none of it.
@@ -14,7 +14,7 @@ from seatunnel_py.runtime.values.settings import Settings
 
 
 class SharedUse:
-    """``exchange_bytes``: the size of all segments of all channels that are known and not removed."""
+    """Shares the resources of one job. ``exchange_bytes``: the size of all segments that are not removed."""
 
     def __init__(self, journal: Journal, settings: Settings) -> None:
         self._journal = journal

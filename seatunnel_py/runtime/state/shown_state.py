@@ -1,4 +1,4 @@
-"""The state of a pipeline as people see it. It decides nothing."""
+"""The state of a pipeline that users see. It decides nothing."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class ShownState:
         self.ended_at: float | None = None
 
     def replaces(self, before: ShownState) -> None:
-        """For people it is the same pipeline."""
+        """Take over the state of the pipeline that this one replaces."""
         self.started_at, self.state = before.started_at, before.state
 
     def starts(self, at: float) -> None:
-        """Its time counts from now on."""
+        """Note the start of the pipeline, once."""
         self.started_at = self.started_at or at
 
     def change(
         self, state: TableState, failure: UnitFailure | None, at: float, good: int | None
     ) -> TableChanged | None:
-        """It is in this state now; None: that is no news."""
+        """Change the state. Return the event to report; None: nothing has changed."""
         if self.state is state and not failure:
             return None
         self.state = state
@@ -37,6 +37,6 @@ class ShownState:
         return self.told(failure, at, good)
 
     def told(self, failure: UnitFailure | None, at: float, good: int | None) -> TableChanged:
-        """The event for people. ``good``: the number of its newest completed checkpoint."""
+        """Make the event of the current state. ``good``: the number of its newest completed checkpoint."""
         line = self._pipeline
         return TableChanged(line.id, line.name, self.state, at, failure, tuple(map(str, line.tables)), good)

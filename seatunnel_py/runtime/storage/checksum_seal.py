@@ -4,8 +4,8 @@ Rules. (1) A file that decides something is read only under its own name, and on
 by name, never skipped. (2) Stored bytes start with a line of format, version, name, lineage of the job, length and
 SHA-256; version 1 has no lineage. (3) JSON for users and tools stays valid JSON: the seal is its last key, and covers
 the text before it byte by byte. (4) The first releases wrote no seal. A file without one is read only if it can be that
-old: a file of driver N only if ``incarnations/N`` has the old form too, an incarnation only if no lower one is sealed,
-JSON only if it has just the keys of those releases. (5) The files of a driver have the lineage of its incarnation: a
+old. A file of driver N must have an ``incarnations/N`` of the old form too; no lower incarnation than it may be sealed;
+JSON must have just the keys of those releases. (5) The files of a driver have the lineage of its incarnation: a
 file of another job, or of the same job before ``--fresh``, is refused.
 """
 

@@ -1,7 +1,7 @@
-"""Segments that drivers left behind which were killed: removed where neither the store nor the journal names them.
+"""Removes segments of killed drivers that neither the store nor the journal names.
 
-Rule. It is done while nothing is under way: before the first unit, and behind the last one of a job that was stopped.
-Then only the store and the journal can name a segment.
+Rule. It runs while no unit does: before the first one, and after the last one of a stopped job. Then only the store and
+the journal can name a segment.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def sweep(location: str, newest: int, storage: Storage, journal: Journal) -> None:
-    """Remove what nobody names of what was written for drivers up to ``newest``: a later one may be at work."""
+    """Remove unnamed segments of drivers up to ``newest``; a later driver may be running."""
     left = [url for driver, url in files.left_in(location) if driver <= newest]
     if not left:
         return
     named = set(named_in(list(journal.lines())))
     for record in (one for kept in CheckpointStore(storage).read().records.values() for one in kept):
         if not isinstance(record, CheckpointRecord):
-            return  # nobody knows what a damaged one names
+            return  # a damaged record may name any segment
         named.update(named_in_record(record))
     kept = {segment.rpartition("/")[2] for segment in named}  # the same place may be written in several ways
     files.remove(url for url in left if url.rpartition("/")[2] not in kept)

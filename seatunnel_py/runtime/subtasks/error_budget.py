@@ -1,4 +1,4 @@
-"""Whether a pipeline has more bad rows than its job allows: judged whenever a unit ends, over all of its subtasks."""
+"""Checks at the end of each unit whether all subtasks of a pipeline have more bad rows than the job allows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 def exceeded(limits: ErrorLimits, total: RowTally, *, read_all: bool) -> UnitFailure | None:
-    """Why the unit that has just ended must not count. ``total`` are the sums of all subtasks with it; a share of
-    everything is judged when everything was read."""
+    """The failure of a unit that exceeds the limits; None: it does not. ``total``: counts of all subtasks with this
+    unit; a ratio applies when all rows were read."""
     if total.rejected <= limits.most(total.read, ended=read_all):
         return None
     return UnitFailure(

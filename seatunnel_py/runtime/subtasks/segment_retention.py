@@ -1,12 +1,11 @@
-"""Which segments of a pipeline's channels are still needed, and what follows when they take too much room.
+"""Removes segments of a pipeline's channels that are no longer needed, and limits their size.
 
 Rules. (1) A segment stays as long as something refers to it: a batch that is queued, under way or kept for a restarted
-receiver; a state; a record in the store, savepoints included; a unit that the journal will repeat. So everything that
-could still ask for it is looked through, and a segment that nothing names is removed. (2) A segment that is found
-needless is removed at the next look only: in between it may have been on its way from one holder to another. (3) When a
-job's segments take half of ``exchange.max-bytes`` a checkpoint is asked for, because records and kept batches let go of
-older ones; when they take all of it the sources pause. A pipeline with a wide query needs all of its input at once, and
-is not held up.
+receiver; a state; a record in the store, savepoints included; a unit that the journal will repeat. A segment
+without references is removed. (2) It is removed only if the scan before also found no reference, because a reference
+may be moving from one holder to another. (3) When a job's segments take half of ``exchange.max-bytes``, a checkpoint is
+requested, because it releases older segments; when they take all of it, the sources pause. A pipeline with a wide query
+needs all of its input at once, and does not pause.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ PAUSE_SECONDS = 0.2  # until paused sources look again whether there is room
 
 
 class SegmentRetention:
-    """Of one pipeline; the sum of all pipelines stands in ``SharedUse.exchange_bytes``."""
+    """Retains the segments of one pipeline; ``SharedUse.exchange_bytes`` is the total of all pipelines."""
 
     def __init__(self, state: SharedState) -> None:
         self._state = state
@@ -36,7 +35,7 @@ class SegmentRetention:
         self._unseen = 0
 
     def made(self, slices: Iterable[Slice]) -> None:
-        """A unit has written these."""
+        """Add the segments that a unit has written."""
         shared, most = self._state.context.shared, self._state.context.settings.exchange_max_bytes
         for one in slices:
             self._sizes[one.segment] = self._sizes.get(one.segment, 0) + one.bytes
@@ -50,7 +49,7 @@ class SegmentRetention:
             self._ask_for_checkpoint()
 
     def completed(self, record: CheckpointRecord) -> None:
-        """A record is durable; some may have left the store."""
+        """Note a durable record, and forget those that were removed from the store."""
         if not self._state.context.graph.topology.edges:
             return  # it names none, and looking through it would cost every checkpoint of every table
         view = self._state.view
@@ -61,13 +60,13 @@ class SegmentRetention:
         self.look()
 
     def make_room(self) -> None:
-        """As much as can be; paused sources look again after a while."""
+        """Remove unneeded segments and request a checkpoint; paused sources try again after a while."""
         self.look()
         self._ask_for_checkpoint()
         self._state.after(("exchange",), PAUSE_SECONDS)
 
     def look(self) -> None:
-        """Remove what was needless at the last look too."""
+        """Remove the segments that have no reference now and had none at the scan before."""
         self._unseen = 0
         if not self._sizes:
             return
@@ -80,7 +79,7 @@ class SegmentRetention:
             self._state.emit(RemoveSegments(gone))
 
     def forget(self) -> None:
-        """Another execution of the pipeline takes its place: the rest is swept at the end of the job."""
+        """Forget all segments, because another machine replaces the pipeline; the end of the job removes them."""
         self._state.context.shared.exchange_bytes -= sum(self._sizes.values())
         self._sizes = {}
 

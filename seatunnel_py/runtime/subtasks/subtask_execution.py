@@ -1,7 +1,7 @@
-"""One subtask while it runs: its participant, the unit under way, and the state that the unit leads to.
+"""Runs one subtask: its participant, the unit under way, and its next state.
 
 Rules. (1) A unit that the participant asks for becomes a unit for a worker: for a source the next part of a split, else
-the slices of one batch. An end marker needs no worker. (2) A unit waits while a channel behind it is full; a back-edge
+the slices of one batch. An end marker needs no worker. (2) A unit waits while an output channel is full; a back-edge
 never is, nor a channel to a receiver that repeats its journal (I47). (3) A wide query needs its inputs whole: batches
 are gathered, and the query runs when the last sender has ended. (4) Attempts at a unit are made outside of the
 participant, which hears of the last one only (I7, ``unit_attempts.py``).
@@ -39,7 +39,7 @@ from seatunnel_py.runtime.values.split_progress import ReadRange, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.unit import Budget, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
-IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
+IDLE_SECONDS = 0.1  # pause before an unbounded split without new rows is read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class UnitRepeated:
 
 
 class SubtaskExecution:
-    """``strays``: pieces of attempts that failed, staged before the failure and worth nothing; ``exhausted``: why the
-    last attempt at its unit failed, while the coordinator is asked what follows; ``numbering``: since which epoch the
-    numbers of its batches mean other rows than before, if they ever did."""
+    """The execution of one subtask. ``strays``: pieces of failed attempts, which are dropped; ``exhausted``: the
+    failure of the last attempt at its unit, until the coordinator decides. ``numbering``: the epoch since which its
+    batch numbers stand for other rows, or empty."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class SubtaskExecution:
         self.reads(splits)
 
     def tally(self, record: CheckpointRecord | None) -> RowTally:
-        """Its sums, as its state holds them; where it had nothing left to do, as ``record`` does."""
+        """The counts in its state; if it had nothing left to do, those in ``record``."""
         return tally_in(self.participant, record)
 
     def positions(self, snapshot: SubtaskSnapshot) -> Mapping[str, Position]:
@@ -94,7 +94,7 @@ class SubtaskExecution:
 
     @property
     def journaled(self) -> bool:
-        """Whether any receiver ever sees how its batches are numbered."""
+        """Whether it has receivers, which depend on its batch numbers."""
         return bool(self.outputs)
 
     @property
@@ -104,7 +104,7 @@ class SubtaskExecution:
     # ---------------------------------------------------------------- units
 
     def run_unit(self, command: RunUnit) -> None:
-        """The participant asks for a unit."""
+        """Begin the unit that the participant asks for, as soon as possible."""
         self.command = command
         self.held = True
         if self.idle:
@@ -114,16 +114,16 @@ class SubtaskExecution:
             self.begin_if_room()
 
     def reads(self, splits: Sequence[Split]) -> None:
-        """These are its splits: at the start, and whenever more were found."""
+        """Set its splits: at the start, and whenever more were found."""
         self._builder.deal(splits)
         self.begin_if_room()
 
     def split(self, unit: Unit) -> Split | None:
-        """The split of this unit as it is read now."""
+        """The split of this unit under its current generation."""
         return None if unit.split is None else self._builder.split(unit.split.id)
 
     def rest_over(self) -> None:
-        """A barrier wants to pass, which it does between units: one that has not begun yet takes nothing."""
+        """Finish a unit that has not begun without rows, so that a barrier can pass between units."""
         command = self.command
         if self.held and command is not None and command.range is None:
             self.held = False
@@ -131,8 +131,8 @@ class SubtaskExecution:
             self._state.to_participant(self.subtask, done)
 
     def begin_if_room(self) -> None:
-        """Begin the unit that waits, unless a channel behind it is full, there is nothing to read for now, or a source
-        has to wait."""
+        """Begin the waiting unit, unless an output channel is full, there is nothing to read for now, or the source has
+        to pause."""
         command = self.command
         if not self.held or command is None or self.full_outputs or self._must_pause():
             return
@@ -151,7 +151,7 @@ class SubtaskExecution:
 
     @property
     def full_outputs(self) -> tuple[Channel, ...]:
-        """Those of its channels that have no room."""
+        """Its full output channels."""
         if not self.outputs:
             return ()
         state = self._state
@@ -160,7 +160,7 @@ class SubtaskExecution:
 
     @property
     def pause(self) -> PauseReason | None:
-        """What keeps it from beginning its next unit; None: nothing, or it is no source."""
+        """Why this source may not begin its next unit; None: it may, or the subtask is not a source."""
         if self.vertex.source is None:
             return None
         command = self.command
@@ -173,19 +173,19 @@ class SubtaskExecution:
 
     @property
     def status(self) -> SubtaskStatus:
-        """As a value, for others."""
+        """The status of the subtask, as a value."""
         reads, at_work = self.vertex.source is not None, self.unit is not None
         return SubtaskStatus(self.subtask, reads, self.held, at_work, self.pause)
 
     def _must_pause(self) -> bool:
-        """Whether it has to wait; where room can be made, it is."""
+        """Whether it has to pause; a pause for space also removes segments."""
         pause = self.pause
         if pause is PauseReason.EXCHANGE:
             self._segments.make_room()
         return pause is not None
 
     def stop(self) -> None:
-        """The execution is over: a unit under way is worth nothing."""
+        """End the execution, and cancel its unit."""
         self.command, self.held, self.idle, self.exhausted = None, False, False, None
         if self.unit is not None:
             self._state.cancel_retry(self.unit.id)
@@ -193,7 +193,7 @@ class SubtaskExecution:
             self.unit = None
 
     def unnamed(self, record: CheckpointRecord | None) -> tuple[SinkPiece, ...]:
-        """The pieces of this execution, which is over, that the newest record does not name; told once."""
+        """Return, once, the pieces of this ended execution that the newest record does not name."""
         commits = () if record is None else record.uncommitted
         named = {one.name for commit in commits for one in commit.pieces}
         strays, self.strays = self.strays, []
@@ -223,7 +223,7 @@ class SubtaskExecution:
         return None
 
     def _was_read(self, result: UnitResult) -> None:
-        """A unit has used its budget, or more, or less."""
+        """Charge the rows and bytes of a unit to the read limit."""
         limit, grant = self._limit, self._grant
         if limit is not None and grant is not None:
             key = (self._state.context.key, self.subtask)
@@ -233,7 +233,7 @@ class SubtaskExecution:
     # ---------------------------------------------------------------- results
 
     def finished(self, result: UnitResult) -> UnitFailure | None:
-        """The unit has ended by itself. Return why it does not count; None: it does."""
+        """Take the result of the unit. Return why it does not count; None: it does."""
         unit, command = self.unit, self.command
         assert unit is not None and command is not None, f"{result.id} was not under way"
         if result.failure is not None:
@@ -281,7 +281,7 @@ class SubtaskExecution:
             self._state.tell(StateLarge(line.id, line.name, *large, allowed, self._state.at))
 
     def _pieces(self, result: UnitResult) -> tuple[StagedPiece, ...]:
-        """Pieces under names that say which driver and unit staged them."""
+        """Name the pieces by the driver and unit that staged them."""
         who = f"{self._state.context.job.incarnation}.{result.id}"
         return tuple(StagedPiece(f"{who}/{number}", piece_plain(one)) for number, one in enumerate(result.pieces))
 
@@ -291,23 +291,23 @@ class SubtaskExecution:
     # ---------------------------------------------------------------- attempts
 
     def try_again(self) -> Unit:
-        """Its unit under the number of the next attempt."""
+        """Give its unit the number of the next attempt."""
         assert self.unit is not None, "no unit was under way"
         self.unit = replace(self.unit, id=replace(self.unit.id, attempt=self.unit.id.attempt + 1))
         return self.unit
 
     def submit_again(self) -> None:
-        """Hand in the next attempt at once: that the former one ended is no failure of its own."""
+        """Submit the next attempt at once, because the last one was not to blame for its end."""
         self._units.submit(self.subtask, self.try_again())
 
     def submit_renewed(self) -> None:
-        """The same for the split as it is read now."""
+        """Submit the next attempt at once, with the current generation of its split."""
         unit = self.try_again()
         self.unit = replace(unit, split=self.split(unit))
         self._units.submit(self.subtask, self.unit)
 
     def submit_if(self, unit: UnitId) -> None:
-        """The pause before this attempt is over."""
+        """Submit this attempt, because the pause before it is over."""
         if self.unit is not None and self.unit.id == unit:
             self._units.submit(self.subtask, self.unit)
 

@@ -1,8 +1,8 @@
-"""From the commands of a participant to units, and from results to the next state of its subtask. Pure.
+"""Builds units from the commands of a participant, and the next state of a subtask from results. Pure.
 
-Rules. (1) Units are counted from 0 in the first execution of the first driver. (2) Where a source cannot give the same
-rows again, the journal holds the result of a unit, and no worker is asked. (3) An end marker goes to every channel
-behind a subtask that has read all, where a query waits for it.
+Rules. (1) Units are counted from 0 in the first execution of the first driver. (2) For a source that cannot repeat its
+rows, the journal holds the results of units, so that a repeated unit needs no worker. (3) A subtask that has read all
+sends an end marker to each of its output channels if a query waits for it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Work = Unit | UnitDone | UnitResult
 
 @dataclass(frozen=True, slots=True)
 class StateStep:
-    """What a result leads to: the state of the subtask, end markers, the range that was read, and whether it has read
+    """The next state of a subtask after a result, with end markers, the range that was read, and whether it has read
     all."""
 
     state: State
@@ -41,7 +41,7 @@ class StateStep:
 
 
 class UnitBuilder:
-    """Of one subtask. ``splits`` are those that it reads, as they are read now."""
+    """Builds the units of one subtask. ``splits``: those that it reads, under their current generation."""
 
     def __init__(self, context: PipelineContext, vertex: PlannedVertex, subtask: Subtask) -> None:
         topology, source = context.graph.topology, vertex.source
@@ -58,7 +58,7 @@ class UnitBuilder:
         self._by_id: dict[str, Split] = {}
 
     def deal(self, splits: Sequence[Split]) -> None:
-        """These are its splits from now on."""
+        """Set its splits."""
         self.splits = tuple(splits)
         self._by_id = {split.id: split for split in splits}
 
@@ -68,7 +68,7 @@ class UnitBuilder:
     # ---------------------------------------------------------------- units
 
     def build(self, command: RunUnit, state: State, budget: Callable[[], Budget | None], at: float) -> Work | None:
-        """The work that a command asks for; None: there is nothing to read for now, or ``budget`` gives nothing."""
+        """Build the work of a command; None: there is nothing to read for now, or no ``budget``."""
         unit = UnitId(self._vertex.id, command.number, command.epoch - 1, 0, self._subtask.index)
         if command.channel is None or command.batch is None:
             return self._read(unit, command, state, budget, at)
@@ -93,7 +93,7 @@ class UnitBuilder:
         return Unit(unit, slices=slices, budget=budget, cost_seconds=cost_of_slices(slices))
 
     def _named(self, slices: Sequence[Slice], channel: Channel) -> Sequence[Slice]:
-        """A query knows its inputs by the plan's channels."""
+        """Name the channels as in the plan, because queries use these names."""
         name = self._context.graph.channels[channel.edge].id
         return [replace(one, channel=name) for one in slices]
 
@@ -114,7 +114,7 @@ class UnitBuilder:
         return self._done(command, state, at, self._end_markers(), ended=True)
 
     def _read_again(self, unit: UnitId, command: RunUnit, state: State, at: float) -> Work:
-        """The range that an earlier execution has read in its unit of this number."""
+        """Build the unit that repeats a range which an earlier execution has read under this number."""
         again = took_of(command.range)
         if again.split is None:
             return self._done(command, state, at)
@@ -128,7 +128,7 @@ class UnitBuilder:
         return self._done(command, replace(state, reading=reading.to_plain()), at, ended=self._has_read_all(reading))
 
     def unit_of(self, result: UnitResult, command: RunUnit) -> Unit:
-        """The unit of a result that the journal holds."""
+        """The unit of a result from the journal."""
         again = took_of(command.range)
         assert again.split is not None, "a result is of a split"
         return Unit(result.id, self._by_id[again.split], again.start)
@@ -146,7 +146,7 @@ class UnitBuilder:
     # ---------------------------------------------------------------- results
 
     def after(self, unit: Unit, result: UnitResult, state: State) -> StateStep:
-        """What a result that counts leads to. ``state`` has its sums already."""
+        """Return the step after a result that counts. ``state`` includes its counts already."""
         if unit.split is not None:
             reading = reading_of(state.reading).after(unit.split, result.next, done=result.done, bounded=self.bounded)
             ended = self._has_read_all(reading)

@@ -1,4 +1,4 @@
-"""How long a unit is likely to take: only the packing of units depends on it."""
+"""Estimates the duration of units; only the packing of units depends on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the result of a unit counts: no row of it may be missing, and not too many may be bad."""
+"""Decides whether the result of a unit counts: no row may be missing, and not too many may be bad."""
 
 from __future__ import annotations
 

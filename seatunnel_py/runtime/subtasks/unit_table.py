@@ -83,8 +83,8 @@ class UnitTable:
         return self._waiting.pop(unit)
 
     def kept_waiting(self, subtask: Subtask, unit: Unit | None, endpoints: Iterable[str]) -> str:
-        """A checkpoint has expired that this subtask did not answer: its unit, for people. ``endpoints``: the sources
-        and sinks of its chain, by name."""
+        """Describe the unit for which a checkpoint has waited until it expired. ``endpoints``: the sources and sinks of
+        its chain, by name."""
         if unit is None:
             return f"{subtask} did not answer"
         self.expired[unit.id] += 1
@@ -96,8 +96,8 @@ class UnitTable:
 
 
 def place_of(unit: Unit, good: int | None) -> FailurePlace:
-    """Where a unit is at work; the first execution of a vertex has number 1. ``good``: its pipeline's last
-    checkpoint."""
+    """The place of a unit for failure reports; the first execution of a vertex has number 1. ``good``: its pipeline's
+    last checkpoint."""
     position = dict(unit.start.value) if unit.start is not None else {}
     split = unit.split.id if unit.split is not None else ""
     return FailurePlace(unit.id.vertex, unit.id.epoch + 1, split, position, good)

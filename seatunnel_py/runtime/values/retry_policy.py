@@ -1,11 +1,12 @@
-"""What follows from a failed attempt: try the same again, or say that this life cannot do it. Pure.
+"""Decides after a failed attempt whether another one follows, and after which pause. Pure.
 
-A lost worker says nothing about the rows, so it is tried again at once; a plugin that calls its failure retriable
-gets growing pauses, and since most of these are over at once the first is short; a fatal one is believed; an exception
-that nobody foresaw gets one more chance.
+After a lost worker the unit is tried again at once, because the rows are not to blame. A retriable failure of a plugin
+leads to growing pauses; the first is short, because most such failures are over at once. A fatal failure is not
+retried; an unexpected exception is retried once.
 
-What is retriable may pass, so that attempts are not all: the vertex restarts ``times`` times, and has all its attempts
-in each life; in an unbounded pipeline these never end. A commit begins no life, and has as many tries as all of them.
+A retriable failure may pass, so further attempts follow: the vertex restarts ``times`` times, and has all its attempts
+in each execution; in an unbounded pipeline it restarts without a limit. A commit has as many tries as a unit in all its
+executions.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class RetryPolicy:
 
     @staticmethod
     def restarts(failure: UnitFailure, *, bounded: bool) -> bool:
-        """Whether another life is worth it once all attempts of this one have failed so. What a server ends for its
-        time takes as long in the next one; a stream goes on trying."""
+        """Whether the vertex restarts after all attempts have failed in this way. A bounded pipeline does not restart
+        after a time limit of the server, because the next execution would take as long."""
         limited = bounded and failure.error_type.endswith(f".{TimeLimitError.__name__}")
         return failure.kind is FailureKind.RETRIABLE and not limited
 

@@ -1,4 +1,4 @@
-"""What the loop needs to know of ``env``."""
+"""The settings of a job's loop, taken from ``env``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PROGRESS_SECONDS = 10.0  # between the checkpoints of a bounded job that asks fo
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``checkpoint`` is what ``env`` says of checkpoints; its interval may be absent. ``isolates``: others go on
-    without a pipeline that has failed; where that is set beforehand, the job has tables beside its pipelines."""
+    """The settings of a job. ``checkpoint``: its interval may be absent. ``isolates``: other pipelines go on after one
+    has failed; set beforehand if the job has tables beside its pipelines."""
 
     retry: RetryPolicy
     budget: Budget
