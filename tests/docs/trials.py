@@ -12,10 +12,11 @@ COLUMNS = "fault\twhat was wrong\tanswer\tshown by"
 HEAD = """# Faults that trials found
 
 Before this release the product was tried as new users, connector authors and attackers would (November 2026). Each
-fault has a row: part 1 (P1) is a data engineer's day, part 2 (P2) connectors by third parties, part 3 (P3) public bug
-reports and own traps, part 4 (P4) attacks, part 5 (P5) further attacks when these were mended; T1 to T44 are silent
-changes of values. `fixed` names tests that failed before; a `decision` says why the behaviour stays; `open` says what
-is missing. Generated from `docs/trials/*.tsv` by `make pages`; a test compares, and checks that every test exists.
+fault has a row. Part 1 (P1) is a data engineer's day, part 2 (P2) connectors by third parties, part 3 (P3) public bug
+reports and own traps. Part 4 (P4) are attacks, and part 5 (P5) further attacks when these were mended. T1 to T44 are
+silent changes of values. `fixed` names tests that failed before; a `decision` gives the reason why the behaviour stays;
+`open` names the missing part. Generated from `docs/trials/*.tsv` by `make pages`; a test compares, and checks that
+every test exists.
 """
 
 
