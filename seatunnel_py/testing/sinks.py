@@ -119,7 +119,7 @@ class _Try:
 
     def nothing_left(self) -> None:
         if left := list(self.target.left_behind()):
-            raise BrokenPropertyError(f"left behind: {', '.join(map(str, left))}")
+            raise BrokenPropertyError(f"not cleaned up: {', '.join(map(str, left))}")
 
 
 def _arrives(trial: _Try) -> None:

@@ -3,9 +3,9 @@
 ::
 
     factory, options, url     no client library; loaded by ``check``
-    dialect                   the port between the shared part and a database
-    source/ target/           the shared part: finds and divides tables, plans targets
-    statements/               sinks that write by statements, for all databases except PostgreSQL
-    postgres/ sqlite/ mysql/  one package per database with a fast path
-    generic/                  every other database, through a SQLAlchemy URL
+    dialect                   the port to a database
+    source/ target/           finds and divides tables, plans targets
+    statements/               sinks by statements, except for PostgreSQL
+    postgres/ sqlite/ mysql/  databases with a fast path
+    generic/                  other databases, by SQLAlchemy
 """

@@ -132,9 +132,9 @@ class DatabaseStorage(Storage):
         except IntegrityError as error:
             raise _NameTakenError from error
         except SQLAlchemyError as error:
-            said = str(getattr(error, "orig", None) or type(error).__name__).splitlines()[0]
+            cause = str(getattr(error, "orig", None) or type(error).__name__).splitlines()[0]
             raise RetriableError(
-                f"{self.describe(name)} cannot be used: {said}", "look at the address, the rights and the server"
+                f"{self.describe(name)} cannot be used: {cause}", "look at the address, the rights and the server"
             ) from None
 
 

@@ -43,10 +43,14 @@ RESTART = "restart"
 
 
 class Recovery:
-    """``retries``: by vertex; for the whole pipeline under the empty name. ``failed``: vertices of the current restart;
-    ``waiting``: restarted subtasks that are not ready yet; ``joining``: rejoining vertices that have not started yet
-    (RE9); ``resumed``: all have just started; ``undroppable``: sinks whose pieces are visible as soon as they are
-    staged; ``shows_twice``: those of them that prevented the last restart (FO2)."""
+    """Runs the restarts of one pipeline.
+
+    - ``retries``: by vertex; for the whole pipeline under the empty name.
+    - ``failed``: vertices of the current restart; ``waiting``: restarted subtasks that are not ready yet.
+    - ``joining``: rejoining vertices that have not started yet (RE9); ``resumed``: all have just started.
+    - ``undroppable``: sinks whose pieces are visible as soon as they are staged.
+    - ``shows_twice``: undroppable sinks that prevented the last restart (FO2).
+    """
 
     def __init__(
         self,

@@ -40,10 +40,13 @@ class CommitRecord:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRecord:
-    """``previous``: the completed checkpoint before it; ``uncommitted``: unconfirmed commits, oldest first,
-    including its own; ``set_up``: set-up units that are done; ``plan``: the decisions of checkpoint 0, copied to every
-    record; ``ledgers``: last known checkpoint in each scope's ledger; ``topology``: the graph of the snapshots;
-    ``joined``: vertices that rejoined with it (RJ4)."""
+    """The durable record of one checkpoint.
+
+    - ``previous``: the completed checkpoint before it; ``topology``: the graph of the snapshots.
+    - ``uncommitted``: unconfirmed commits, oldest first, including its own.
+    - ``set_up``: set-up units that are done; ``plan``: the decisions of checkpoint 0, copied to every record.
+    - ``ledgers``: last known checkpoint in each scope's ledger; ``joined``: vertices that rejoined with it (RJ4).
+    """
 
     checkpoint: int
     incarnation: int

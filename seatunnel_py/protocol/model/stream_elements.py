@@ -115,9 +115,10 @@ class JournalUse(StrEnum):
 class SubtaskSnapshot:
     """State of a subtask at its cut.
 
-    ``applied``: the last batch of each input that its state contains; ``sent``: the last batch of each output;
-    ``channel_state``: batches that were received but not applied, in order; ``pieces``: all pieces staged since
-    checkpoint ``since``; ``taken``: number of units in its journal; ``ended``: the source has read everything.
+    - ``applied``: the last batch of each input that its state contains; ``sent``: the last batch of each output.
+    - ``channel_state``: batches that were received but not applied, in order.
+    - ``pieces``: all pieces staged since checkpoint ``since``; ``taken``: number of units in its journal.
+    - ``ended``: the source has read everything.
     """
 
     state: Plain = None

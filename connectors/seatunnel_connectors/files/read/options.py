@@ -149,7 +149,7 @@ def check_delimiters(marks: Mapping[str, str | None], null: str | None) -> None:
     given = {name: text for name, text in marks.items() if text}
     for (one, text), (other, second) in combinations(given.items(), 2):
         if (text in second or second in text) and {one, other} != {"quote_char", "escape_char"}:
-            raise ValueError(f"{one} = {text!r} and {other} = {second!r} cannot be told apart")
+            raise ValueError(f"{one} = {text!r} and {other} = {second!r} cannot be distinguished")
     row = given["row_delimiter"]
     if row in LINE_BREAKS and any(mark in given["field_delimiter"] for mark in LINE_BREAKS):
         raise ValueError(f"field_delimiter = {given['field_delimiter']!r} holds a line break, which ends rows")

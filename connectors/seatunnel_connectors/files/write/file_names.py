@@ -123,7 +123,7 @@ def _value_part(options: FileWriteOptions, name: str, value: str | None) -> str:
         return NULL_PARTITION
     if not value and not options.is_partition_field_write_in_file:
         raise BadRowsError(
-            f"column {name!r}: an empty text cannot be told from null in the name of a partition's directory",
+            f"column {name!r}: an empty text and null have the same name as a partition's directory",
             "set is_partition_field_write_in_file = true, or make another value of it with a transform",
         )
     if value == NULL_PARTITION:

@@ -90,7 +90,7 @@ def _in_words(value: Any, column: Column, said: Mapping[str, Any], declared: Dec
         unit = _UNITS.get(name) or declared.columns.get(column.name) or declared.unit
         if unit is None:
             raise ValueError(
-                f"{value} counts milliseconds, microseconds or nanoseconds, and the message does not say which: "
+                f"{value} has no unit in the message (milliseconds, microseconds or nanoseconds): "
                 "set debezium_time_unit or debezium_column_units, or let its schema be sent along"
             )
         return time_words(value, unit) if kind is Kind.TIME else moment_words(value, unit, column.dtype)
@@ -135,7 +135,7 @@ def _decimal(value: Any, dtype: DataType, name: str, parameters: Any, form: Deci
     digits, unscaled = _is_number(value), _bytes(value)
     if digits and unscaled is not None:
         raise ValueError(
-            f"{value!r} is a number in digits as well as base64 of one, and the message does not say which it is: "
+            f"{value!r} can be read as digits and as base64, and the message has no schema that decides: "
             "set debezium_decimals, or let its schema be sent along"
         )
     return value if digits or unscaled is None else _unscaled(value, dtype.scale)

@@ -44,11 +44,11 @@ def test_a_character_that_the_encoding_lacks_is_a_bad_row(kind: str, tmp_path: P
 @pytest.mark.parametrize(
     ("marks", "why"),
     [
-        ({"field_delimiter": "\n"}, "cannot be told apart"),
+        ({"field_delimiter": "\n"}, "cannot be distinguished"),
         ({"field_delimiter": "\r"}, "holds a line break"),
-        ({"field_delimiter": '"'}, "cannot be told apart"),
-        ({"field_delimiter": "|", "row_delimiter": "||"}, "cannot be told apart"),
-        ({"row_delimiter": '"\n'}, "cannot be told apart"),
+        ({"field_delimiter": '"'}, "cannot be distinguished"),
+        ({"field_delimiter": "|", "row_delimiter": "||"}, "cannot be distinguished"),
+        ({"row_delimiter": '"\n'}, "cannot be distinguished"),
         ({"null_format": "a,b"}, "holds the field_delimiter"),
         ({"null_format": '"'}, "holds the quote_char"),
     ],

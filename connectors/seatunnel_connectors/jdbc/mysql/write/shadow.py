@@ -143,8 +143,8 @@ def take_place(
             return True
         if step is ShadowStep.LOST:
             raise CannotResumeError(
-                f"table {load.table}: the table {load.staging} that its rows were written to is gone, and {load.table} "
-                f"does not say that it was it: the rows are lost",
+                f"table {load.table}: its staging table {load.staging} is gone, and {load.table} has no "
+                f"mark that it was the staging table: the rows are lost",
                 begin_anew,
             )
         _expect_rows(session, load, rows, begin_anew)

@@ -139,7 +139,7 @@ def _all_there(entries: Iterable[Entry], found: dict[str, UnitTotals]) -> None:
             )
         if held.rows != entry.rows:
             raise conservation.lost_rows(
-                entry.shown, f"{wanted} units, as {entry.load.schema}.{PIECES} says", entry.rows, held.rows,
+                entry.shown, f"{wanted} units, according to {entry.load.schema}.{PIECES}", entry.rows, held.rows,
                 entry.load.restart_remedy,
             )  # fmt: skip
 
