@@ -108,14 +108,14 @@ def _answers(
 ) -> bool:
     """True if the driver replies in time. The request is removed afterwards."""
     request = ControlRequest(request_id(), RequestKind.LIVES, _driver(about), seconds=seconds)
-    began, told = time.monotonic(), False
+    began, reported = time.monotonic(), False
     control.ask(request)
     try:
         while still() and (waited := time.monotonic() - began) < seconds:
             if (answer := control.answered(request.id)) is not None and answer.done:
                 return True  # a driver that refuses is about to end
-            if waited > ANSWER_SECONDS / 4 and not told:
-                told = True
+            if waited > ANSWER_SECONDS / 4 and not reported:
+                reported = True
                 _say(tell, f"the job has a driver{who_drives(about)}: it has {seconds:.0f} s to say that it works")
             time.sleep(LOOK_SECONDS)
     finally:

@@ -34,7 +34,7 @@ class LiveCounters:
         self._not_before = 0.0
 
     def saw(self, event: JobEvent) -> None:
-        """Something has happened in the job."""
+        """Note an event of the job."""
         if pipeline := getattr(event, "pipeline", ""):
             self._moved.add(pipeline)
 

@@ -36,13 +36,13 @@ def handle_reader_events(
 ) -> SplitRound | UnitFailure:
     """Pass reader events to the enumerator, in order, and return the new splits. Returns failures instead of raising,
     because a unit waits for the answer, even if the pipeline is over."""
-    known = {split.id: split for split in effect.splits}
+    splits = {split.id: split for split in effect.splits}
     found: dict[str, Split] = {}
     try:
         for split, event in effect.events:
-            tell = partial(enumerator.on_reader_event, known[split], event)
+            tell = partial(enumerator.on_reader_event, splits[split], event)
             new = plugin_calls.splits_of(source.step, tell, "on_reader_event")
-            found |= {one.id: one for one in new if one.id not in known}
+            found |= {one.id: one for one in new if one.id not in splits}
         return SplitRound(tuple(found.values()), plugin_calls.snapshot_of(source.step, enumerator))
     except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
         return as_failure(error)

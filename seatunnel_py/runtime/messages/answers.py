@@ -12,8 +12,8 @@ from seatunnel_py.runtime.values.split_progress import SplitRound
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """``listens``: the enumerator wants to hear where the oldest checkpoint stands; ``interval``: seconds between two
-    looks for more splits, None: one look is enough."""
+    """Facts of an open enumerator. ``listens``: it takes the positions of the oldest checkpoint; ``interval``: seconds
+    between two searches for splits, None: one search is enough."""
 
     listens: bool = False
     interval: float | None = None
@@ -21,7 +21,7 @@ class SourceFacts:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """How a pipeline begins, and the facts of its open enumerators, by vertex."""
+    """The start of a pipeline, and the facts of its open enumerators, by vertex."""
 
     plan: StartPlan
     sources: Mapping[str, SourceFacts]
@@ -29,7 +29,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class ReopenedRounds:
-    """All splits of a source that was opened again, under what is valid now."""
+    """All splits of a source that was opened again, under the current generation."""
 
     rounds: tuple[SplitRound, ...]
     facts: SourceFacts

@@ -253,7 +253,7 @@ class HitFailpoint:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Nothing of the pipeline is at work any more. ``begin_again``: another execution of it takes its place."""
+    """Reports that the pipeline is closed. ``begin_again``: another machine replaces it."""
 
     begin_again: bool = False
 

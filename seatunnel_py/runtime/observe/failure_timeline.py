@@ -91,7 +91,7 @@ class Timeline:
         if self._drivers and not alive:
             driver = max(self._drivers)
             dead = Failure("", driver, "driver", cause=NO_EXIT_RECORD)
-            dead.follows = "nobody has gone on with the job yet"
+            dead.follows = "no driver has resumed the job yet"
             self._book(dead, "(driver)", "drivers lost")
 
     # ---------------------------------------------------------------- lines

@@ -20,7 +20,7 @@ class RepeatedAttempts:
         self._tables: dict[str, dict[str, None]] = {}
 
     def saw(self, event: JobEvent) -> None:
-        """Something has happened in the job."""
+        """Note an event of the job."""
         match event:
             case UnitRetried():
                 self._add(_cause(event.failure), event.name)

@@ -1,4 +1,4 @@
-"""Answers to the calls of a pipeline: what follows from each, by the effect that made the call.
+"""Handles the answers to calls of a pipeline, by the effect that made the call.
 
 Rules. (1) While a pipeline is over, only those answers matter that its end waits for. (2) A call that fails is made
 again where that may help; the tables give the next step when it is not.
@@ -21,7 +21,7 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 def done(parts: Parts, call: OpenCall, value: Any) -> None:
-    """A call has succeeded."""
+    """Handle a call that has succeeded."""
     table = LATE if parts.state.is_over else DONE
     follow = table.get(type(call.effect))
     if follow is not None:
@@ -29,7 +29,7 @@ def done(parts: Parts, call: OpenCall, value: Any) -> None:
 
 
 def failed(parts: Parts, call: OpenCall, failure: UnitFailure) -> None:
-    """A call has failed: it is made again after a pause, or it was the last try."""
+    """Handle a call that has failed: make it again after a pause, or take the next step from the tables."""
     state = parts.state
     delay = state.context.settings.retry.delay(failure, call.tries) if call.retried else None
     if not state.is_over and delay is not None and failure.kind is FailureKind.RETRIABLE:

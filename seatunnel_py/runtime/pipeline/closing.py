@@ -1,4 +1,4 @@
-"""The end of a pipeline: wishes that lead to it, its outcome, and the way from the outcome to the last effect.
+"""Ends a pipeline: takes requests to stop, decides the outcome once, and closes the pipeline.
 
 Rules. (1) The outcome is decided once, when the pipeline begins to close; only the wish to begin again may be taken
 back. (2) A pipeline that ends without success and has a checkpoint to go on from keeps the rows that it names; without
@@ -27,8 +27,7 @@ from seatunnel_py.work.unit import UnitFailure
 
 @dataclass(frozen=True, slots=True)
 class CloseDecision:
-    """``close``: what becomes of staged rows, None: that depends on whether there is a checkpoint to go on from
-    (rule 2)."""
+    """The outcome. ``close``: the treatment of staged rows, None: it depends on the newest checkpoint (rule 2)."""
 
     close: CloseKind | None
     begin_again: bool = False
@@ -54,7 +53,7 @@ class Closing:
         """The state of a pipeline that has failed: isolated, where others go on without it."""
         return TableState.ISOLATED if self._state.context.settings.isolates else TableState.FAILED
 
-    # ---------------------------------------------------------------- wishes
+    # ---------------------------------------------------------------- requests
 
     def stop(self, failure: UnitFailure, *, keep: bool) -> None:
         """End the pipeline: after a savepoint with ``keep``, else at once."""
@@ -118,7 +117,7 @@ class Closing:
         self._state.advance(PhaseEvent.END)
         self._decision = CloseDecision(close, begin_again)
 
-    # ---------------------------------------------------------------- the way to the last effect
+    # ---------------------------------------------------------------- closing
 
     def close(self) -> None:
         """Close the pipeline, because none of its units and calls is under way."""

@@ -1,4 +1,4 @@
-"""The commands of a coordinator, carried out in its pipeline: letters to participants, and effects.
+"""Carries out the commands of a coordinator: letters to participants, and effects.
 
 Rules. (1) Messages between coordinator and participants never leave the machine. (2) Entries that a journal may not
 hold any longer are dropped durably before the execution begins that could meet them. (3) Nothing here decides: a commit
@@ -45,7 +45,7 @@ def perform(parts: Parts, command: order.CoordinatorCommand) -> None:
 
 
 def _tell(parts: Parts, command: Any) -> None:
-    """A letter to a participant."""
+    """Send a command as a letter to a participant."""
     parts.state.to_participant(command.subtask, to_participant(parts.state.at, command))
 
 

@@ -1,4 +1,4 @@
-"""The coordinator of a pipeline: what a job's settings and its plugins mean to it."""
+"""Creates the coordinator of a pipeline from the settings of its job and its plugins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from seatunnel_py.runtime.state.context import PipelineContext
 
 
 def coordinator_of(context: PipelineContext, outcome: StartPlan, plan: Mapping[str, Any]) -> Coordinator:
-    """The coordinator of a pipeline that begins like this. ``plan``: its decisions, as records hold them."""
+    """Create the coordinator of a pipeline. ``plan``: its decisions, in the form of records."""
     settings, setups, bounded = context.settings, outcome.prepared.setups, context.bounded
     early = all(setup.visible is not Visible.COMMITTED for setup in setups.values())
     return Coordinator(

@@ -1,4 +1,4 @@
-"""Splits whose generation is gone (an exported snapshot died with its connection) while the pipeline runs.
+"""Renews splits whose generation is lost while the pipeline runs (a snapshot is lost with its connection).
 
 Rules. (1) If splits may be read as of different moments (``source.consistency = per-split``), they continue at their
 positions under the next generation: the source is opened again, and the failed units are tried again. (2) Otherwise the
@@ -65,7 +65,7 @@ class GenerationRenewal:
         return True
 
     def reopened(self, vertex: str) -> None:
-        """The source of this vertex is open again."""
+        """Repeat the waiting units of a vertex, because its source is open again."""
         for run in self._waiting.pop(vertex):
             if run.unit is not None:  # else its execution has ended meanwhile
                 run.submit_renewed()

@@ -1,4 +1,4 @@
-"""The commands of a participant, carried out in its pipeline: letters, units, and lines of the journal."""
+"""Carries out the commands of a participant: letters, units, and lines of the journal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _emit(parts: Parts, run: SubtaskExecution, command: task.Emit) -> None:
 
 
 def _report(parts: Parts, run: SubtaskExecution, command: Any) -> None:
-    """A letter to the coordinator."""
+    """Send a command as a letter to the coordinator."""
     parts.state.to_coordinator(to_coordinator(parts.state.at, command))
 
 
@@ -59,8 +59,8 @@ def _failed(parts: Parts, run: SubtaskExecution, command: task.ReportFailed) -> 
     run.stop()
     state, vertex = parts.state, command.subtask.vertex
     of_unit = command.reason in (Reason.UNIT_FAILED, Reason.UNIT_REFUSED)
-    known = state.troubles.get(unit_of(vertex)) if of_unit else None
-    failure = known or UnitFailure(FailureKind.FATAL, explain(command.reason))
+    trouble = state.troubles.get(unit_of(vertex)) if of_unit else None
+    failure = trouble or UnitFailure(FailureKind.FATAL, explain(command.reason))
     state.troubles.begins(unit_of(vertex), failure)
     parts.restarts.failed(vertex, failure.message)
     parts.isolated.failed(vertex, failure)

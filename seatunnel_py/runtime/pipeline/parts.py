@@ -1,4 +1,4 @@
-"""The parts of a pipeline's machine, in the order in which they know one another."""
+"""Builds the parts of a pipeline's machine, in the order of their dependencies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from seatunnel_py.runtime.subtasks.unit_table import UnitTable
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Each owns its own data; the state is shared."""
+    """The parts of one machine. Each owns its data; they share the state."""
 
     state: SharedState
     executions: dict[Subtask, SubtaskExecution]
@@ -39,7 +39,7 @@ class Parts:
 
 
 def parts_of(context: PipelineContext) -> Parts:
-    """The parts of a pipeline that has not begun."""
+    """Build the parts of a pipeline that has not begun."""
     state = SharedState(context)
     executions: dict[Subtask, SubtaskExecution] = {}
     units, segments = UnitTable(state), SegmentRetention(state)

@@ -78,8 +78,8 @@ class PipelineMachine:
         self._drain()
         if state.phase is PipelinePhase.CLOSING:
             self._close_if_idle()
-        said, state.effects = state.effects, []
-        return said
+        effects_now, state.effects = state.effects, []
+        return effects_now
 
     def _drain(self) -> None:
         """Deliver letters until there is none."""
@@ -152,18 +152,18 @@ class PipelineMachine:
 
     def _executions_of(self, vertex: PlannedVertex, outcome: StartPlan) -> None:
         topology, state = self.context.graph.topology, self.state
-        own = topology.subtasks([vertex.id])
-        hands = assign_splits(state.prepared.rounds.get(vertex.id, ()), len(own))
+        subtasks = topology.subtasks([vertex.id])
+        hands = assign_splits(state.prepared.rounds.get(vertex.id, ()), len(subtasks))
         timeout, names = self.context.settings.alignment_timeout, outcome.numberings
-        for one, hand in zip(own, hands, strict=True):
-            participant = state.participants[one] = Participant(one, topology, timeout)
-            numbering = names.get(one, outcome.graph[1])
-            self.executions[one] = SubtaskExecution(
+        for subtask, hand in zip(subtasks, hands, strict=True):
+            participant = state.participants[subtask] = Participant(subtask, topology, timeout)
+            numbering = names.get(subtask, outcome.graph[1])
+            self.executions[subtask] = SubtaskExecution(
                 state, self.units, self.parts.segments, vertex, participant, hand, numbering
             )
 
     def _register(self) -> None:
-        """There is an engine: from now on the pipeline may change things."""
+        """Register the chains with the engine. From now on the pipeline may change things."""
         state = self.state
         state.advance(PhaseEvent.ENGINE_READY)
         done_before = self.begins_with is not None and self.begins_with.kind is RecordKind.FINAL
@@ -176,7 +176,7 @@ class PipelineMachine:
         assert self._start is not None, "it was not prepared"
         outcome, state.coordinator = self._start
         lines = [dropped_line(self.key)] if outcome.anew else []
-        if context.graph.topology.edges and outcome.graph != context.past.graph:  # else no one keeps a journal
+        if context.graph.topology.edges and outcome.graph != context.past.graph:  # without channels there is no journal
             lines.append(graph_line(self.key, *outcome.graph))
         if lines:
             state.journal(lines, Activate())
@@ -193,7 +193,7 @@ class PipelineMachine:
     # ---------------------------------------------------------------- units
 
     def _finished(self, event: UnitFinished) -> None:
-        """The reports of its reader are heard before a unit counts."""
+        """Pass the reader events of a unit to the enumerator before the unit counts."""
         result = event.result
         if result.events and result.failure is None:
             self.parts.discovery.hears(result)
@@ -305,7 +305,7 @@ class PipelineMachine:
             case _:
                 raise AssertionError(f"an unknown timer: {event.timer}")
 
-    # ---------------------------------------------------------------- wishes
+    # ---------------------------------------------------------------- requests
 
     def _stop(self, event: events.StopRequest) -> None:
         self.closing.stop(event.failure, keep=event.keep)
@@ -333,17 +333,17 @@ class PipelineMachine:
     # ---------------------------------------------------------------- the end
 
     def _close_if_idle(self) -> None:
-        """Go on to the last effects where nothing is at work any more."""
+        """Close the pipeline if no unit and no call is under way."""
         for result in self.parts.discovery.over():
             self._count(result)
         if not len(self.units) and not len(self.state.calls):
             self.closing.close()
 
-    # ---------------------------------------------------------------- for others
+    # ---------------------------------------------------------------- views
 
     @property
     def pipeline(self) -> Pipeline:
-        """Its plan."""
+        """The planned pipeline."""
         return self.context.pipeline
 
     @property

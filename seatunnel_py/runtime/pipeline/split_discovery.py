@@ -51,12 +51,12 @@ class SplitDiscovery:
         self._stood: dict[int, Mapping[str, Positions]] = {}
 
     def opened_sources(self, facts: Mapping[str, SourceFacts]) -> None:
-        """The enumerators of these vertices are open."""
+        """Note the open enumerators, by vertex."""
         self._sources = dict(facts)
 
     def begin(self, record: CheckpointRecord | None) -> None:
-        """The pipeline begins, or goes on from ``record``: rounds that the journal alone knows belong to every later
-        one. A pipeline that goes on has not looked since an earlier driver did."""
+        """Start to look for splits. A pipeline that was restored from ``record`` looks at once, and adds the rounds
+        that only the journal holds to every later record."""
         if record is not None:
             self._state.to_coordinator(PlanGrew(self._state.at, self._state.plan))
             self._remember(record)
@@ -66,7 +66,7 @@ class SplitDiscovery:
     # ---------------------------------------------------------------- positions
 
     def completed(self, record: CheckpointRecord) -> None:
-        """A record is durable, and older ones may be on their way out of the store."""
+        """Note a durable record, and confirm the positions of the oldest one in the store."""
         self._remember(record)
         view = self._state.view
         assert view is not None, "a checkpoint without a coordinator"
@@ -102,7 +102,7 @@ class SplitDiscovery:
             self._state.after(("discover", vertex), 0.0 if at_once else interval)
 
     def look(self, vertex: str) -> None:
-        """It is time to look for more splits."""
+        """Look for more splits."""
         self._look_due.add(vertex)
         self._next(vertex)
 
@@ -129,14 +129,14 @@ class SplitDiscovery:
         self._busy.add(vertex)
 
     def free(self, vertex: str) -> None:
-        """The enumerator of this vertex is at nothing."""
+        """Note that the enumerator of this vertex is idle, and start its next call."""
         self._busy.discard(vertex)
         self._next(vertex)
 
-    # ---------------------------------------------------------------- reports of readers
+    # ---------------------------------------------------------------- reader events
 
     def hears(self, result: UnitResult) -> None:
-        """A reader of this unit reports something; then the unit counts, or has failed at it."""
+        """Pass the reader events of this unit to the enumerator. Afterwards the unit counts, or has failed."""
         if self._state.is_over:
             self._count(result)
             return
@@ -144,7 +144,7 @@ class SplitDiscovery:
         self._next(result.id.vertex)
 
     def heard(self, vertex: str, found: SplitRound | UnitFailure) -> None:
-        """The enumerator has heard a report."""
+        """Handle the answer of the enumerator to reader events."""
         result = self._hearing.pop(vertex)
         if self._state.is_over:
             self._count(result)
@@ -158,7 +158,7 @@ class SplitDiscovery:
             self.free(vertex)
 
     def over(self) -> Iterator[UnitResult]:
-        """Nothing is heard any more: the units that have waited for it."""
+        """Return the units that wait for the enumerator, because the pipeline is over."""
         for waiting in self._reports.values():
             while waiting:
                 yield waiting.popleft()
@@ -170,7 +170,7 @@ class SplitDiscovery:
     # ---------------------------------------------------------------- answers
 
     def reopened(self, vertex: str, opened: ReopenedRounds) -> None:
-        """A source is open again: its readers know the splits as they are now."""
+        """Note that a source is open again, and give its readers the renewed splits."""
         self._sources[vertex] = opened.facts
         self._reopen_due.discard(vertex)
         self._grow(vertex, opened.rounds)
@@ -179,17 +179,17 @@ class SplitDiscovery:
         state = self._state
         state.prepared = replace(state.prepared, rounds={**state.prepared.rounds, vertex: rounds})
         state.to_coordinator(PlanGrew(state.at, state.plan))
-        own = [run for run in self._executions.values() if run.vertex.id == vertex]
-        for run, splits in zip(own, assign_splits(rounds, len(own)), strict=True):
+        runs = [run for run in self._executions.values() if run.vertex.id == vertex]
+        for run, splits in zip(runs, assign_splits(rounds, len(runs)), strict=True):
             run.reads(splits)
 
     def not_confirmed(self, vertex: str, failure: UnitFailure) -> None:
-        """It will hear of the next checkpoint."""
+        """Report that positions could not be confirmed; the next checkpoint confirms them."""
         self._state.retrying("acknowledge", 1, 0.0, failure)
         self.free(vertex)
 
     def found(self, vertex: str, found: SplitRound) -> None:
-        """The enumerator has looked for more splits."""
+        """Handle the splits that the enumerator has found."""
         if found.splits:
             self._keep(vertex, found, None)
         else:
@@ -197,7 +197,7 @@ class SplitDiscovery:
             self.free(vertex)
 
     def not_found(self, vertex: str, failure: UnitFailure) -> None:
-        """It could not look (rule 4)."""
+        """Handle a failed search for splits (rule 4)."""
         if failure.kind is not FailureKind.RETRIABLE and vertex not in self._reopen_due:
             self._closing.give_up(failure)
             return
@@ -206,14 +206,14 @@ class SplitDiscovery:
         self.free(vertex)
 
     def _keep(self, vertex: str, found: SplitRound, report: UnitResult | None) -> None:
-        """Splits are durable before any reader gets them (rule 2)."""
+        """Write the splits to the journal, before any reader gets them (rule 2)."""
         context = self._state.context
         line = found_line(context.key, vertex, len(self._state.prepared.rounds[vertex]), found)
         line |= context.references.sealed({"found": line["found"], "state": line["state"]})
         self._state.journal([line], AddRound(vertex, found, report))
 
     def durable(self, entry: AddRound, *, ours: bool) -> None:
-        """Its line is in the journal; or the journal is not ``ours`` any more."""
+        """Continue after the journal entry of splits; without ``ours`` another driver has the journal."""
         vertex = entry.vertex
         if ours and not self._state.is_over:
             self._grow(vertex, (*self._state.prepared.rounds[vertex], entry.found))

@@ -42,23 +42,23 @@ class StagedCleanup:
 
     @property
     def strays(self) -> tuple[SinkPiece, ...]:
-        """The rows of attempts that failed, or ended too late."""
+        """The pieces of attempts that failed, or ended too late."""
         of_executions = (one for run in self._executions.values() for one in run.strays)
         return (*self._units.strays, *of_executions)
 
     @property
     def staged(self) -> tuple[SinkPiece, ...]:
-        """All of them, named by a record or not."""
+        """All pieces of current executions, named by a record or not."""
         return (*self.strays, *_pieces(piece for one in self._state.participants.values() for piece in one.pieces))
 
     @property
     def ever_staged(self) -> tuple[SinkPiece, ...]:
-        """These, and those of executions that are over (rule 4)."""
+        """All pieces, including those of ended executions (rule 4)."""
         return (*self.staged, *_pieces(piece for one in self._state.participants.values() for piece in one.dead_pieces))
 
     @property
     def resumable(self) -> bool:
-        """It has a checkpoint to go on from; checkpoint 0 is one where rows are visible at once."""
+        """Whether the pipeline can be resumed from a checkpoint; checkpoint 0 is one if rows are visible at once."""
         view, newest = self._state.view, self._state.newest
         if view is None or newest is None or newest.kind is not RecordKind.ZERO:
             return newest is not None
@@ -72,7 +72,7 @@ class StagedCleanup:
             self._state.call("drop", lambda number: AbortPieces(number, pieces, setups), retried=False)
 
     def close_out(self, number: int, kind: CloseKind) -> CloseOut:
-        """The effect that closes the pipeline so."""
+        """Make the effect that closes the pipeline."""
         setups = self._state.prepared.setups
         if kind is CloseKind.ABORT:
             return CloseOut(number, kind, self.staged, setups)

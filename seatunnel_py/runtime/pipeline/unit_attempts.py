@@ -1,4 +1,4 @@
-"""Attempts at a unit: another one after a pause, or the coordinator decides what follows.
+"""Repeats failed units: another attempt after a pause, or a decision of the coordinator.
 
 Rules. (1) Attempts are made here; the coordinator hears when they are used up, and answers with another attempt or with
 the failure of the unit (FA4). (2) The participant hears of a unit that has failed, and of no attempt (I7).
@@ -22,14 +22,14 @@ FOR_EVER_SECONDS = 1.0  # at least, between attempts that never end
 
 
 class UnitAttempts:
-    """Of one pipeline."""
+    """Makes the attempts at units of one pipeline."""
 
     def __init__(self, state: SharedState, renewal: GenerationRenewal) -> None:
         self._state = state
         self._renewal = renewal
 
     def failed(self, run: SubtaskExecution, failure: UnitFailure) -> None:
-        """An attempt at the unit of this subtask has failed."""
+        """Handle a failed attempt: try again after a pause, or ask the coordinator."""
         state, unit, command = self._state, run.unit, run.command
         assert unit is not None and command is not None, "no unit was under way"
         context = state.context
@@ -50,13 +50,13 @@ class UnitAttempts:
         )
 
     def retry(self, run: SubtaskExecution, command: RetryUnit) -> None:
-        """The coordinator wants another attempt."""
+        """Try the unit again, as the coordinator has decided."""
         if run.exhausted is not None:
             failure, run.exhausted = run.exhausted, None
             self._again(run, max(FOR_EVER_SECONDS, command.pause), failure)
 
     def give_up(self, run: SubtaskExecution, command: FailUnit) -> None:
-        """The coordinator wants the unit to fail."""
+        """Report the unit as failed, as the coordinator has decided."""
         state, unit, failure = self._state, run.unit, run.exhausted
         if unit is None or failure is None:
             return  # its attempt was ended meanwhile
@@ -67,7 +67,7 @@ class UnitAttempts:
         state.to_participant(run.subtask, to_participant(state.at, command))
 
     def due(self, run: SubtaskExecution, unit: UnitId) -> None:
-        """The pause before an attempt is over."""
+        """Submit an attempt after its pause."""
         if self._state.troubles.ends(retry_of(unit)):
             self._state.recovered()
         run.submit_if(unit)

@@ -40,8 +40,8 @@ def difference(before: CheckpointRecord, after: CheckpointRecord) -> dict[str, A
     splits = [prepared_of(one.plan).splits for one in (before, after)]
     vertices = {}
     for name in [*was, *(name for name in now if name not in was)]:
-        own = [{split.id for split in each.get(name, ())} for each in splits]
-        vertices[name] = _vertex_difference(was.get(name), now.get(name), own[0], own[1])
+        split_ids = [{split.id for split in each.get(name, ())} for each in splits]
+        vertices[name] = _vertex_difference(was.get(name), now.get(name), split_ids[0], split_ids[1])
     scopes = sorted(before.ledgers.keys() | after.ledgers.keys())
     return {
         "checkpoint": [before.checkpoint, after.checkpoint],

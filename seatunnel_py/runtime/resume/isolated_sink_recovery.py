@@ -61,10 +61,10 @@ def recovery_pipelines(
         if isinstance(begins, str):
             yield Unfinished(scope, begins)
             continue
-        own = authority.records.get(key)
+        record = authority.records.get(key)
         rest, anew = begins
         yield RecoveryPipeline(
-            scope, key, rest, anew if own is None else replace(of_its_own(key, own), known_bad=anew.known_bad)
+            scope, key, rest, anew if record is None else replace(of_its_own(key, record), known_bad=anew.known_bad)
         )
 
 
@@ -79,22 +79,22 @@ def remainder(
     part = _part(pipeline, every, scope)
     epochs = {name: newest.epochs[name] for name in every}
     at = stands_at(newest, scope)
-    stood, known = past.stood_at, every & frozenset(topology.live)
+    stood, bad = past.stood_at, every & frozenset(topology.live)
     if not at:
         if Visible.STAGED in exactly_once_visibility(part.sinks, prepared_of(newest.plan).setups):
             return "some of its rows may be visible already, and no checkpoint says which"
-        return part, EarlierRun(dropped=True, per_split=past.per_split, epochs=epochs, known_bad=known)
+        return part, EarlierRun(dropped=True, per_split=past.per_split, epochs=epochs, known_bad=bad)
     if at not in stood:
         return f"checkpoint {at}, at which it stands, is not in the store any more"
     record = begin_apart(newest, stood[at], scope)
     if isinstance(record, RestoreRefusal):
         return record.why
     plan: Any = newest.plan
-    own = {key: value for key, value in plan.items() if key != "left_out"}
-    own["rounds"] = {name: rounds for name, rounds in plan["rounds"].items() if name in every}
+    decisions: dict[str, Any] = {key: value for key, value in plan.items() if key != "left_out"}
+    decisions["rounds"] = {name: rounds for name, rounds in plan["rounds"].items() if name in every}
     found = {name: rounds for name, rounds in past.found.items() if name in every}
-    anew = replace(record, plan=own)
-    return part, EarlierRun(anew, past.done, per_split=past.per_split, found=found, epochs=epochs, known_bad=known)
+    anew = replace(record, plan=decisions)
+    return part, EarlierRun(anew, past.done, per_split=past.per_split, found=found, epochs=epochs, known_bad=bad)
 
 
 def _part(pipeline: Pipeline, every: frozenset[str], scope: str) -> Pipeline:
@@ -122,7 +122,7 @@ def not_finished(failure: UnitFailure, stand: ResumePoint, why: str) -> UnitFail
     )
 
 
-NEVER_ENDS = "its source does not end, and nobody reads a second time beside it"
+NEVER_ENDS = "its source does not end, and no second reader may run beside it"
 
 
 def wait_for_other_sinks(failure: UnitFailure) -> UnitFailure:

@@ -134,10 +134,10 @@ def claim_job(store: CheckpointStore, pipelines: Iterable[str]) -> JobClaim:
     waiting = [*pipelines]
     apart: dict[str, dict[str, str]] = {}
     for pipeline in waiting:
-        known, stored = found.claims.get(pipeline, ()), found.records.get(pipeline, ())
-        at_least = max(kept.marks.get(pipeline, 0), _seeded(known))
-        claim = claim_from(incarnation, known, stored, at_least)
-        record = newest(known, stored, at_least)
+        previous, stored = found.claims.get(pipeline, ()), found.records.get(pipeline, ())
+        at_least = max(kept.marks.get(pipeline, 0), _seeded(previous))
+        claim = claim_from(incarnation, previous, stored, at_least)
+        record = newest(previous, stored, at_least)
         if isinstance(claim, RestoreRefusal):
             problems.append(f"{pipeline}: {claim.why}")
             continue

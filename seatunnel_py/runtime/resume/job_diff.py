@@ -220,14 +220,18 @@ def _same_masked(node: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> b
 
 def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     """Compare guarantees: a record is useless under another one, because rows were staged or replayed differently."""
-    said = False
+    found = False
     for node, promise in new["promises"].items():
         before = old["promises"].get(node, promise)
         if before != promise:
-            said = True
+            found = True
             follows = f"it was {Guarantee[before].text} and is {Guarantee[promise].text}: its checkpoints are of no use"
             yield Change(f"sink {node}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
-    if not said and old["vertices"].keys() == new["vertices"].keys() and old.get("graph", new["graph"]) != new["graph"]:
+    if (
+        not found
+        and old["vertices"].keys() == new["vertices"].keys()
+        and old.get("graph", new["graph"]) != new["graph"]
+    ):
         follows = "rows can be made again, or are kept for it, in another way: its checkpoints are of no use"
         yield Change(f"the steps of {key}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
 

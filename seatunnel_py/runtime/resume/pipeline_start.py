@@ -150,8 +150,8 @@ def _fitted(
 def _drawn(topology: Topology) -> str:
     """A short name of the graph, for journal entries."""
     edges = [(edge.sender, edge.receiver, edge.spread.value) for edge in topology.edges]
-    said = repr(([(vertex.id, vertex.parallelism) for vertex in topology.vertices], edges))
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    drawn = repr(([(vertex.id, vertex.parallelism) for vertex in topology.vertices], edges))
+    return hashlib.sha256(drawn.encode()).hexdigest()[:12]
 
 
 def _with_found(before: PreparedPipeline, found: Mapping[str, Mapping[int, SplitRound]]) -> PreparedPipeline:

@@ -95,9 +95,9 @@ def _plain(
         return snapshot
     if subtask.vertex not in readings:
         return replace(snapshot, state=None)
-    own = readings[subtask.vertex]
-    ended, reading = own[subtask.index]
-    hand = [split.id for split in assign_splits(rounds[subtask.vertex], len(own))[subtask.index]]
+    progress = readings[subtask.vertex]
+    ended, reading = progress[subtask.index]
+    hand = [split.id for split in assign_splits(rounds[subtask.vertex], len(progress))[subtask.index]]
     assigned = {name: position.to_plain() for name, position in reading.at.items()}
     unread = tuple(name for name in hand if name not in assigned and name not in ended)
     return replace(snapshot, state=RestoredSplits(assigned, unread, tuple(sorted(ended))).plain())
@@ -114,7 +114,7 @@ def _dealt(
     after = [State(tally=total.to_plain() if at == 0 else None) for at in range(parallelism)]
     if readings is None:
         return after
-    ended = frozenset[str]().union(*(own for own, _ in readings))
+    ended = frozenset[str]().union(*(finished for finished, _ in readings))
     stands: dict[str, Any] = {}
     for _, reading in readings:
         stands |= reading.at

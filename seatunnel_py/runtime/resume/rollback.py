@@ -95,8 +95,8 @@ def rewind(store: CheckpointStore, which: int, pipelines: tuple[str, ...]) -> in
     claims, rewound = {}, {}
     marks = kept_journal(store, found, incarnation).marks
     for key, records in found.records.items():
-        known = found.claims.get(key, ())
-        claim, record = claim_from(incarnation, known, records, marks.get(key, 0)), select(known, records, which)
+        previous = found.claims.get(key, ())
+        claim, record = claim_from(incarnation, previous, records, marks.get(key, 0)), select(previous, records, which)
         if isinstance(claim, RestoreRefusal):
             raise NotRestoredError(f"{key}: {claim.why}", WAYS_ON)
         if key in pipelines and record is not None:

@@ -26,7 +26,7 @@ class OpenCall:
 
 
 class Calls:
-    """``unknown``: how many answers belonged to no open call."""
+    """The calls of one pipeline. ``unknown``: number of answers without an open call."""
 
     def __init__(self) -> None:
         self._open: dict[int, OpenCall] = {}
@@ -41,25 +41,25 @@ class Calls:
         return iter(self._open.values())
 
     def next_number(self) -> int:
-        """A number that no call had before."""
+        """Return a new call number."""
         self._last += 1
         return self._last
 
     def begins(self, call: OpenCall) -> None:
-        """It is under way from now on."""
+        """Add a call under way."""
         self._open[call.effect.call] = call
 
     def ends(self, number: int) -> OpenCall | None:
-        """It has been answered; None: it was not open."""
+        """Remove an answered call; None: it was not open."""
         call = self._open.pop(number, None)
         self.unknown += call is None
         return call
 
     def pauses(self, call: OpenCall) -> int:
-        """It will be made again; the number under which it waits."""
+        """Keep a failed call for its next try; return the number under which it waits."""
         self._pausing[call.effect.call] = replace(call, tries=call.tries + 1, retried=True)
         return call.effect.call
 
     def again(self, number: int) -> OpenCall | None:
-        """Its pause is over."""
+        """Return the call that waits under this number, to be made again."""
         return self._pausing.pop(number, None)

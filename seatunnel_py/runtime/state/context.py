@@ -19,9 +19,9 @@ from seatunnel_py.runtime.values.topology_builder import BuiltTopology, graph_of
 
 @dataclass(frozen=True, slots=True)
 class PipelineContext:
-    """``key`` names the pipeline in the store; ``past``: what earlier drivers have left of it there; ``groups``: its
-    sinks that share a committer, by ``scope/number``; ``bounded``: all its sources end; ``sends_end_markers``: a wide
-    query needs to know when its inputs are whole."""
+    """The constants of one pipeline. ``key``: its name in the store; ``past``: its state in the store from earlier
+    drivers; ``groups``: its sinks that share a committer, by ``scope/number``; ``bounded``: all its sources end;
+    ``sends_end_markers``: a wide query waits for the end of its inputs."""
 
     key: str
     pipeline: Pipeline

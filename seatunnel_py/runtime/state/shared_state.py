@@ -34,9 +34,9 @@ from seatunnel_py.work.unit import UnitFailure, UnitId
 
 
 class SharedState:
-    """``at``: the time of the event under way; ``is_over``: it only waits for work that is still under way;
-    ``entries``: what follows journal lines, by entry; ``isolated``: the subtasks that take part no longer;
-    ``failures``: failed attempts, by vertex."""
+    """The state that the parts of one pipeline share. ``at``: the time of the current event; ``is_over``: the pipeline
+    only waits for units and calls under way; ``entries``: the next step after each journal entry; ``isolated``: the
+    isolated subtasks; ``failures``: failed attempts, by vertex."""
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context
@@ -59,7 +59,7 @@ class SharedState:
     # ---------------------------------------------------------------- phase
 
     def advance(self, event: PhaseEvent) -> None:
-        """Enter the phase that this leads to."""
+        """Enter the phase that this event leads to."""
         self.phase = advance(self.phase, event)
         self.is_over = self.phase.is_over
 
@@ -73,7 +73,7 @@ class SharedState:
         self._begin(OpenCall(make(self.calls.next_number()), name, self.at, retried=retried))
 
     def call_again(self, number: int) -> None:
-        """The pause of a failed call is over."""
+        """Repeat a failed call after its pause."""
         call = self.calls.again(number)
         if call is not None and not self.is_over:
             effect = replace(call.effect, call=self.calls.next_number())
@@ -101,19 +101,19 @@ class SharedState:
         self.mail.append((None, event))
 
     def to_participant(self, subtask: Subtask, event: Any) -> None:
-        """A letter to a participant, or to the execution round it."""
+        """Send a letter to a participant, or to its execution."""
         self.mail.append((subtask, event))
 
     # ---------------------------------------------------------------- the coordinator, seen from outside
 
     @property
     def view(self) -> CoordinatorView | None:
-        """None: it has not begun."""
+        """The state of the coordinator; None: it has not begun."""
         return None if self.coordinator is None else self.coordinator.view
 
     @property
     def topology(self) -> Topology:
-        """As it is now: without isolated vertices, and with what was found out about determinism."""
+        """The current topology: without isolated vertices, and with the observed determinism."""
         return self.context.graph.topology if self.view is None else self.view.topology
 
     @property
@@ -144,8 +144,8 @@ class SharedState:
 
     @property
     def exchange_full(self) -> bool:
-        """Whether the segments of the job take all the room that they may. A wide query needs its input whole, and is
-        not held up."""
+        """Whether the segments of the job have reached their maximum size. False for a wide query, which needs all of
+        its input."""
         context = self.context
         full = context.shared.exchange_bytes > context.settings.exchange_max_bytes
         return full and not context.sends_end_markers
@@ -168,14 +168,14 @@ class SharedState:
     def retrying(
         self, what: str, attempt: int, delay: float, failure: UnitFailure, place: FailurePlace | None = None
     ) -> None:
-        """Something will be tried again after a pause."""
+        """Report that a unit or call will be tried again after a pause."""
         if delay:
             self.show(TableState.RETRYING, failure)
         line, where = self.context.pipeline, place or FailurePlace(checkpoint=self.good)
         self.tell(UnitRetried(line.id, line.name, what, attempt, delay, failure, self.at, where))
 
     def recovered(self) -> None:
-        """A failure is mended: the pipeline is RETRYING while any other is not."""
+        """Leave the state RETRYING, unless another failure persists."""
         view = self.view
         if view is None or view.restarting or self.troubles or self.shown.state.ended:
             return

@@ -9,7 +9,7 @@ from seatunnel_py.work.unit import UnitFailure
 
 
 class ShownState:
-    """``started_at``: when the pipeline was admitted and had an engine."""
+    """The state of one pipeline. ``started_at``: when the pipeline was admitted and had an engine."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline

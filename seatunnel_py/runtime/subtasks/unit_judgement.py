@@ -24,8 +24,8 @@ def judged(
     *,
     ended: bool,
 ) -> UnitFailure | None:
-    """Why the result must not count. ``added``: its sums; ``tally``: those of its subtask with it; ``ended``: the
-    subtask has read all with it."""
+    """Why the result must not count; None: it counts. ``added``: its counts; ``tally``: those of its subtask with it;
+    ``ended``: the subtask has read all with it."""
     wrong = violation(vertex, unit, result, added)
     return wrong or _too_many_bad(state, vertex, participant, tally, ended=ended)
 
@@ -48,7 +48,7 @@ def _too_many_bad(
 
 
 def tally_in(participant: Participant, record: CheckpointRecord | None) -> RowTally:
-    """The sums of a subtask, as its state holds them; where it had nothing left to do, as ``record`` does."""
+    """The counts in the state of a subtask; if it had nothing left to do, those in ``record``."""
     if participant.epoch > 0 or record is None or participant.subtask not in record.snapshots:
         return tally_of(state_of(participant.units.state).tally)
     return tally_of(state_of(record.snapshots[participant.subtask].state).tally)

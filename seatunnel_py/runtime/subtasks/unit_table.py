@@ -17,13 +17,13 @@ from seatunnel_py.runtime.observe.events import FailurePlace
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
-LOOK_AT_NETWORK = "look at the network and at the server; env.unit.stall-seconds says how long is waited"
+LOOK_AT_NETWORK = "look at the network and at the server; env.unit.stall-seconds sets the waiting time"
 
 
 class UnitTable:
-    """``strays``: pieces that no record will ever name; ``since``: when each unit was handed in, ``started``: when a
-    worker took it up; ``expired``: how many checkpoints expired while it kept them waiting; ``last_expired``: what the
-    last one that has expired waited for."""
+    """The units of one pipeline in the engine. ``strays``: pieces that no record will name; ``since``: when each unit
+    was submitted, ``started``: when a worker began it; ``expired``: number of checkpoints that expired because of it;
+    ``last_expired``: the cause of the last expired checkpoint."""
 
     def __init__(self, state: SharedState) -> None:
         self._state = state
@@ -39,36 +39,36 @@ class UnitTable:
         return len(self._waiting)
 
     def submit(self, subtask: Subtask, unit: Unit) -> None:
-        """Have the engine run it for this subtask."""
+        """Submit a unit to the engine for this subtask."""
         self._waiting[unit.id] = subtask
         self.since[unit.id] = self._state.at
         self._state.emit(SubmitUnit(unit))
 
     def cancel(self, unit: UnitId) -> None:
-        """No subtask waits for it any longer."""
+        """Cancel a unit, because no subtask waits for it any longer."""
         if unit in self._waiting:
             self._waiting[unit] = None
             self._state.emit(CancelUnit(unit))
 
     def begins(self, unit: UnitId) -> None:
-        """A worker is at it, or at another unit of its pack."""
+        """Note that a worker runs the unit, or another one of its pack."""
         if unit in self._waiting:
             self.started[unit] = self._state.at
 
     def presume_lost(self, unit: UnitId, reason: str) -> None:
-        """Have its worker end it; it ends as lost for this reason."""
+        """Let its worker end the unit; it counts as lost for this reason."""
         if unit in self._waiting and unit not in self._given_up:
             self._given_up[unit] = reason
             self._state.emit(AbandonUnit(unit))
 
     def finished(self, unit: UnitId) -> Subtask | None:
-        """The engine has ended it. Return the subtask that waits for it, if any does."""
+        """Note that a unit has ended. Return the subtask that waits for it, or None."""
         self._given_up.pop(unit, None)
         return self._forget(unit)
 
     def lost(self, event: UnitLost) -> tuple[Subtask | None, UnitFailure | None]:
-        """It has no result. Return the subtask that waits for it, and the failure; None: it was cancelled for the sake
-        of another one."""
+        """Note that a unit is lost. Return the subtask that waits for it, and the failure; None: it was cancelled
+        together with another unit of its pack."""
         given_up = self._given_up.pop(event.id, "")
         subtask = self._forget(event.id)
         if event.cancelled and not given_up:

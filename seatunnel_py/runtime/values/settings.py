@@ -40,12 +40,12 @@ class Settings:
     stall_seconds: float = 60.0
 
     def isolating(self, *, several: bool) -> Settings:
-        """Whether others go on, now that it is known whether there are any."""
+        """Set whether others go on after a failure. ``several``: the job has more than one pipeline."""
         return replace(self, isolates=(self.isolates or several) and not self.fail_fast)
 
     @property
     def alignment_timeout(self) -> float:
-        """As participants want it."""
+        """The alignment timeout in seconds; 0: none."""
         return self.checkpoint.alignment_timeout or 0.0
 
     def checkpoints(self, *, bounded: bool, early: bool) -> CheckpointSettings:
