@@ -134,7 +134,7 @@ def test_a_channel_on_which_nothing_was_ever_sent_is_level() -> None:
 def test_a_record_that_does_not_know_everybody_is_refused() -> None:
     without = {at: one for at, one in stood().snapshots.items() if at != SRC}
     found = begin_apart(ended(), replace(stood(), snapshots=without), "b")
-    assert isinstance(found, RestoreRefusal) and "no record says where src" in found.why
+    assert isinstance(found, RestoreRefusal) and "no record holds the position of src" in found.why
 
 
 def test_what_cannot_be_read_again_is_not_finished() -> None:

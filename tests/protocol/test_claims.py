@@ -121,8 +121,8 @@ def test_i17_f23_what_is_missing_stops_the_restore(
     ("claims", "why"),
     [
         ((*CLAIMS, Claim(4, 1002, 2, 4001)), "there are two claims of driver 4"),
-        ((*CLAIMS, Claim(5, None, 4, 4001)), "it does not say which checkpoint of which driver it continues from"),
-        ((*CLAIMS, Claim(5, 3001, 0, 4001)), "it does not say which checkpoint of which driver it continues from"),
+        ((*CLAIMS, Claim(5, None, 4, 4001)), "it names a checkpoint without its driver, or the reverse"),
+        ((*CLAIMS, Claim(5, 3001, 0, 4001)), "it names a checkpoint without its driver, or the reverse"),
         ((*CLAIMS, Claim(5, 3001, 5, 4001)), "driver 5, first checkpoint 4001"),
         ((*CLAIMS, Claim(5, 3001, -4, 4001)), "driver -4, first checkpoint 4001"),
         ((Claim(1, first=0),), "driver 0, first checkpoint 0"),

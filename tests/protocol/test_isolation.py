@@ -234,7 +234,7 @@ def test_nobody_rejoins_before_whoever_feeds_him() -> None:
 
 
 def test_who_did_not_leave_cannot_come_back() -> None:
-    with pytest.raises(LocalProtocolError, match="nobody isolated"):
+    with pytest.raises(LocalProtocolError, match="not isolated"):
         rejoin(graph(SIBLINGS, detached="a"), ["a", "b"])
 
 

@@ -93,7 +93,7 @@ def test_a_record_is_adapted_to_the_new_graph() -> None:
 
     assert adapted(made, old) is made
     assert adapted(made, new) == replace(made, snapshots=moved(made, new), topology=replace(new, version=2))
-    assert adapted(replace(made, snapshots={}), new) == RestoreRefusal("the record says nothing of A[0]")
+    assert adapted(replace(made, snapshots={}), new) == RestoreRefusal("the record has no snapshot of A[0]")
 
 
 def test_i9_a_record_without_everybody_is_refused() -> None:
@@ -102,7 +102,7 @@ def test_i9_a_record_without_everybody_is_refused() -> None:
     made = record(old)
     short = replace(made, snapshots={one: made.snapshots[one] for one in list(made.snapshots)[:-1]})
 
-    assert redistribute(short, old) == RestoreRefusal("the record says nothing of K[1]")
+    assert redistribute(short, old) == RestoreRefusal("the record has no snapshot of K[1]")
 
 
 # ---------------------------------------------------------------- sources: by split
@@ -225,9 +225,9 @@ def test_every_subtask_has_key_groups(parallelism: int) -> None:
     ("first", "second", "why"),
     [
         ([1], None, "the state is not made of key groups: it cannot be divided"),
-        ({"count": 3}, None, "'count' is no key group, or stands in the record twice"),
-        ({"128": 3}, None, "'128' is no key group, or stands in the record twice"),
-        ({"1": 3}, {"1": 3}, "'1' is no key group, or stands in the record twice"),
+        ({"count": 3}, None, "'count' is not a key group, or is in the record twice"),
+        ({"128": 3}, None, "'128' is not a key group, or is in the record twice"),
+        ({"1": 3}, {"1": 3}, "'1' is not a key group, or is in the record twice"),
     ],
 )
 def test_i45_what_is_not_made_of_key_groups_is_refused(first: Plain, second: Plain, why: str) -> None:
@@ -416,7 +416,7 @@ def test_nothing_changes_under_those_who_were_left_out(edges: str, wide: str, ch
 
     result = redistribute(made, new)
     assert isinstance(result, RestoreRefusal)
-    assert result.why.endswith(f"was left out: {changed} may change once it is back")
+    assert result.why.endswith(f"is isolated: {changed} may change once it has rejoined")
 
 
 def test_the_state_of_one_who_was_left_out_is_not_lost_silently_either() -> None:

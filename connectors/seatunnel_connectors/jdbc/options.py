@@ -158,7 +158,7 @@ class JdbcSourceOptions(SourceOptions):
     allow_sampling: bool = option(
         True,
         key="split.allow-sampling",
-        doc="divide uneven keys by a sample of the rows; false: by all of them, which reads the table once more",
+        doc="divide uneven keys by a sample of the rows; false: by all of them, which reads the table twice",
     )
     string_split_mode: str | None = option(
         None, key="split.string_split_mode", doc="accepted; text keys are divided at existing values"
@@ -298,8 +298,8 @@ class JdbcSinkOptions(SinkOptions):
         "defaults, indexes, identity, checks (not MySQL's); `plan` lists the parts that are not carried over",
     )
     create_index: bool = option(True, doc="create keys and indexes with an auto-created table")
-    compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
-    dialect: str | None = option(None, doc="dialect to use where the url does not say it")
+    compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url select the SQL of a database")
+    dialect: str | None = option(None, doc="dialect to use if the url does not name it")
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
     connect_timeout_ms: int | None = option(None, ge=0, doc="the same in milliseconds, which wins; 0 waits for a day")
     socket_timeout_ms: int | None = option(None, ge=0, doc="accepted; a statement may take as long as it takes")

@@ -117,7 +117,7 @@ def contradiction(claims: Iterable[Claim]) -> str:
         if claim.incarnation in seen:
             return f"there are two claims of driver {claim.incarnation}"
         if from_nothing != (claim.continues_of == 0):
-            return f"{who} is damaged: it does not say which checkpoint of which driver it continues from"
+            return f"{who} is damaged: it names a checkpoint without its driver, or the reverse"
         if not 0 <= claim.continues_of < claim.incarnation or claim.first < 1:
             return f"{who} is damaged: driver {claim.continues_of}, first checkpoint {claim.first}"
         if claim.continues is not None and not 0 <= claim.continues < claim.first:

@@ -208,11 +208,11 @@ class Rejoined:
 class RejoinObstacle(StrEnum):
     """Why isolated vertices cannot rejoin. The value is the text for users."""
 
-    STRANGERS = "nobody isolated them"
-    LEAVING = "it is not durable yet that they are left out"
-    COMPANY = "others, who feed them or finish with them, would have to come back too"
+    STRANGERS = "they are not isolated"
+    LEAVING = "their isolation is not durable yet"
+    COMPANY = "other vertices, which feed them or finish with them, would have to rejoin too"
     READ_ONCE = "their source cannot be read again from where it stood"
-    ROWS = "the sources went on without them, and nobody brought what they missed"
+    ROWS = "the sources went on without them, and the missing rows were not delivered"
     AHEAD = "at the checkpoint at which they stand one of them was ahead of a sender that was catching up"
     BEHIND = "what was brought does not end at the barrier"
 

@@ -43,9 +43,9 @@ T = TypeVar("T")
 class Damage(StrEnum):
     """Kind of damage of a record's bytes."""
 
-    NO_RECORD = "this is no checkpoint record"
+    NO_RECORD = "this is not a checkpoint record"
     VERSION = "its version is not known to this release"
-    TRUNCATED = "its length is not what it says"
+    TRUNCATED = "its length is not the recorded one"
     CHECKSUM = "its checksum is wrong"
     CONTENT = "its content is not that of a checkpoint record"
 

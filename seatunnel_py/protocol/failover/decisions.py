@@ -140,7 +140,7 @@ class FailoverAction(StrEnum):
 
     RETRY_UNIT = "the unit runs again, same epoch"
     RESTART_REGION = "the region restarts from the newest checkpoint, after a pause"
-    ISOLATE_TABLE = "the table is left out, the others go on"
+    ISOLATE_TABLE = "the table is isolated, the others go on"
     FAIL_PIPELINE = "the pipeline fails"
 
 

@@ -70,7 +70,7 @@ def begin_apart(newest: CheckpointRecord, stood: CheckpointRecord, scope: str) -
     for subtask in graph.subtasks():
         snapshot = stood.snapshots.get(subtask)
         if snapshot is None:
-            return RestoreRefusal(f"no record says where {subtask} stood at checkpoint {stood.checkpoint}")
+            return RestoreRefusal(f"no record holds the position of {subtask} at checkpoint {stood.checkpoint}")
         snapshots[subtask] = _renumbered(snapshot, numbers, newest.checkpoint)
     for channel in graph.channels:
         has, sent = restored_position(snapshots[channel.receiver], channel), snapshots[channel.sender].sent

@@ -59,7 +59,7 @@ def redistribute(
         return {}
     old, new = record.topology, _without_those_left_out(record, new)
     if missing := sorted(set(old.subtasks()) - set(record.snapshots)):
-        return RestoreRefusal(f"the record says nothing of {missing[0]}")
+        return RestoreRefusal(f"the record has no snapshot of {missing[0]}")
     if _shape(old) == _shape(new):
         return record.snapshots
     kept = _kept_edges(old, new)
@@ -164,7 +164,7 @@ def _key_groups(states: Iterable[Plain]) -> Mapping[int, Plain] | RestoreRefusal
         for name, value in (state or {}).items():
             group = groups.get(name)
             if group is None or group in found:
-                return RestoreRefusal(f"{name!r} is no key group, or stands in the record twice")
+                return RestoreRefusal(f"{name!r} is not a key group, or is in the record twice")
             found[group] = value
     return found
 
@@ -250,7 +250,7 @@ def _shaken(old: Topology, new: Topology) -> str:
         near = {name}.union(*(edge[:2] for edge in (*before, *after)))
         changed = sorted(one for one in near if not _unchanged(one, old, new))
         if changed or before != after:
-            return f"{name} was left out: {next(iter(changed), 'what it is fed by')} may change once it is back"
+            return f"{name} is isolated: {next(iter(changed), 'what it is fed by')} may change once it has rejoined"
     return ""
 
 

@@ -178,7 +178,7 @@ class SubtaskCheckpoint:
 def _left_out(operation: Operation) -> frozenset[str]:
     """All vertices that leave with this operation; the coordinator has computed them."""
     names = operation.argument if operation.kind is OperationKind.ISOLATE else ()
-    assert isinstance(names, (list, tuple)), f"{names!r} leave, which is no list of vertices"
+    assert isinstance(names, (list, tuple)), f"{names!r} leave, which is not a list of vertices"
     return frozenset(str(name) for name in names)
 
 

@@ -116,7 +116,7 @@ def _answers(
                 return True  # a driver that refuses is about to end
             if waited > ANSWER_SECONDS / 4 and not reported:
                 reported = True
-                _say(tell, f"the job has a driver{who_drives(about)}: it has {seconds:.0f} s to say that it works")
+                _say(tell, f"the job has a driver{who_drives(about)}: it has {seconds:.0f} s to reply")
             time.sleep(LOOK_SECONDS)
     finally:
         control.forget(request.id)
@@ -126,7 +126,7 @@ def _answers(
 def _lives(job_id: str, about: Mapping[str, Any], where: str) -> DriverLivesError:
     return DriverLivesError(
         f"the job {job_id!r} is running: its driver{who_drives(about)} works, and taking over would end it",
-        f"let it end, or end it: `seatunnel jobs savepoint {job_id} --stop{where}` behind a savepoint, `seatunnel jobs "
+        f"let it end, or end it: `seatunnel jobs savepoint {job_id} --stop{where}` after a savepoint, `seatunnel jobs "
         f"cancel {job_id}{where}` at once; then go on. Only a driver that does not answer is taken over",
     )
 

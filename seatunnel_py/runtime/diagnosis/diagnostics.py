@@ -43,7 +43,7 @@ def status_of(machine: PipelineMachine, at: float, moved_at: float | None) -> Pi
     elif not busy and not machine.shown_state.ended:
         waits.append(_idle(machine, runs, at, moved_at))
     waits += (
-        f"{', '.join(sorted({node.shown for node in run.vertex.sinks}))} was left out, the other sinks go on: "
+        f"{', '.join(sorted({node.shown for node in run.vertex.sinks}))} is isolated, the other sinks go on: "
         f"{first_line(machine.isolated.cause(subtask.vertex).message)}"
         for subtask, run in machine.executions.items()
         if subtask in state.isolated and run.vertex.sinks and not subtask.index
@@ -115,7 +115,7 @@ def _hangs(machine: PipelineMachine, run: SubtaskExecution, seconds: float) -> s
     what = "its rows" if unit.until is not None else f"{unit.budget.seconds:g} s"
     return (
         f"; it was to stop after {what}: the reader of the plugin {source.step.plugin} gives nothing, not even a "
-        "Heartbeat, or a step behind it hangs"
+        "Heartbeat, or a later step hangs"
     )
 
 

@@ -135,7 +135,7 @@ class Timeline:
         own = [one for one in waiting if one.vertex == line["vertex"]]
         self._open[line["pipeline"]] = [one for one in waiting if one.vertex != line["vertex"]]
         for one in own or [self._add(line, line["vertex"], "")]:
-            one.follows = f"the sink into {', '.join(line['targets'])} was left out, the others go on"
+            one.follows = f"the sink into {', '.join(line['targets'])} was isolated, the others go on"
         self._counter(line["table"])["sinks left out"] += 1
         self._left_out_for.add((line["pipeline"], first_line(line["cause"]["message"])))
 
@@ -187,9 +187,9 @@ class Timeline:
 
 _ENDS = {
     "FAILED": "the table failed",
-    "ISOLATED": "the table was left out, the others go on",
+    "ISOLATED": "the table was isolated, the others go on",
     "STOPPED": "the table was stopped",
-    "DONE": "the table is done; something is left behind",
+    "DONE": "the table is done; some staged rows remain",
 }
 
 

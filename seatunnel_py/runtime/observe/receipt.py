@@ -51,7 +51,7 @@ def stand_text(plain: Mapping[str, Any]) -> str:
     if not plain["checkpoint"]:
         return "it needs everything from the beginning"
     at = "; ".join(f"{split} at {position_text(position)}" for split, position in plain["positions"].items())
-    return f"it needs what comes behind checkpoint {plain['checkpoint']}{f' ({at})' if at else ''}"
+    return f"it needs the rows after checkpoint {plain['checkpoint']}{f' ({at})' if at else ''}"
 
 
 def position_text(position: Mapping[str, Any] | None) -> str:

@@ -124,8 +124,8 @@ class IsolatedSinks:
         whole = self._state.context.graph.topology
         for other, failure in self._failed.items():
             if vertex in leaving(whole, other):
-                return replace(failure, message=f"left out together with {other}: {failure.message}")
-        return UnitFailure(FailureKind.FATAL, "it was left out together with others")
+                return replace(failure, message=f"isolated together with {other}: {failure.message}")
+        return UnitFailure(FailureKind.FATAL, "it was isolated together with others")
 
     def back(self, subtask: Subtask) -> None:
         """Note that a subtask rejoins with another execution."""
@@ -191,7 +191,7 @@ class IsolatedSinks:
 
     def cause(self, vertex: str) -> UnitFailure:
         cause = self._told.get(vertex) or self._state.prepared.left_out.get(vertex)
-        return cause or UnitFailure(FailureKind.FATAL, "it was left out")
+        return cause or UnitFailure(FailureKind.FATAL, "it was isolated")
 
     def stand(self, vertex: str) -> ResumePoint:
         """The checkpoint and the positions from which a recovery pipeline would resume it."""

@@ -82,7 +82,7 @@ def remainder(
     stood, bad = past.stood_at, every & frozenset(topology.live)
     if not at:
         if Visible.STAGED in exactly_once_visibility(part.sinks, prepared_of(newest.plan).setups):
-            return "some of its rows may be visible already, and no checkpoint says which"
+            return "some of its rows may be visible already, and no checkpoint lists them"
         return part, EarlierRun(dropped=True, per_split=past.per_split, epochs=epochs, known_bad=bad)
     if at not in stood:
         return f"checkpoint {at}, at which it stands, is not in the store any more"
@@ -113,8 +113,8 @@ def not_finished(failure: UnitFailure, stand: ResumePoint, why: str) -> UnitFail
     """The failure of a sink that cannot be recovered: its missing rows, the reason, and a remedy."""
     return UnitFailure(
         FailureKind.FATAL,
-        f"it was left out ({first_line(failure.message)}); {stand_text(asdict(stand))}, and this run does not bring "
-        f"that: {why}",
+        f"it was isolated ({first_line(failure.message)}); {stand_text(asdict(stand))}, and this run does not deliver "
+        f"them: {why}",
         "once the cause is mended, empty this target and load it with a job of its own: the same source, this sink "
         f"alone; or {BEGIN_ANEW}",
         failure.step,

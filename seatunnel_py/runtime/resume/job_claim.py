@@ -80,7 +80,7 @@ def require_no_records(store: CheckpointStore, plan: str) -> None:
     expected content."""
     if _writer(store.read()):
         there = store.storage.describe("records")
-        text = f"{plan} is gone, and the job has checkpoints in {there}: nothing says whether they are all, or of it"
+        text = f"{plan} is gone, and the job has checkpoints in {there}: without it, they cannot be checked"
         raise NotRestoredError(text, WAYS_ON)
 
 

@@ -121,7 +121,7 @@ def changes(before: Described, now: Described) -> tuple[Change, ...]:
     apart = isolated_of(old, now)
     old = {key: pipeline for key, pipeline in old.items() if key not in apart}
     found = list(_tables(old, new))
-    follows = "it cannot be planned now and is left out; where it stood is kept"
+    follows = "it cannot be planned now and is isolated; its checkpoint is kept"
     found += [Change(f"table {key}", ChangeKind.ISOLATED, follows) for key in apart]
     for key in (key for key in new if key in old):
         found += _pipeline(key, old[key], new[key])

@@ -107,7 +107,7 @@ class Home:
                 "hangs is taken over by `--restore latest`",
             )
         state = how_it_ended(place.last_claim, place.receipt)
-        remedy = "`--fresh` forgets it and starts anew, beside rows that are visible already"
+        remedy = "`--fresh` forgets it and starts from nothing, beside rows that are visible already"
         if not self.finished(place.job_id):
             remedy = f"`--restore latest` goes on where it stood; {remedy}"
         return JobIdError(f"the job {place.job_id!r} {state}", f"{remedy}; `--job-id` with another name keeps both")

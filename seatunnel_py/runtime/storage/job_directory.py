@@ -212,9 +212,9 @@ _OLD_KEYS = {
     ),
 }  # fmt: skip
 _WAYS_ON = {
-    "job": f"give it back from a copy, or remove it: `--restore latest` writes it anew; or {BEGIN_ANEW}",
+    "job": f"give it back from a copy, or remove it: `--restore latest` writes it again; or {BEGIN_ANEW}",
     "plan": f"give it back from a copy; or {BEGIN_ANEW}",
-    "counters": "remove it: a driver that runs writes it anew",
+    "counters": "remove it: a running driver writes it again",
     "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; or {BEGIN_ANEW}",
 }
 

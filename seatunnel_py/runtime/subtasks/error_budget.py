@@ -16,6 +16,6 @@ def exceeded(limits: ErrorLimits, total: RowTally, *, read_all: bool) -> UnitFai
     return UnitFailure(
         FailureKind.FATAL,
         f"{total.rejected:,} of {counted(total.read, 'row')} are bad, more than {limits} allows",
-        "correct the data, or raise env.error.max-rows or env.error.max-ratio; `seatunnel quarantine show` tells what "
-        "was wrong with rows until the last checkpoint",
+        "correct the data, or raise env.error.max-rows or env.error.max-ratio; `seatunnel quarantine show` lists the "
+        "faults of rows until the last checkpoint",
     )

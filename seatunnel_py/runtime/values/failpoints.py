@@ -20,7 +20,7 @@ JOURNALLED = failpoint(
     "driver.journal.written", "The journal entry is durable; the output of the units is not visible yet."
 )
 ACKNOWLEDGED = failpoint("driver.checkpoint.acknowledged", "One more subtask has acknowledged a checkpoint.")
-BEFORE_RECORD = failpoint("driver.record.before", "Everybody has acknowledged; nothing of it is stored.")
+BEFORE_RECORD = failpoint("driver.record.before", "All subtasks have acknowledged; the record is not stored.")
 DRAFTED = failpoint("driver.store.drafted", "Something is in the store, but not under its name.")
 RECORDED = failpoint("driver.record.durable", "A checkpoint is durable; no participant has been notified.")
 FINAL = failpoint("driver.final.durable", "The last checkpoint is durable; no participant has been notified.")
@@ -30,7 +30,7 @@ COMMITTED = failpoint("driver.commit.after", "The target has committed; no recor
 CONFIRMED = failpoint("driver.commit.confirmed", "The coordinator knows that a commit is done.")
 CLEANED = failpoint("driver.record.deleted", "A record that is not needed is deleted; others may still be there.")
 BEFORE_ABORT = failpoint("driver.abort.before", "A pipeline is given up; what it staged is still there.")
-ABORTED = failpoint("driver.abort.after", "What was staged is dropped; the job has not ended.")
+ABORTED = failpoint("driver.abort.after", "Staged rows are dropped; the job has not ended.")
 ENDED = failpoint("driver.end.before", "A pipeline is done; the job's end is not written down.")
 
 

@@ -142,9 +142,7 @@ def test_a_sink_that_was_left_out_is_named_with_cause_and_place(
 
     text = " ".join(Text.from_ansi(receipt_text(receipt, Home(tmp_path))).plain.split())
 
-    assert (
-        "orders -> pond: ISOLATED: permission denied; it needs what comes behind checkpoint 4 (s0 at offset 17)" in text
-    )
+    assert "orders -> pond: ISOLATED: permission denied; it needs the rows after checkpoint 4 (s0 at offset 17)" in text
     assert f"({rest.value.lower()})" in text and "(isolated)" in text
     assert text.count("remedy: grant it") == 1
 

@@ -45,7 +45,7 @@ def test_a_failure_says_where_it_was_and_what_followed(tmp_path: Path) -> None:
     assert given_up.cause == "no room", "one line"
     assert given_up.follows.startswith("restarted orders (life 2) from checkpoint 7, because orders failed")
     assert "console may show rows twice" in given_up.follows
-    assert "left out" in last.follows
+    assert "isolated" in last.follows
     assert found.counts["shop.orders"] == {"failed attempts": 3, "restarts": 1}
 
 
@@ -55,7 +55,7 @@ def test_a_sink_that_was_left_out_is_told_once(tmp_path: Path) -> None:
 
     found = timeline(tmp_path, [BEGAN, GIVEN_UP, gone, ISOLATED, ENDED])
     (given_up,) = found.failures
-    assert given_up.follows == "the sink into lake was left out, the others go on"
+    assert given_up.follows == "the sink into lake was isolated, the others go on"
     assert found.counts["shop.orders"]["sinks left out"] == 1
 
     (commit,) = timeline(tmp_path, [BEGAN, gone, ISOLATED, ENDED]).failures
@@ -88,7 +88,7 @@ def test_a_driver_that_says_no_last_word_is_a_failure(tmp_path: Path) -> None:
     assert given_up.follows == "its driver ended; driver 2 took over"
 
     (alone,) = timeline(tmp_path, [BEGAN]).failures
-    assert "nobody has gone on" in alone.follows
+    assert "no driver has resumed" in alone.follows
     assert not timeline(tmp_path, [BEGAN], alive=True).total
 
 

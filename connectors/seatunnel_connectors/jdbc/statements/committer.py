@@ -92,7 +92,7 @@ class StatementCommitter(Committer):
             )
         staged, found = sum(piece.rows for piece in pieces), sum(held[name].rows for name in names)
         if staged != found:
-            place = f"{len(names)} units, as {PIECES} says"
+            place = f"{len(names)} units, according to {PIECES}"
             raise conservation.lost_rows(load.shown, place, staged, found, self._begin_anew(load))
 
     def _same_table(

@@ -90,7 +90,9 @@ def column_problems(rules: NameRules, names: Iterable[str], case: FieldCase) -> 
     ]
 
 
-NO_COLUMNS = "the source names no columns, so no table can be made (files: none is there yet, and no schema says them)"
+NO_COLUMNS = (
+    "the source names no columns, so no table can be made (files: none is there yet, and no schema declares them)"
+)
 
 
 def wanted_key(options: JdbcSinkOptions, table: TableSchema) -> tuple[tuple[str, ...], str]:

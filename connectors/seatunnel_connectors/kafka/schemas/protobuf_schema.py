@@ -111,7 +111,7 @@ def _complaint(said: str, code: int) -> str:
         name = missing[0].removesuffix(": File not found.")
         return f"it imports {name}; the schema is one text, and may import {_KNOWN}*.proto only"
     if not lines:
-        return f"protoc ended with {code} and said: {said.strip()[-300:] or 'nothing'}"
+        return f"protoc ended with {code}, with the output: {said.strip()[-300:] or 'nothing'}"
     line, _, rest = lines[0].partition(":")
     column, _, what = rest.partition(":")
     return f"line {line}, column {column}: {what.strip()}" if line.isdigit() and column.isdigit() else lines[0].strip()

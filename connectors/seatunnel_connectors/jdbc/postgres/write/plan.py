@@ -160,7 +160,7 @@ def _why_no_shadow(request: SinkRequest, chosen: TargetPlan, key: tuple[str, ...
     if request.mode is not JobMode.BATCH:
         return "only a job that ends has a moment at which one table can take another's place"
     if not chosen.create or chosen.custom or not books:
-        return "the table is not made by this run (schema_save_mode = RECREATE_SCHEMA makes it anew)"
+        return "the table is not made by this run (schema_save_mode = RECREATE_SCHEMA creates it again)"
     if not key_is_proved(key, request.table):  # a key is found broken only at the end
         return f"the source does not prove that rows differ in ({', '.join(key)})"
     return ""
