@@ -135,7 +135,7 @@ def test_one_of_three_sinks_fails_alone_and_is_finished_alone(
     assert job.rows("bad") == [], "without its last commit a batch shows nothing"
     assert good["rows_written"] == files["rows_written"] == ROWS and table["rows_read"] == ROWS
     shown = seatunnel(tmp_path, "jobs", "show", "fan")
-    assert "ISOLATED" in shown.out and cause in shown.out and "was left out" in shown.out
+    assert "ISOLATED" in shown.out and cause in shown.out and "was isolated" in shown.out
 
     job.poison(mend)
     job.poison("DELETE FROM good WHERE seq = 1")  # whoever wrote it again would be seen
