@@ -74,11 +74,13 @@ class Admission:
         self._work.pop(key, None)
 
     def skip(self, key: str) -> None:
-        """Remove a pipeline that has not begun."""
-        self._waiting.pop(key, None)
+        """Remove a pipeline that has not begun; the job still waits for its end."""
+        if self._waiting.pop(key, None) is not None:
+            self._open.add(key)
 
     def skip_all(self) -> tuple[str, ...]:
-        """Remove all pipelines that have not begun; return their keys."""
+        """Remove all pipelines that have not begun, and still have to end; return their keys."""
         waiting = tuple(self._waiting)
         self._waiting.clear()
+        self._open.update(waiting)
         return waiting

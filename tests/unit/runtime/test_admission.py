@@ -125,3 +125,15 @@ def test_whatever_happens_in_whatever_order_all_begin_within_the_limits(
         else:
             turns.prepare(one)
     assert ended == {table.key for table in tables}
+
+
+def test_what_will_not_begin_still_has_to_end() -> None:
+    """The job waits for it: its sinks and sources may have been named to people, and requests wait for its end."""
+    turns = Turns([Table("one"), Table("two")])
+
+    turns.admission.skip("one")
+    assert turns.admission.skip_all() == ("two",) and turns.admission and not turns.admission.admit()
+    turns.admission.ended("one")
+    assert turns.admission
+    turns.admission.ended("two")
+    assert not turns.admission
