@@ -22,6 +22,7 @@ from seatunnel_py.runtime.state.journal_entries import DropAll
 from seatunnel_py.runtime.state.phases import PhaseEvent
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.storage.journal import dropped_line
+from seatunnel_py.runtime.subtasks.segment_retention import SegmentRetention
 from seatunnel_py.work.unit import UnitFailure
 
 
@@ -38,10 +39,13 @@ class Closing:
     ``failure``: the cause if it ended now; ``arrived_as``: the final state of its participants, None: they have not
     ended."""
 
-    def __init__(self, state: SharedState, isolated: IsolatedSinks, cleanup: StagedCleanup) -> None:
+    def __init__(
+        self, state: SharedState, isolated: IsolatedSinks, cleanup: StagedCleanup, segments: SegmentRetention
+    ) -> None:
         self._state = state
         self._isolated = isolated
         self._cleanup = cleanup
+        self._segments = segments
         self._decision = CloseDecision(None)
         self.wish: TableState | None = None
         self.failure: UnitFailure | None = None
@@ -161,6 +165,7 @@ class Closing:
             state.advance(PhaseEvent.CHECK)
             state.call("claim", CheckClaim, retried=False)
             return
+        self._segments.end(done=state.shown.state is TableState.DONE)
         state.advance(PhaseEvent.SWEPT)
         state.emit(Closed())
 

@@ -45,7 +45,7 @@ def parts_of(context: PipelineContext) -> Parts:
     units, segments = UnitTable(state), SegmentRetention(state)
     isolated = IsolatedSinks(state, executions)
     cleanup = StagedCleanup(state, executions, units, isolated)
-    closing = Closing(state, isolated, cleanup)
+    closing = Closing(state, isolated, cleanup, segments)
     discovery = SplitDiscovery(state, executions, closing)
     renewal = GenerationRenewal(state, discovery, closing)
     loops = any(vertex.retry is not None for vertex in context.pipeline.vertices)

@@ -5,7 +5,7 @@ receiver; a state; a record in the store, savepoints included; a unit that the j
 without references is removed. (2) It is removed only if the scan before also found no reference, because a reference
 may be moving from one holder to another. (3) When a job's segments take half of ``exchange.max-bytes``, a checkpoint is
 requested, because it releases older segments; when they take all of it, the sources pause. A pipeline with a wide query
-needs all of its input at once, and does not pause.
+needs all of its input at once, and does not pause. (4) The segments of a pipeline that has ended hold up no other one.
 """
 
 from __future__ import annotations
@@ -77,6 +77,13 @@ class SegmentRetention:
             self._state.context.shared.exchange_bytes -= self._sizes.pop(segment)
         if gone:
             self._state.emit(RemoveSegments(gone))
+
+    def end(self, *, done: bool) -> None:
+        """Count the rest no longer: nothing of the pipeline will ever free it. If all rows have arrived, remove it; else
+        the end of the job removes it, or the next driver reads it."""
+        if done and self._sizes:
+            self._state.emit(RemoveSegments(frozenset(self._sizes)))
+        self.forget()
 
     def forget(self) -> None:
         """Forget all segments, because another machine replaces the pipeline; the end of the job removes them."""
