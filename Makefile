@@ -74,10 +74,11 @@ model: $(STAMP) ## explore the protocol: the Promela model with spin (installed 
 	@$(BIN)/python -m tests.model.check
 	@$(BIN)/python -m tests.model.explore
 
-simulate: $(STAMP) ## the protocol in a simulated world: SEEDS aligned and as many unaligned ones (20,000)
+simulate: $(STAMP) ## the protocol in a simulated world: SEEDS aligned and as many unaligned ones (20,000); the job: SEEDS/20
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) --jobs 2
+	@$(BIN)/python -m tests.job_simulation --seeds $$(($(SEEDS) / 20)) --start 1000 --jobs 2
 
-mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker or test notices each
+mutants: $(STAMP) ## deliberate bugs in the protocol and round it, and which checker or test notices each
 	@$(BIN)/python -m tests.mutants
 
 crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOBS=2; JOURNAL=FILE: resumes from there

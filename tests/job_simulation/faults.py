@@ -18,6 +18,9 @@ CHANCES = {
     "target is away": 0.05,
     "target refuses": 0.01,
     "store is away": 0.03,
+    "snapshot dies": 0.05,
+    "chain cannot travel": 0.02,
+    "journal is another driver's": 0.5,
 }
 
 

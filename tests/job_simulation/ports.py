@@ -8,16 +8,18 @@ storage outlives all drivers. An append that a driver dies in may leave a part o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from seatunnel_py.api.storage import Storage
-from seatunnel_py.errors import RetriableError
+from seatunnel_py.errors import GenerationLostError, RetriableError
 from seatunnel_py.runtime.driver.executors import Executors
 from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.runtime.targets.sink_operations import as_failure
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId, UnitResult
 from tests.job_simulation.process import Died, Process
+from tests.job_simulation.sources import SimulatedSource, source_of
 from tests.kit.toy_jobs import work
 
 
@@ -47,6 +49,22 @@ class MemoryStorage(Storage):
 
     def delete(self, name: str) -> None:
         self.held.pop(name, None)
+
+
+class JournalStorage(MemoryStorage):
+    """The same place as one process sees it: the journal of a driver that was overtaken may be gone."""
+
+    def __init__(self, process: Process) -> None:
+        super().__init__()
+        self._process = process
+        self.held = process.world.storage.held
+        self.fault = process.world.storage.fault
+
+    def append(self, name: str, data: bytes) -> None:
+        world = self._process.world
+        if not world.newest(self._process) and world.faults.strikes("journal is another driver's"):
+            raise RetriableError(f"{name} is gone", "it is another driver's")
+        super().append(name, data)
 
 
 class SimulatedExecutors(Executors):
@@ -106,6 +124,8 @@ class SimulatedEngine:
         self._report = report
 
     def register(self, chain: Chain) -> None:
+        if self._process.world.faults.strikes("chain cannot travel"):
+            raise TypeError(f"{chain.vertex} cannot be pickled")
         self._registered.add(chain.vertex)
 
     def submit(self, unit: Unit) -> None:
@@ -132,10 +152,20 @@ class SimulatedEngine:
 
     def _end(self, unit: Unit) -> None:
         del self.under_way[unit.id]
-        faults = self._process.world.faults
-        driver = f"{self._process.incarnation}."
-        result = work(self.vertices, self._process.world.exchange, unit, driver)
-        if faults.strikes("worker dies"):
+        world = self._process.world
+        faults, source = world.faults, self.vertices[unit.id.vertex].source
+        result = work(self.vertices, world.exchange, unit, f"{self._process.incarnation}.")
+        world.logged.makers |= dict.fromkeys((one.segment for one in result.slices), unit.id)
+        gone = False
+        if source is not None and unit.split is not None:
+            toy = source_of(source)
+            gone = self._is_gone(toy, unit.split.generation)
+            result = replace(result, events=toy.reports(unit))
+            if self._process.waits_for(unit.id):
+                toy.asked(unit)
+        if gone:
+            self._report(UnitFinished(snapshot_lost(result)))
+        elif faults.strikes("worker dies"):
             self._report(UnitLost(unit.id, "killed"))
         elif faults.strikes("pack is cancelled"):
             self._report(UnitLost(unit.id, "cancelled", cancelled=True))
@@ -143,6 +173,18 @@ class SimulatedEngine:
             self._report(UnitFinished(failed(result, kind)))
         else:
             self._report(UnitFinished(result))
+
+    def _is_gone(self, source: SimulatedSource, generation: str) -> bool:
+        if generation and self._process.world.faults.strikes("snapshot dies"):
+            source.dead.add(generation)
+        return generation in source.dead
+
+
+def snapshot_lost(result: UnitResult) -> UnitResult:
+    """The generation of its split is gone."""
+    kind = f"{GenerationLostError.__module__}.{GenerationLostError.__qualname__}"
+    failure = UnitFailure(FailureKind.FATAL, "the snapshot is gone", error_type=kind)
+    return UnitResult(result.id, done=False, pieces=result.pieces[:1], failure=failure)
 
 
 def failed(result: UnitResult, kind: FailureKind) -> UnitResult:

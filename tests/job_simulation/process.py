@@ -11,30 +11,52 @@ from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.driver.job_runner import JobRunner
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.resume.job_claim import claim_job
 from seatunnel_py.runtime.state.phases import PipelinePhase
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.values.topology_builder import keys
+from tests.job_simulation.violation import expect
+from tests.job_simulation.watch import MachineWatch
 
 if TYPE_CHECKING:
     from tests.job_simulation.world import World
+
+
+STOP_SECONDS = 60.0
+"""A stop is obeyed within, once nothing goes wrong any more."""
 
 
 class Died(BaseException):
     """The process is gone in the middle of something."""
 
 
+class WatchedJob(JobRunner):
+    """The shipping job, whose machines are watched."""
+
+    def __init__(self, process: Process, *arguments: Any) -> None:
+        self._process = process
+        super().__init__(*arguments)
+
+    def _take(self, *arguments: Any, **more: Any) -> PipelineMachine:
+        machine = super()._take(*arguments, **more)
+        self._process.watches[machine] = MachineWatch(self._process, machine)
+        return machine
+
+
 class Process:
-    """``states``: what people were told of each pipeline, in order; ``receipts``: at its end."""
+    """``states``: what people were told of each pipeline, in order; ``receipts``: at its end; ``stopped_at``: when a
+    person has wished for its end."""
 
     def __init__(self, world: World) -> None:
-        from tests.job_simulation.ports import SimulatedEngine, SimulatedExecutors
+        from tests.job_simulation.ports import JournalStorage, SimulatedEngine, SimulatedExecutors
 
         self.world = world
         self.pipelines: list[Pipeline] = world.pipelines
         self.alive = True
-        self.stopping = False
+        self.stopped_at: float | None = None
+        self.watches: dict[PipelineMachine, MachineWatch] = {}
         self.states: dict[str, list[TableState]] = {}
         self.receipts: tuple[TableReceipt, ...] = ()
         self._wakes_at = float("inf")
@@ -42,9 +64,10 @@ class Process:
         store = CheckpointStore(world.storage)
         authority = claim_job(store, keys(self.pipelines))
         self.incarnation = authority.incarnation
-        self._journal = JournalFile(world.storage, authority.incarnation)
-        self.job = JobRunner(
-            tuple(self.pipelines), "j", authority, store, self._journal, world.settings, world.clock,
+        self._journal = JournalFile(JournalStorage(self), authority.incarnation)
+        world.logged.add(self._journal.journal.lines())  # its driver may have died before it heard of them
+        self.job = WatchedJob(
+            self, tuple(self.pipelines), "j", authority, store, self._journal, world.settings, world.clock,
             SimulatedExecutors(self), self.post, self._listen,
         )  # fmt: skip
         self._perform, self.job._performer.perform = self.job._performer.perform, self._watched  # type: ignore[method-assign]
@@ -74,9 +97,14 @@ class Process:
         except (Died, SeaTunnelError):  # such an error ends the loop of a driver, which is as good as dead
             self.die()
             return
+        for watch in self.watches.values():
+            watch.look()
         if not self.job.busy and self.job._performer.engine is not None:
             self._end()
             return
+        if self.stopped_at is not None:
+            late = self.world.now - max(self.stopped_at, self.world.calm_at)
+            expect(late < STOP_SECONDS, "StopsInTime", f"{late:.0f} s behind a stop: {self.world.where()}")
         self._wake()
 
     def _wake(self) -> None:
@@ -90,6 +118,7 @@ class Process:
     def _watched(self, machine: Any, effect: Any) -> None:
         """The process may die before any effect."""
         self.world.saw(self, machine, effect)
+        self.watches[machine].performs(effect)
         if self.world.faults.strikes("driver dies"):
             raise Died
         self._perform(machine, effect)
@@ -104,6 +133,10 @@ class Process:
         self.alive = False
         self.job.end()
         self.engine.stop()
+        for watch in self.watches.values():
+            watch.ended()
+        left = self.job._shared.exchange_bytes
+        expect(not left, "RoomIsFreed", f"{left} bytes of segments hold up others behind the end of their pipelines")
         for machine in self.job.pipelines.values():
             phase, calls = machine.state.phase, machine.state.calls
             assert phase is PipelinePhase.CLOSED, f"{machine.key} {phase.value} at the end"
@@ -112,6 +145,11 @@ class Process:
         lines = self.job.pipelines.values()
         self.receipts = tuple(receipt for one in lines for receipt in receipts_of(one, self.world.now))
         self.world.ended(self)
+
+    def waits_for(self, unit: Any) -> bool:
+        """Whether the result of a unit may count."""
+        machine = self.job._owner.get(unit.vertex)
+        return self.world.newest(self) and machine is not None and machine.units._waiting.get(unit) is not None
 
     def _listen(self, event: JobEvent) -> None:
         if isinstance(event, TableChanged):

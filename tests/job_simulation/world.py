@@ -9,26 +9,29 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
-from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import RetriableError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.runtime.driver import admission
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget
 from tests.job_simulation.faults import Faults
+from tests.job_simulation.logged import Logged
 from tests.job_simulation.ports import MemoryStorage, store_fault
 from tests.job_simulation.process import Process
-from tests.kit.runtime_toys import unbounded
-from tests.kit.toy_jobs import Row, Shape, ledgers, rows_of, sources
+from tests.job_simulation.sources import opened, pipeline_of
+from tests.job_simulation.violation import expect
+from tests.job_simulation.wishes import Wishes, stop
+from tests.kit.toy_jobs import Row, ledgers, rows_of, sources
 
 CALM_AFTER_SECONDS = 20.0
 SECONDS_MAX = 400.0
 DRIVERS_MAX = 30
-KINDS = ("chain", "chain", "fork", "union", "query")
 
 
 class WorldClock:
@@ -54,8 +57,8 @@ class World:
         self.counters: Counter[str] = Counter()
         self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._order = 0
-        self.pipelines = self._pipelines()
         self.settings = self._settings()
+        self.pipelines = self._pipelines()
         self.faults = Faults(self._chance)
         self.storage = MemoryStorage()
         self.storage.fault = store_fault(self.faults.strikes)
@@ -63,21 +66,18 @@ class World:
             for target in (*ledgers(line).values(), *sources(line)):
                 target.act = self._at_target
         self.exchange: dict[str, list[Row]] = {}
+        self.removed: set[str] = set()
+        self.logged = Logged()
+        self.calm_at = float("inf")
+        self._wishes = Wishes(self, self._chance)
+        self._open_max = self._chance.choice([1, 2, admission.OPEN_MAX])
         self.processes: list[Process] = []
         self.finished = False
 
     def _pipelines(self) -> list[Pipeline]:
-        chance = self._chance
-        found = []
-        for name in "xyz"[: chance.choice([1, 1, 2, 3])]:
-            kind = chance.choice(KINDS)
-            rows = tuple(chance.randint(1, 30) for _ in range(chance.randint(0, 4)))
-            visible = chance.choice([Visible.COMMITTED, Visible.FINAL])
-            line = Shape(kind, rows, chance.randint(1, 3), visible, chance.randint(2, 3)).build(name)
-            if kind == "chain" and visible is Visible.COMMITTED and chance.random() < 0.4:
-                line = unbounded(line)
-            found.append(line)
-        return found
+        chance, per_split = self._chance, self.settings.per_split
+        names = "xyz"[: chance.choice([1, 1, 2, 3])]
+        return [pipeline_of(name, chance, self.clock.now, per_split=per_split) for name in names]
 
     def _settings(self) -> Settings:
         chance = self._chance
@@ -96,6 +96,8 @@ class World:
             checkpoint=checkpoint,
             restarts=Backoff(chance.choice([2, 20]), 0.05, longest=0.5),
             read_rows=chance.choice([None, None, None, 60]),
+            per_split=chance.random() < 0.3,
+            exchange_max_bytes=chance.choice([10 * 2**30, 10 * 2**30, 600]),
         )
 
     def _at_target(self, what: str) -> None:
@@ -115,35 +117,49 @@ class World:
 
     def run(self) -> World:
         """To the end: every row is in every sink once."""
-        self._start()
-        self.later(self._chance.random() * 3.0, self._wish)
+        with patch.object(admission, "OPEN_MAX", self._open_max):
+            self._run()
+        return self
+
+    def _run(self) -> None:
+        self.start()
+        self._wishes.begin()
         while not self.finished:
             assert self._heap, f"nothing is left to happen; {self.where()}"
             assert self.now < SECONDS_MAX, f"no end; {self.where()}"
             if self.now > CALM_AFTER_SECONDS or len(self.processes) > DRIVERS_MAX // 2:
-                self.faults.calm()
+                self.calm()
             self.now, _, call, arguments = heapq.heappop(self._heap)
             call(*arguments)
         self._outlive()
         self._check()
-        return self
+
+    def calm(self) -> None:
+        """Nothing goes wrong any more."""
+        self.calm_at = min(self.calm_at, self.now)
+        self.faults.calm()
+
+    def newest(self, process: Process) -> bool:
+        """Whether no other driver was started behind this one."""
+        return process not in self.processes[:-1]
 
     def _outlive(self) -> None:
         """What overtaken drivers still do changes nothing that has arrived."""
-        self.faults.calm()
+        self.calm()
         until = self.now + 60.0
         while self._heap and any(process.alive for process in self.processes):
             self.now, _, call, arguments = heapq.heappop(self._heap)
             call(*arguments)
             assert self.now < until, f"an overtaken driver does not end; {self.where()}"
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """A driver, beside others or behind them."""
         assert len(self.processes) < DRIVERS_MAX, f"{DRIVERS_MAX} drivers did not bring it to an end; {self.where()}"
         try:
             self.processes.append(Process(self))
         except RetriableError:
             self.counters["a driver could not start"] += 1
-            self.later(self.delay(0.5), self._start)
+            self.later(self.delay(0.5), self.start)
             return
         self.later(1.0, self._look_at_streams, self.processes[-1])
 
@@ -155,7 +171,7 @@ class World:
 
     def _follow(self, process: Process) -> None:
         if process is self.processes[-1]:
-            self._start()
+            self.start()
 
     def ended(self, process: Process) -> None:
         """By itself: a person starts it again where something is missing, once it is calm."""
@@ -185,36 +201,18 @@ class World:
         at_work = [one for one in process.job.pipelines.values() if one.key not in process.job.closed]
         settled = all(not one.context.bounded and self._whole(one.pipeline) for one in at_work)
         if streams and not self.faults.on and settled:
-            process.later(0.0, process.job.stop_all, 130, "it was stopped")
+            stop(process)
         else:
             if self.now > CALM_AFTER_SECONDS:
-                self.faults.calm()
+                self.calm()
             self.later(0.5, self._look_at_streams, process)
-
-    def _wish(self) -> None:
-        """A person stops the job, or starts a second driver beside a living one."""
-        if not self.processes:
-            return
-        process = self.processes[-1]
-        wish = self._chance.choice(["", "", "stop", "stop twice", "cancel", "second driver"])
-        if not process.alive or not wish:
-            return
-        self.counters[wish] += 1
-        if wish == "second driver":
-            self._start()
-        elif wish == "cancel":
-            line = self._chance.choice(list(process.job.pipelines.values()))
-            process.later(0.0, lambda: process.job.cancel_all([line], "it was cancelled", whole=False))
-        else:
-            process.later(0.0, process.job.stop_all, 130, "it was stopped")
-            if wish == "stop twice":
-                process.later(self.delay(0.2), process.job.stop_all, 130, "it was stopped")
 
     # ---------------------------------------------------------------- what is checked
 
     def saw(self, process: Process, machine: Any, effect: Any) -> None:
         """An effect is about to be performed."""
         self.effects += 1
+        self._wishes.saw(process, effect)
         self.counters[type(effect).__name__] += 1
         self.crc = zlib.crc32(f"{self.now:.7f} {machine.key} {type(effect).__name__}".encode(), self.crc)
 
@@ -227,11 +225,10 @@ class World:
             wanted = rows_of(line)
             for node, ledger in ledgers(line).items():
                 held = sorted(ledger.rows)
-                assert held == wanted, f"{node} holds {len(held)} rows, not {len(wanted)}"
-                assert ledger.keeps_what_counts, f"{node}: committed rows were dropped"
-            opened = sum(target.told.count("discover") > target.told.count("close") for target in sources(line))
-            died = self.counters["a driver died"]
-            assert not opened or died, f"{line.name}: {opened} sources were not closed"
+                expect(held == wanted, "EveryRowOnce", f"{node} holds {len(held)} rows, not {len(wanted)}")
+                expect(ledger.keeps_what_counts, "NamedRowsStay", f"{node}: committed rows were dropped")
+            if not self.counters["a driver died"] and not self.counters["a driver could not start"]:
+                expect(not opened(line), "SourcesAreClosed", f"{opened(line)} of {line.name} are open at the end")
 
     def where(self) -> str:
         """For people: where everything stands."""

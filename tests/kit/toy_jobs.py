@@ -6,6 +6,7 @@ one.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from seatunnel_py.api import CommitContext, Committer, Piece, Position, Setup, TablePath
 from seatunnel_py.api.sink import Visible
+from seatunnel_py.errors import FencedError
 from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.sql.analysis import Analysis, Determinism
@@ -26,8 +28,9 @@ Row: TypeAlias = tuple[str, str, int]  # vertex of the source, split, number
 
 @dataclass
 class Ledger(Target):
-    """Commits by checkpoint, as a real target records them."""
+    """Commits by checkpoint, as a real target records them; ``owner``: the newest driver that it has heard of."""
 
+    owner: int = 0
     commits: dict[int, list[Piece]] = field(default_factory=dict)
     dropped: list[list[Piece]] = field(default_factory=list)
     after_abort: list[str] = field(default_factory=list)
@@ -36,6 +39,12 @@ class Ledger(Target):
         if self.dropped:
             self.after_abort.append(what)
         super().tell(what)
+
+    def belongs_to(self, driver: int) -> None:
+        """FencedError where a newer driver has come (I34)."""
+        if driver < self.owner:
+            raise FencedError(f"driver {self.owner} owns it")
+        self.owner = driver
 
     @property
     def rows(self) -> list[Row]:
@@ -66,23 +75,36 @@ class LedgerSink(ToySink):
         return Setup(visible=self.visible)
 
     def committer(self) -> Committer:
-        return _Committer(self.state)  # type: ignore[arg-type]
+        return _Committer(self.state, self.visible)  # type: ignore[arg-type]
 
 
 class _Committer(Committer):
-    def __init__(self, ledger: Ledger) -> None:
+    """Where rows are seen in the end only, all of them are gone when a run is given up."""
+
+    def __init__(self, ledger: Ledger, visible: Visible) -> None:
         self._ledger = ledger
+        self._visible = visible
+
+    def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
+        self._ledger.belongs_to(context.incarnation)
+        return None
 
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         self._ledger.tell("commit")
+        self._ledger.belongs_to(context.incarnation)
         again = self._ledger.commits.setdefault(context.checkpoint, list(pieces))
         assert again == list(pieces), "the same checkpoint was committed with other pieces"
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         self._ledger.tell("abort")
+        if context.final and self._visible is Visible.FINAL:
+            self._ledger.belongs_to(context.incarnation)
+            self._ledger.dropped += self._ledger.commits.values()
+            self._ledger.commits.clear()
         self._ledger.dropped.append(list(pieces))
 
     def recover(self, context: CommitContext) -> int | None:
+        self._ledger.belongs_to(context.incarnation)
         return max(self._ledger.commits, default=None)
 
 
@@ -127,7 +149,7 @@ def _slices(exchange: dict[str, list[Row]], vertex: PlannedVertex, rows: list[Ro
         return ()
     segment = f"mem:{len(exchange)}"
     exchange[segment] = rows
-    crc = hash(tuple(rows)) & 0xFFFFFFFF
+    crc = zlib.crc32(repr(rows).encode())
     return (Slice(vertex.id, 0, vertex.outputs[0].table, segment, 0, len(rows), len(rows) * 8, crc),)
 
 
