@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from tests.contracts.test_protocol import FILES, FOREIGN, known, rules
 from tests.mutants.all import MUTANTS
 
 LABEL = re.compile(r"([A-Z]{1,2})(\d+)(\.\d+)?")
-DROPPED = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS))
+DROPPED = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS if not mutant.of_runtime))
+OF_RUNTIME = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS if mutant.of_runtime))
+RUNTIME = Path(__file__).parents[2] / "seatunnel_py" / "runtime"
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if rules(path)], ids=lambda path: path.name)
@@ -31,6 +34,16 @@ def test_every_rule_that_a_mutant_names_exists(label: str) -> None:
 
     assert (part is not None) == (letters == "O")
     assert letters in FOREIGN or int(number) in known().get(letters, ())
+
+
+@pytest.mark.parametrize("label", sorted(OF_RUNTIME))
+def test_every_rule_of_the_runtime_that_a_mutant_names_exists(label: str) -> None:
+    """A file, and the number of a rule in the text at its head."""
+    name, number = label.split(" ")
+    (path,) = RUNTIME.rglob(f"{name}.py")
+    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+
+    assert f"({number})" in text
 
 
 def test_mutants_that_tests_kill_name_a_file_of_tests() -> None:

@@ -1,4 +1,4 @@
-"""Every mutant, and what killed it: python -m tests.mutants."""
+"""Every mutant, and its killer: python -m tests.mutants."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEAD = "| mutant | rules | killed by | seed | after runs |\n|---|---|---|---|---
 
 
 def row(mutant: Mutant, verdict: Verdict) -> str:
-    """ChangedPart the table, for people."""
+    """A line of the table, for people."""
     killer = verdict.by if verdict.killed else f"NOT KILLED {verdict.by}".strip()
     where = f"{verdict.seed} {verdict.mode}" if verdict.seed >= 0 else "-"
     return f"| {mutant.name} | {mutant.rules} | {killer} | {where} | {verdict.runs} |"
@@ -41,6 +41,7 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 def without(file: str | None) -> list[str]:
     """The rules that no mutant drops: of this file, or of all."""
+    file = file and file.rsplit("/", 1)[-1]
     dropped = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS))
     stated = [f"{letters}{number}" for path in FILES if file in (None, path.name) for letters, number in rules(path)]
     return [label for label in stated if label not in dropped]
@@ -50,7 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--hunt", help="the mutant of this name, in this process")
     parser.add_argument("--only", default="", help="mutants whose name contains this")
-    parser.add_argument("--file", help="mutants of this file of the protocol")
+    parser.add_argument("--file", help="mutants of this file of the protocol or of the runtime")
     parser.add_argument("--seeds", type=int, default=SEEDS_MAX)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
@@ -59,7 +60,7 @@ def main() -> int:
         mutant = next(mutant for mutant in MUTANTS if mutant.name == options.hunt)
         print(json.dumps(vars(hunt(mutant, options.seeds))))
         return 0
-    chosen = [one for one in MUTANTS if options.only in one.name and options.file in (None, one.file)]
+    chosen = [one for one in MUTANTS if options.only in one.name and one.is_of(options.file)]
     verdicts = []
     print(HEAD, flush=True)
     with ThreadPool(options.jobs) as pool:

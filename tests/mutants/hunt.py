@@ -1,4 +1,4 @@
-"""Whether a mutant is killed: by the simulation, whose seeds run until a checker objects, or by a file of tests."""
+"""Whether a mutant is killed: by a simulation, whose seeds run until a checker objects, or by a file of tests."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import pytest
 from tests.mutants.mutant import ROOT, Mutant, install
 
 SEEDS_MAX = 5000
+JOB_SEEDS_MAX = 150
+JOB_MODE = "job"
 BROKEN = {"AttributeError", "ImportError", "NameError", "SyntaxError", "TypeError", "UnboundLocalError"}
 """Code that ends in one of these says nothing about the rule that it was to drop."""
 
@@ -34,7 +36,9 @@ class Verdict:
 def hunt(mutant: Mutant, seeds: int) -> Verdict:
     """In this process, which has the bug from then on."""
     install(mutant)
-    return by_test(mutant) if mutant.killer else by_simulation(mutant, seeds)
+    if mutant.killer:
+        return by_test(mutant)
+    return by_job_simulation(mutant, min(seeds, JOB_SEEDS_MAX)) if mutant.of_runtime else by_simulation(mutant, seeds)
 
 
 def by_simulation(mutant: Mutant, seeds: int) -> Verdict:
@@ -51,6 +55,27 @@ def by_simulation(mutant: Mutant, seeds: int) -> Verdict:
     return Verdict(mutant.name, runs=seeds * len(MODES))
 
 
+def by_job_simulation(mutant: Mutant, seeds: int) -> Verdict:
+    """Seeds of the whole job."""
+    from tests.job_simulation.runner import failure_of
+
+    for seed in range(seeds):
+        failed = failure_of(seed)
+        if failed:
+            return Verdict(mutant.name, failed not in BROKEN, failed, seed, JOB_MODE, seed + 1)
+    return Verdict(mutant.name, runs=seeds)
+
+
+def fails_again(verdict: Verdict) -> bool:
+    """Whether its seed fails, in this process, too."""
+    from tests.job_simulation.runner import failure_of
+    from tests.simulation.shrink import failing_run
+
+    if verdict.mode == JOB_MODE:
+        return bool(failure_of(verdict.seed))
+    return failing_run(verdict.seed, verdict.mode) is not None
+
+
 def by_test(mutant: Mutant) -> Verdict:
     """Up to the first test that fails."""
     watch = run_tests([mutant.killer], "-x")
@@ -61,12 +86,10 @@ def by_test(mutant: Mutant) -> Verdict:
 
 def needless(verdicts: Iterable[Verdict]) -> list[str]:
     """Mutants whose killer objects to the code without them as well. In this process, which has no bug."""
-    from tests.simulation.shrink import failing_run
-
     killed = [one for one in verdicts if one.killed]
     tests = sorted({one.by for one in killed if one.seed < 0})
     failed = {test for test, _ in run_tests(tests).failed} if tests else set()
-    return [one.name for one in killed if (failing_run(one.seed, one.mode) if one.seed >= 0 else one.by in failed)]
+    return [one.name for one in killed if (fails_again(one) if one.seed >= 0 else one.by in failed)]
 
 
 class Watch:

@@ -1,4 +1,5 @@
-"""A deliberate bug: a replacement in the text of one file of the protocol, or of the reference beside its tests.
+"""A deliberate bug: a replacement in the text of one file of the protocol, of the runtime round it, or of the reference
+beside the protocol's tests.
 
 It is loaded in a process of its own, where that file's module is imported from the changed text.
 """
@@ -16,13 +17,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = "seatunnel_py.protocol"
 REFERENCE = "tests.protocol.reference"
+RUNTIME = "seatunnel_py.runtime"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """``old`` stands once in ``file``, a path below ``package``; ``rules`` are what the mutant drops, and the invariants that this breaks.
+    """``old`` stands once in ``file``, a path below ``package``; ``rules`` are what the mutant drops, and the invariants that this breaks;
+    of the runtime, a file and the number of a rule in its text.
 
-    ``killer``: the test file that has to fail; none: the simulation has to notice.
+    ``killer``: the test file that has to fail; none: the simulation has to notice, which is that of the whole job where
+    the runtime is changed.
     """
 
     name: str
@@ -39,8 +43,17 @@ class Mutant:
         return f"{self.package}.{self.file.removesuffix('.py').replace('/', '.')}"
 
     @property
+    def of_runtime(self) -> bool:
+        """It is in the machinery round the protocol."""
+        return self.package == RUNTIME
+
+    def is_of(self, file: str | None) -> bool:
+        """Whether this names its file, as a path or as a plain name; None: any does."""
+        return file in (None, self.file, self.file.rsplit("/", 1)[-1])
+
+    @property
     def path(self) -> Path:
-        """JobLocation the file stands."""
+        """Where the file stands."""
         return ROOT / self.package.replace(".", "/") / self.file
 
     @property
@@ -69,6 +82,11 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         where = str(self.mutant.path)
         return importlib.util.spec_from_file_location(fullname, where, loader=_Changed(fullname, where, self.mutant))
+
+
+def runtime(name: str, file: str, old: str, new: str, rules: str, killer: str = "") -> Mutant:
+    """A mutant of the runtime."""
+    return Mutant(name, file, old, new, rules, killer, RUNTIME)
 
 
 def changed(mutant: Mutant) -> str:

@@ -47,6 +47,8 @@ def test_names_of_mutants_differ() -> None:
         ("no dedup by id", {"I23NoGap", "I2NoDuplicate"}),
         ("channel state left out", {"I8ConsistentCut"}),
         ("no journal before emission", {"I39JournalFirst"}),
+        ("a unit counts before it is logged", {"JournalFirst"}),
+        ("a pipeline is closed while units are under way", {"ClosesWhenIdle"}),
     ],
 )
 def test_a_mutant_is_killed(name: str, checkers: set[str]) -> None:
