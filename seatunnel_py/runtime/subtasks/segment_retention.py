@@ -79,7 +79,7 @@ class SegmentRetention:
             self._state.emit(RemoveSegments(gone))
 
     def end(self, *, done: bool) -> None:
-        """Count the rest no longer: nothing of the pipeline will ever free it. If all rows have arrived, remove it; else
+        """Stop counting the rest: nothing of the pipeline will ever free it. If all rows have arrived, remove it; else
         the end of the job removes it, or the next driver reads it."""
         if done and self._sizes:
             self._state.emit(RemoveSegments(frozenset(self._sizes)))
