@@ -188,8 +188,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "records do not hold splits that were found",
         DISCOVERY,
-        "        state.to_coordinator(PlanGrew(state.at, state.plan))\n        own",
-        "        own",
+        "        state.to_coordinator(PlanGrew(state.at, state.plan))\n        runs",
+        "        runs",
         "split_discovery 2",
     ),
     runtime(

@@ -185,8 +185,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "epochs of one that begins again begin anew",
         JOB,
-        "past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=known)",
-        "past = self._past(key, view.newest, strays=strays, known_bad=known)",
+        "past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=bad)",
+        "past = self._past(key, view.newest, strays=strays, known_bad=bad)",
         "job_runner 3",
         "tests/unit/runtime/test_renewing.py",
     ),
@@ -270,7 +270,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a stream takes a place",
         ADMISSION,
-        "            if one.bounded:\n                self._work",
+        "            if candidate.bounded:\n                self._work",
         "            if True:\n                self._work",
         "admission 3",
         OF_ADMISSION,

@@ -77,7 +77,7 @@ def test_jitter_shortens(jitter: float, pause: float) -> None:
 @pytest.mark.parametrize("jitter", [-0.1, 1.1, math.nan])
 def test_jitter_is_a_fraction(jitter: float) -> None:
     """B4."""
-    with pytest.raises(ValueError, match="no fraction"):
+    with pytest.raises(ValueError, match="is not a fraction"):
         THREE.next(Retries(), 0.0, jitter)
 
 

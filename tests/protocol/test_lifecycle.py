@@ -124,7 +124,7 @@ def test_a_picture_as_people_get_it() -> None:
 
 def test_a_forbidden_event_is_told_with_what_is_allowed() -> None:
     """Whoever reads the report sees the row."""
-    with pytest.raises(LocalProtocolError, match="what can is store, abort$"):
+    with pytest.raises(LocalProtocolError, match="possible: store, abort$"):
         advance(CHECKPOINT, CheckpointState.COMPLETE, CheckpointEvent.STORED)
     with pytest.raises(LocalProtocolError, match="nothing: it is an end$"):
         advance(CHECKPOINT, CheckpointState.ABORTED, CheckpointEvent.STORED)

@@ -91,7 +91,7 @@ def test_by_default_it_is_a_periodic_aligned_snapshot() -> None:
 
 def test_waiting_for_nobody_is_a_mistake() -> None:
     """It would be pending for ever: nothing is left to acknowledge it."""
-    with pytest.raises(LocalProtocolError, match="waits for nobody"):
+    with pytest.raises(LocalProtocolError, match="waits for no subtask"):
         PendingCheckpoint(N, J, (), EPOCHS, started_at=0, expires_at=1)
 
 

@@ -198,7 +198,7 @@ def test_no_vertices_are_no_pipeline() -> None:
 
 def test_a_pipeline_without_a_source_is_refused() -> None:
     """R1: in the whole graph another pipeline's source would hide it."""
-    with pytest.raises(ValueError, match="nothing could start"):
+    with pytest.raises(ValueError, match="there is no source"):
         pipelines(graph("src>out a>b b>a"))
 
 

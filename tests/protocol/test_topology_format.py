@@ -42,7 +42,7 @@ def test_a_topology_survives_the_way_to_text_and_back(topology: Topology) -> Non
         ({"colour": "red"}, "'colour' is not known"),
         ({"version": True}, "True is not of the type int"),
         ({"vertices": [["a", 1]]}, "2 values instead of 6"),
-        ({"edges": [["a", "z", "keyed", False]]}, "is no vertex"),
+        ({"edges": [["a", "z", "keyed", False]]}, "is not a vertex"),
         ({"vertices": [["a", 1, "sometimes", "none", True, ""]]}, "'sometimes' is not a valid"),
     ],
 )
