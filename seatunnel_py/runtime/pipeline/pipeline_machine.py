@@ -76,6 +76,7 @@ class PipelineMachine:
         state.at = at
         _HANDLERS[type(event)](self, event)
         self._drain()
+        self.parts.segments.scan_if_due()
         if state.phase is PipelinePhase.CLOSING:
             self._close_if_idle()
         effects_now, state.effects = state.effects, []

@@ -33,6 +33,7 @@ class SegmentRetention:
         self._of_records: dict[int, frozenset[str]] = {}
         self._needless: frozenset[str] = frozenset()
         self._unseen = 0
+        self._due = False
 
     def made(self, slices: Iterable[Slice]) -> None:
         """Add the segments that a unit has written."""
@@ -44,7 +45,7 @@ class SegmentRetention:
         if not self._sizes:
             return
         if self._unseen > min(LOOK_BYTES, most // 4):
-            self.look()
+            self._due = True
         if shared.exchange_bytes * 2 > most:
             self._ask_for_checkpoint()
 
@@ -57,17 +58,20 @@ class SegmentRetention:
         self._of_records[record.checkpoint] = frozenset(named_in_record(record))
         for gone in self._of_records.keys() - view.completed:
             del self._of_records[gone]
-        self.look()
+        self._due = True
 
     def make_room(self) -> None:
         """Remove unneeded segments and request a checkpoint; paused sources try again after a while."""
-        self.look()
+        self._due = True
         self._ask_for_checkpoint()
         self._state.after(("exchange",), PAUSE_SECONDS)
 
-    def look(self) -> None:
-        """Remove the segments that have no reference now and had none at the scan before."""
-        self._unseen = 0
+    def scan_if_due(self) -> None:
+        """Remove the segments that have no reference now and had none at the scan before. Call it once at the end of an
+        event: amid it a letter may hold the only reference."""
+        if not self._due:
+            return
+        self._due, self._unseen = False, 0
         if not self._sizes:
             return
         needless = frozenset(self._sizes.keys() - self._needed())
