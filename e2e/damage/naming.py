@@ -15,7 +15,7 @@ from e2e.damage.scenarios import Scenario
 from e2e.damage.things import STORE
 
 SHOWN_BY_OTHERS = (
-    "seatunnel_ledger is gone", "has lost the mark", "has changed since the job stood", "a transaction is open there",
+    "seatunnel_ledger is gone", "has lost the mark", "has changed since the checkpoint to resume from", "a transaction is open there",
 )  # fmt: skip
 
 

@@ -253,7 +253,7 @@ def test_a_stream_goes_on_without_a_sink_and_says_at_its_restore_that_it_does(tm
     out = table.targets[1]
     assert out.cause is not None and out.stands is not None
     assert "went wrong" in out.cause.message and "does not end" in out.cause.message
-    assert f"behind checkpoint {out.stands.checkpoint}" in out.cause.message or not out.stands.checkpoint
+    assert f"after checkpoint {out.stands.checkpoint}" in out.cause.message or not out.stands.checkpoint
     assert "a job of its own" in out.cause.remedy and "--fresh" in out.cause.remedy
     assert out.cause.error_type == "CannotResumeError"
     assert not [unit for unit in again.engine.submitted if unit.id.vertex == "x>1"]
