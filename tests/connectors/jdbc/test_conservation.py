@@ -126,7 +126,7 @@ def test_a_record_of_other_rows_than_a_unit_told_is_lost(target: Target, recipe:
 
     said = refused(target, 1, piece)
 
-    assert "4 rows were staged in 1 units, as" in said and "and 3 of them were found there" in said
+    assert "4 rows were staged in 1 units, according to" in said and "and 3 of them were found there" in said
 
 
 class Shadow:
