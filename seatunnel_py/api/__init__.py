@@ -327,6 +327,8 @@ _MODULES = {
     "redaction": "redacted_text",
     "terminal_text": "terminal_text",
 }
+_WHOLE_MODULES = frozenset({"silence"})
+"""Names that stand for a module, not for something in it."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 _EARLIER = {
     "BadRows": "BadRowsError",
@@ -344,7 +346,7 @@ if not TYPE_CHECKING:  # or the type checker would accept any name
         if known not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module = import_module(f"seatunnel_py.{_MODULE_OF[known]}")
-        found = module if module.__name__.endswith(f".{known}") else getattr(module, known)
+        found = module if known in _WHOLE_MODULES else getattr(module, known)
         globals()[name] = found
         return found
 

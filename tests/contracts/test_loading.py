@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -90,3 +91,11 @@ def test_workers_are_told_modules_that_are_there(kind: WriteFormat) -> None:
     for name in named:
         import_module(name)
     assert "seatunnel_connectors.files.write.sink" in named
+
+
+def test_a_name_of_the_api_is_no_module_but_one() -> None:
+    """`terminal_text` is a function in a module of that name: once a plugin got the module, and could not call it."""
+    import seatunnel_py.api as api
+
+    modules = [name for name in api.__all__ if isinstance(getattr(api, name), ModuleType)]
+    assert modules == ["silence"]
