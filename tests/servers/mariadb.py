@@ -64,9 +64,9 @@ class MariadbServer(PrivateServer):
 
     def _command(self) -> list[str]:
         options = [f"--{key}={value}" for key, value in self.settings.items()]
-        return [
-            str(find("mariadbd")), "--no-defaults", f"--datadir={self.data}", f"--port={self.port}", *options,
-        ]  # fmt: skip
+        # A server that starts removes the temporary tables of all servers that share its tmpdir.
+        places = [f"--datadir={self.data}", f"--tmpdir={self.data}"]
+        return [str(find("mariadbd")), "--no-defaults", *places, f"--port={self.port}", *options]
 
     def _initialise_command(self, directory: Path) -> list[str]:
         return [
