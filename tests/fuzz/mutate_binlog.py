@@ -10,17 +10,11 @@ make the same mutant again. Three kinds of mutants:
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
 import random
 import struct
 import sys
-import time
 import zlib
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
@@ -38,8 +32,8 @@ from seatunnel_connectors.mysql_cdc.schema.history import TableHistory
 from seatunnel_py.errors import PluginError
 from tests.connectors.mysql_cdc import encoder
 from tests.connectors.mysql_cdc.encoder import Column, Log
+from tests.fuzz.campaign import Campaign
 
-CPU_SECONDS_MAX = 1.0
 COLUMNS = (
     Column(3, b"", "int"), Column(15, b"\xf0\0", "varchar(60)", "utf-8"), Column(246, b"\x0a\2", "decimal(10,2)"),
     Column(18, b"\6", "datetime(6)"), Column(19, b"\3", "time(3)"), Column(17, b"\0", "timestamp"),
@@ -224,8 +218,9 @@ def torn(data: bytes, chance: random.Random) -> Iterator[memoryview]:
         yield from reader.read(0.5)
 
 
-def judge(seed: int, ordinal: int) -> str:
+def judge(case: tuple[int, int]) -> str:
     """``read`` or ``refused``, and the kind. Raises for anything that must not happen."""
+    seed, ordinal = case
     chance = random.Random(f"{seed}:{ordinal}")
     number = chance.randrange(len(corpus()))
     log = corpus()[number]
@@ -257,67 +252,19 @@ def judge(seed: int, ordinal: int) -> str:
     return f"{kind}, {verdict}"
 
 
-@dataclass(slots=True)
-class Report:
-    """How many mutants were read, how many refused, the slowest, and what must not happen."""
-
-    verdicts: Counter[str] = field(default_factory=Counter)
-    slowest: float = 0.0
-    failures: list[str] = field(default_factory=list)
-
-    def add(self, other: Report) -> None:
-        self.verdicts += other.verdicts
-        self.slowest = max(self.slowest, other.slowest)
-        self.failures += other.failures
+def case_of(seed: int, ordinal: int) -> tuple[int, int]:
+    """A log is made and changed while it is judged: its case is what makes it."""
+    return seed, ordinal
 
 
-def run(count: int, seed: int, processes: int | None = None) -> Report:
-    """Judge ``count`` mutants, on as many processes as there are cores (or as asked)."""
-    processes = processes or min(os.cpu_count() or 1, 1 + count // 2_000)
-    parts = [(seed, range(start, count, processes)) for start in range(processes)]
-    report = Report()
-    if processes == 1:
-        report.add(_part(parts[0]))
-        return report
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for part in pool.imap_unordered(_part, parts):
-            report.add(part)
-    return report
-
-
-def _part(work: tuple[int, range]) -> Report:
-    seed, ordinals = work
-    report = Report()
+def read_all() -> None:
+    """Read every log unchanged, once."""
     for number in range(len(corpus())):
         assert whole(number)
-    for ordinal in ordinals:
-        before = time.process_time()
-        try:
-            report.verdicts[judge(seed, ordinal)] += 1
-        except Exception as error:  # noqa: BLE001 - whatever else is raised is what is looked for
-            report.failures.append(f"seed {seed}, ordinal {ordinal}: {type(error).__name__}: {error}")
-        seconds = time.process_time() - before
-        report.slowest = max(report.slowest, seconds)
-        if seconds > CPU_SECONDS_MAX:
-            report.failures.append(f"seed {seed}, ordinal {ordinal}: {seconds:.2f} s of CPU")
-    return report
 
 
-def main() -> int:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    arguments = parser.parse_args()
-    before = time.monotonic()
-    report = run(arguments.count, arguments.seed)
-    seconds = time.monotonic() - before
-    print(f"{arguments.count} mutants, seed {arguments.seed}: {dict(report.verdicts)}")
-    print(f"slowest {report.slowest:.3f} s, {seconds:.0f} s in all")
-    for failure in report.failures[:10]:
-        print(f"FAILED {failure}")
-    return 1 if report.failures else 0
-
+CAMPAIGN = Campaign(case_of, judge, prepare=read_all)
+run = CAMPAIGN.run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(CAMPAIGN.main(__doc__))

@@ -6,24 +6,19 @@ ordinal, which make the same mutant again, and the mutant itself.
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
 import os
 import random
 import re
 import sys
-import time
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from seatunnel_py.api.options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.config import loads, resolve_step
 from seatunnel_py.errors import JobFileError, PlanError
+from tests.fuzz.campaign import Campaign
 
 ROOT = Path(__file__).resolve().parents[2]
-CPU_SECONDS_MAX = 1.0
 TOKEN = re.compile(r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|\$\{[^}\n]*\}|[\w.-]+|\s+|.')
 NASTY = (
     *"{}[]\"'$#=:,+\\/.?-\n\t\0\r",
@@ -43,27 +38,13 @@ base { plugin_input = [a, b] }
 """
 
 
-@dataclass(slots=True)
-class Report:
-    """How many mutants were read, how many refused, the slowest, and what must not happen."""
-
-    verdicts: Counter[str] = field(default_factory=Counter)
-    slowest: float = 0.0
-    failures: list[str] = field(default_factory=list)
-
-    def add(self, other: Report) -> None:
-        """Take in another part's figures."""
-        self.verdicts += other.verdicts
-        self.slowest = max(self.slowest, other.slowest)
-        self.failures += other.failures
-
-
 def conformance_directory() -> Path | None:
     """Where the peer's job files are: SEATUNNEL_CONFORMANCE, or beside the repository."""
     candidates = [os.environ.get("SEATUNNEL_CONFORMANCE", ""), str(ROOT.parent / "shared" / "conformance")]
     return next((Path(one) for one in candidates if one and (Path(one) / "jobs").is_dir()), None)
 
 
+@cache
 def corpus() -> list[str]:
     """The texts that are mutated."""
     places = [(ROOT / "configs").glob("**/*.conf")]
@@ -73,9 +54,9 @@ def corpus() -> list[str]:
     return [SAMPLE, *(path.read_text(encoding="utf-8") for place in places for path in sorted(place))]
 
 
-def mutant(texts: list[str], seed: int, ordinal: int) -> str:
+def mutant(seed: int, ordinal: int) -> str:
     """The mutant of that number; the same for the same seed and corpus."""
-    chance = random.Random(f"{seed}:{ordinal}")
+    chance, texts = random.Random(f"{seed}:{ordinal}"), corpus()
     text = chance.choice(texts)
     for _ in range(chance.choice((1, 1, 2, 3, 6))):
         text = chance.choice((_characters, _tokens, _insertion, _splice))(text, texts, chance)
@@ -136,57 +117,8 @@ def judge(text: str) -> str:
     return "read"
 
 
-def run(count: int, seed: int, processes: int | None = None) -> Report:
-    """Judge ``count`` mutants, on as many processes as there are cores (or as asked)."""
-    processes = processes or min(os.cpu_count() or 1, 1 + count // 2_000)
-    parts = [(seed, range(start, count, processes)) for start in range(processes)]
-    report = Report()
-    if processes == 1:
-        report.add(_part(parts[0]))
-        return report
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for part in pool.imap_unordered(_part, parts):
-            report.add(part)
-    return report
-
-
-def _part(work: tuple[int, range]) -> Report:
-    seed, ordinals = work
-    texts = corpus()
-    report = Report()
-    for ordinal in ordinals:
-        text = mutant(texts, seed, ordinal)
-        before = time.process_time()
-        try:
-            report.verdicts[judge(text)] += 1
-        except Exception as error:  # noqa: BLE001 - whatever else is raised is what is looked for
-            report.failures.append(f"seed {seed}, ordinal {ordinal}: {type(error).__name__}: {error}\n{text}")
-        seconds = time.process_time() - before
-        report.slowest = max(report.slowest, seconds)
-        if seconds > CPU_SECONDS_MAX:
-            report.failures.append(f"seed {seed}, ordinal {ordinal}: {seconds:.2f} s of CPU\n{text}")
-    return report
-
-
-def _lines(report: Report, count: int, seed: int, seconds: float) -> Iterator[str]:
-    yield f"{count} mutants, seed {seed}: {dict(report.verdicts)}, slowest {report.slowest:.3f} s, {seconds:.0f} s"
-    for failure in report.failures[:5]:
-        yield f"FAILED {failure}"
-    if len(report.failures) > 5:
-        yield f"... and {len(report.failures) - 5} more"
-
-
-def main() -> int:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    arguments = parser.parse_args()
-    before = time.monotonic()
-    report = run(arguments.count, arguments.seed)
-    print("\n".join(_lines(report, arguments.count, arguments.seed, time.monotonic() - before)))
-    return 1 if report.failures else 0
-
+CAMPAIGN = Campaign(mutant, judge, prepare=corpus)
+run = CAMPAIGN.run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(CAMPAIGN.main(__doc__))

@@ -8,16 +8,10 @@ the same stream again.
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
 import random
 import struct
 import sys
-import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,8 +22,8 @@ from seatunnel_connectors.postgres_cdc.pgoutput.relations import TableRefused
 from tests.connectors.postgres_cdc import encoder as pg
 from tests.connectors.postgres_cdc.encoder import UNCHANGED, Column
 from tests.connectors.postgres_cdc.reading import ABSENT, INT8, TEXT, Shown, all_rows, decoder
+from tests.fuzz.campaign import Campaign
 
-CPU_SECONDS_MAX = 1.0
 STREAMING = frozenset(b"SEcAbPKrp")
 NASTY = (
     b"\0",
@@ -46,20 +40,6 @@ NASTY = (
     b"d\0\0\0\x1ew",
 )
 KINDS = {b"I"[0]: "+I", b"D"[0]: "-D", b"U"[0]: "+U"}
-
-
-@dataclass(slots=True)
-class Report:
-    """What became of the streams, the slowest, and what must not happen."""
-
-    verdicts: Counter[str] = field(default_factory=Counter)
-    slowest: float = 0.0
-    failures: list[str] = field(default_factory=list)
-
-    def add(self, other: Report) -> None:
-        self.verdicts += other.verdicts
-        self.slowest = max(self.slowest, other.slowest)
-        self.failures += other.failures
 
 
 # ---------------------------------------------------------------- streams
@@ -343,60 +323,29 @@ def judge_frames(data: bytes) -> str:
     return "frames" if wanted and wanted[-1][1] == len(data) else "frames and a rest"
 
 
-def run(count: int, seed: int, processes: int | None = None) -> Report:
-    """Judge ``count`` streams, on as many processes as there are cores (or as asked)."""
-    processes = processes or min(os.cpu_count() or 1, 1 + count // 2_000)
-    parts = [(seed, range(start, count, processes)) for start in range(processes)]
-    report = Report()
-    if processes == 1:
-        report.add(_part(parts[0]))
-        return report
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for part in pool.imap_unordered(_part, parts):
-            report.add(part)
-    return report
+Case = tuple[list[bytes], random.Random]
 
 
-def _part(work: tuple[int, range]) -> Report:
-    seed, ordinals = work
-    report = Report()
-    for ordinal in ordinals:
-        chance = random.Random(f"{seed}:{ordinal}")
-        messages = mutated(stream(chance), chance)
-        before = time.process_time()
-        try:
-            if chance.random() < 0.2:
-                report.verdicts[judge_frames(damaged(b"".join(map(pg.xlog_data, messages * 3)), chance))] += 1
-            else:
-                report.verdicts[judge(messages, chance)] += 1
-        except Exception as error:  # noqa: BLE001 - whatever else is raised is what is looked for
-            report.failures.append(f"seed {seed}, ordinal {ordinal}: {type(error).__name__}: {error}\n{messages}")
-        seconds = time.process_time() - before
-        report.slowest = max(report.slowest, seconds)
-        if seconds > CPU_SECONDS_MAX:
-            report.failures.append(f"seed {seed}, ordinal {ordinal}: {seconds:.2f} s of CPU")
-    return report
+def case_of(seed: int, ordinal: int) -> Case:
+    """A mutated stream, and the chance that goes on to choose how it is judged."""
+    chance = random.Random(f"{seed}:{ordinal}")
+    return mutated(stream(chance), chance), chance
 
 
-def _lines(report: Report, count: int, seed: int, seconds: float) -> Iterator[str]:
-    yield f"{count} streams, seed {seed}: {dict(report.verdicts)}, slowest {report.slowest:.3f} s, {seconds:.0f} s"
-    for failure in report.failures[:5]:
-        yield f"FAILED {failure}"
-    if len(report.failures) > 5:
-        yield f"... and {len(report.failures) - 5} more"
+def judge_case(case: Case) -> str:
+    """Judge the frames of some streams, the rows of the others."""
+    messages, chance = case
+    if chance.random() < 0.2:
+        return judge_frames(damaged(b"".join(map(pg.xlog_data, messages * 3)), chance))
+    return judge(messages, chance)
 
 
-def main() -> int:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    arguments = parser.parse_args()
-    before = time.monotonic()
-    report = run(arguments.count, arguments.seed)
-    print("\n".join(_lines(report, arguments.count, arguments.seed, time.monotonic() - before)))
-    return 1 if report.failures else 0
+def shown(case: Case) -> str:
+    return str(case[0])
 
+
+CAMPAIGN = Campaign(case_of, judge_case, shown)
+run = CAMPAIGN.run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(CAMPAIGN.main(__doc__))
