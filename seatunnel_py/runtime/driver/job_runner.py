@@ -78,7 +78,7 @@ class JobRunner:
         self._when_begun = DeferredCalls()
         self._settings = settings = settings.isolating(several=len(pipelines) > 1 or bool(authority.apart))
         self._clock, self._listen = clock, listen
-        self._store, self._journal, self._authority = store, journal, authority
+        self._journal, self._authority = journal, authority
         self._executors = executors
         self._identity = identity_of(job_id, authority, settings)
         self._shared = SharedUse(journal.journal, settings)
@@ -91,7 +91,7 @@ class JobRunner:
         self._journal_batcher = JournalBatcher(journal, executors.write, self._journal_failed)
         self._records = RecordBatcher(self.pipelines, settings.checkpoint.interval, self._moment, self._persist)
         self._writer = RecordWriter(store, authority.incarnation, self._journal_batcher)
-        ports = Ports(
+        self._ports = ports = Ports(
             clock, executors, self.timers, store, authority.incarnation, journal.journal, self._journal_batcher,
             self._records, TargetBatcher(executors.aside, post),
         )  # fmt: skip
@@ -271,11 +271,7 @@ class JobRunner:
     def look_for_another(self) -> None:
         """Check now and then whether another driver has taken over, because a driver without writes would not learn it
         from the store (I34)."""
-        self._check_claim(self._looked)
-
-    def _check_claim(self, then: Callable[[BaseException | None], None]) -> None:
-        """Check the claim of this driver in the store: FencedOffError if another driver has taken over."""
-        self._executors.write(lambda: self._store.check(self._authority.incarnation), then)
+        self._ports.check_claim(self._looked)
 
     def _looked(self, error: BaseException | None) -> None:
         if not isinstance(error, FencedOffError):
@@ -362,7 +358,7 @@ class JobRunner:
             for call in overtaken:
                 call()
 
-        self._check_claim(looked)
+        self._ports.check_claim(looked)
 
 
 def _candidate(machine: PipelineMachine, behind: str = "") -> Candidate:

@@ -72,6 +72,10 @@ class Ports:
     record_batcher: RecordBatcher
     target_batcher: TargetBatcher
 
+    def check_claim(self, then: Callable[[BaseException | None], None]) -> None:
+        """Check the claim of this driver in the store: FencedOffError if another driver has taken over."""
+        self.executors.write(lambda: self.store.check(self.incarnation), then)
+
 
 class Performer:
     """Performs effects. ``first_unit_at``: when the first unit was submitted."""
@@ -180,7 +184,7 @@ class Performer:
             found = as_failure(error) if isinstance(error, FencedOffError) else None
             self._job.turn(machine, events.CallDone(effect.call, found))
 
-        self._ports.executors.write(lambda: self._ports.store.check(self._ports.incarnation), looked)
+        self._ports.check_claim(looked)
 
     # ---------------------------------------------------------------- the engine, timers
 

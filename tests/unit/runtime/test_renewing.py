@@ -233,13 +233,13 @@ def test_checkpoint_ids_are_counted_on(tmp_path: Path) -> None:
     """I11: the second life's records never have the number of one of the first life."""
     job = Run(tmp_path, Shadow("out"), ["g1", "g2"])
     stored: list[int] = []
-    write = job.driver.job._store.write
+    write = job.driver.job._ports.store.write
 
     def writing(incarnation: int, records: dict) -> None:  # type: ignore[type-arg]
         stored.extend(record.checkpoint for record in records.values())
         write(incarnation, records)
 
-    job.driver.job._store.write = writing  # type: ignore[method-assign,assignment]
+    job.driver.job._ports.store.write = writing  # type: ignore[method-assign,assignment]
 
     assert job.end().state is TableState.DONE and job.anew == 2
     assert stored == sorted(set(stored)) and len(stored) >= 4
@@ -353,7 +353,7 @@ def test_a_driver_that_was_overtaken_does_not_begin_anew(tmp_path: Path) -> None
     def listen(event: JobEvent) -> None:
         job.events.append(event)
         if isinstance(event, UnitRetried) and event.unit == ANEW:
-            assert job.driver.job._store.take(2, "lineage")
+            assert job.driver.job._ports.store.take(2, "lineage")
 
     job.driver.job._listen = listen
     table = job.end()

@@ -88,9 +88,9 @@ class StreamOptions:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What came. ``messages`` are valid until the next call. ``wal_end`` is how far the server had read or written its
-    log; ``idle_end``, if not None, is a keepalive's position after
-    all messages so far: it may be confirmed if the decoder has no open transaction (F-C4)."""
+    """Data that came. ``messages`` are valid until the next call. ``wal_end`` is how far the server had read or written
+    its log; ``idle_end``, if not None, is a keepalive's position after all messages so far: it may be confirmed if the
+    decoder has no open transaction (F-C4)."""
 
     messages: Messages
     wal_end: int
