@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
-from shutil import which
 from typing import Any
 
 import psycopg
@@ -22,6 +19,7 @@ from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitId, UnitResult
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_tables, make_sink, make_source, same_rows
+from tests.servers.encrypted_postgres import encrypted_postgres
 from tests.servers.ports import free_port
 from tests.servers.postgres import PostgresServer
 
@@ -306,21 +304,8 @@ def test_positions_are_kept_to(pg: PostgresPlace) -> None:
 
 @pytest.fixture
 def encrypted() -> Iterator[PostgresServer]:
-    if which("openssl") is None:
-        pytest.skip("openssl, which makes the server's certificate, is not installed")
-    server = PostgresServer(settings={"ssl": "on"})
-    key, certificate = server.data / "server.key", server.data / "server.crt"
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout".split()
-    try:
-        subprocess.run([*command, str(key), "-out", str(certificate)], check=True, capture_output=True)
-        owner = server.data.stat()
-        for path in (key, certificate):
-            path.chmod(0o600)
-            os.chown(path, owner.st_uid, owner.st_gid)
-        server.start()
+    with encrypted_postgres() as server:
         yield server
-    finally:
-        server.close()
 
 
 def test_an_encrypted_session_takes_the_usual_way(encrypted: PostgresServer, passed: list[str]) -> None:

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterator
-from shutil import which
 
 import psycopg
 import pytest
 
 from tests.connectors.postgres_cdc.conftest import PUBLICATION, Log
+from tests.servers.encrypted_postgres import encrypted_postgres
 from tests.servers.postgres import PostgresServer
 
 
 @pytest.fixture
 def encrypted() -> Iterator[PostgresServer]:
-    if which("openssl") is None:
-        pytest.skip("openssl, which makes the server's certificate, is not installed")
-    server = PostgresServer(settings={"ssl": "on", "wal_level": "logical"})
-    key, certificate = server.data / "server.key", server.data / "server.crt"
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout".split()
-    try:
-        subprocess.run([*command, str(key), "-out", str(certificate)], check=True, capture_output=True)
-        owner = server.data.stat()
-        for path in (key, certificate):
-            path.chmod(0o600)
-            os.chown(path, owner.st_uid, owner.st_gid)
-        server.start()
+    with encrypted_postgres(wal_level="logical") as server:
         yield server
-    finally:
-        server.close()
 
 
 def test_an_encrypted_stream_is_read_and_confirmed(encrypted: PostgresServer) -> None:
