@@ -102,7 +102,7 @@ class Home:
     def _taken(self, place: JobDirectory) -> JobIdError:
         if place.running:
             return JobIdError(
-                f"the job {place.job_id!r} is running{who_drives(place.last_claim)}",
+                f"the job {place.job_id!r} is running{who_drives(place.await_claim())}",
                 f"let it end, end it with `seatunnel jobs cancel {place.job_id}`, or use another `--job-id`; one that "
                 "hangs is taken over by `--restore latest`",
             )

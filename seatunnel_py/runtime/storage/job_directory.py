@@ -21,6 +21,8 @@ from seatunnel_py.errors import BEGIN_ANEW, ExitCode, SeaTunnelError
 from seatunnel_py.runtime.observe.receipt import Receipt
 from seatunnel_py.runtime.storage.checksum_seal import DamagedFileError, sealed_json, unsealed_json
 
+CLAIM_SECONDS = 2.0
+LOOK_SECONDS = 0.02
 _locks: dict[Path, int] = {}  # locks of this process
 
 
@@ -108,13 +110,35 @@ class JobDirectory:
         if self.path in _locks:
             return True
         descriptor = os.open(self.path / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return False
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if self.running:  # else a command was looking, and had it for a moment
+                    os.close(descriptor)
+                    return False
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, self.driver.encode())
         _locks[self.path] = descriptor
         return True
+
+    def await_claim(self) -> dict[str, Any] | None:
+        """job.json of the driver that has the lock. It locks first and writes job.json next: waits for that, but not
+        longer than `CLAIM_SECONDS`, because a driver that is taken over keeps its lock."""
+        until = time.monotonic() + CLAIM_SECONDS
+        while time.monotonic() < until and self.running and self._lock_holder() not in ("", self._claimed_by()):
+            time.sleep(LOOK_SECONDS)
+        return self.last_claim
+
+    def _lock_holder(self) -> str:
+        """Driver that locked last; empty if an older version did."""
+        with suppress(OSError):
+            return (self.path / "lock").read_text()
+        return ""
+
+    def _claimed_by(self) -> str:
+        return str((self.last_claim or {}).get("driver", ""))
 
     def end(self, receipt: Receipt) -> None:
         """Write the receipt, which ends the job."""

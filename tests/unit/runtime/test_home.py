@@ -96,6 +96,47 @@ def test_nobody_takes_the_place_of_a_running_job(tmp_path: Path, fresh: bool) ->
     assert claim(home, fresh=True).running
 
 
+def test_a_refusal_names_the_driver_that_has_the_lock_and_not_the_dead_one_before_it(tmp_path: Path) -> None:
+    """P8: between its lock and its job.json the refusal named the process that was killed before."""
+    home, dead = Home(tmp_path), subprocess.Popen(["true"])
+    dead.wait()
+    place = home.place("x")
+    place.path.mkdir(parents=True)
+    write_json(place.path / "job.json", {"job_id": "x", "driver": "d0", "started": 1.0, "pid": dead.pid, "host": "h"})
+    program = """
+import sys, time
+from pathlib import Path
+from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
+path = Path(sys.argv[1])
+JobDirectory("x", path, "d1").hold()
+print("locked", flush=True)
+time.sleep(0.3)
+write_json(path / "job.json", {"job_id": "x", "driver": "d1", "started": 1.0, "pid": 77, "host": "h"})
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", program, str(place.path)], stdout=subprocess.PIPE) as driver:
+        assert driver.stdout is not None and driver.stdout.readline() == b"locked\n"
+        with pytest.raises(JobIdError, match="process 77 on h"):
+            home.claim("x", fresh=False, about={}, restore=True)
+        driver.kill()
+
+
+def test_a_command_that_looks_at_the_lock_keeps_no_driver_from_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    place = claim(home)
+    place.clear()
+    program = "import sys, fcntl; file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_SH); print(flush=True); input()"
+    lock = str(place.path / "lock")
+    with (
+        subprocess.Popen([sys.executable, "-c", program, lock], stdin=-1, stdout=-1) as looks,
+        ThreadPoolExecutor() as pool,
+    ):
+        assert looks.stdout is not None and looks.stdout.readline()
+        claimed = pool.submit(home.claim, "x", fresh=False, about={}, restore=True)
+        looks.communicate(b"\n")
+        assert claimed.result().running
+
+
 def test_a_home_that_cannot_be_used_is_named_with_the_variable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
