@@ -18,6 +18,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.plan.tables import not_carried_over
 from seatunnel_py.plan.tables.conversions import total
+from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.control.requests import RequestStore
@@ -27,6 +28,7 @@ from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.observe.repeated_attempts import RepeatedAttempts
+from seatunnel_py.runtime.resume.begun_logs import as_begun
 from seatunnel_py.runtime.resume.job_claim import SEEN, JobClaim, KnownStore, claim_job, require_no_records
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
@@ -68,8 +70,9 @@ def drive(
 ) -> tuple[Receipt, bool]:
     """Run the pipelines to their ends. Return the receipt, and whether the job can be resumed. ``engine`` blocks until
     it is ready; ``on_driver`` then receives the driver, before anything is changed."""
-    job, pipelines = work.job, work.pipelines
-    run = _JobRun(job, pipelines, place, others=bool(work.isolated))
+    job = work.job
+    run = _JobRun(job, work.pipelines, place, others=bool(work.isolated))
+    pipelines, late = as_begun(work.pipelines, run.authority.records)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 
@@ -79,7 +82,7 @@ def drive(
 
     driver = run.driver(pipelines, engine, hear)
     driver.attach_control(run.desk(work.plan))
-    apart = tuple(_receipt(one) for one in work.isolated)
+    apart = (*map(_receipt, work.isolated), *late)
     started = time.time()
 
     def begin() -> None:
@@ -254,17 +257,24 @@ class _JobRun:
 
 def _started(work: PlannedJob, place: JobDirectory, at: float, authority: JobClaim) -> JobStarted:
     job, pipelines = work.job, work.pipelines
-    names = tuple(str(path) for line in pipelines for path in line.tables)
+    names = tuple(dict.fromkeys(str(path) for line in pipelines for path in line.tables))
     names += tuple(str(one.table) for one in work.isolated)
     expected = {line.id: _rows(line) for line in pipelines}
     known = {name: rows for name, rows in expected.items() if rows is not None}
     rows = sum(known.values()) if len(known) == len(expected) else None
-    before = {line.id: sum(read_in(authority.records.get(key)).values()) for key, line in keys(pipelines).items()}
+    before = {line.id: _read_before(line, authority.records.get(key)) for key, line in keys(pipelines).items()}
     return JobStarted(place.job_id, job.name, names, rows, at, authority.incarnation, known, before)
+
+
+def _read_before(pipeline: Pipeline, record: CheckpointRecord | None) -> int:
+    vertices = {vertex.id for vertex in pipeline.vertices}
+    return sum(rows for vertex, rows in read_in(record).items() if vertex in vertices)
 
 
 def _rows(pipeline: Pipeline) -> int | None:
     """Total rows as estimated by the sources, if all of them give an estimate."""
+    if pipeline.log is not None:
+        return None
     rows = [vertex.source.table.rows for vertex in pipeline.vertices if vertex.source]
     return sum(filter(None, rows)) if None not in rows else None
 

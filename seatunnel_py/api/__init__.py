@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
     from seatunnel_py.api.job_registry import JobRegistry
+    from seatunnel_py.api.log_source import FollowedTable, LogSource
     from seatunnel_py.api.names import NameRules, Naming, TargetPlace, as_pattern, dotted, globbed
     from seatunnel_py.api.native import (
         Block,
@@ -178,6 +179,7 @@ __all__ = [
     "FatalError",
     "FencedError",
     "FixedSplits",
+    "FollowedTable",
     "ForeignLedgerError",
     "GenerationLostError",
     "Guarantee",
@@ -186,6 +188,7 @@ __all__ = [
     "JobMode",
     "JobRegistry",
     "Kind",
+    "LogSource",
     "NamePattern",
     "NameRules",
     "Naming",
@@ -296,6 +299,7 @@ _MODULES = {
     "api.capabilities": "Cardinality Determinism Guarantee SinkCapabilities SourceCapabilities TransformCapabilities",
     "api.factory": "JobMode SinkFactory SourceFactory StepContext TransformFactory",
     "api.job_registry": "JobRegistry",
+    "api.log_source": "FollowedTable LogSource",
     "api.names": "NameRules Naming TargetPlace as_pattern dotted globbed",
     "api.native": "Block NativeForm NativeReader NativeRefusedError NativeSink NativeSource NativeWriter",
     "api.options": "Options Secret option",

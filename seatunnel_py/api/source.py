@@ -102,6 +102,17 @@ class Reader(ABC):
         ``end`` lies before rows of an earlier batch.
         """
 
+    def confirm(self, position: Position) -> None:
+        """Release everything of the external system before this position of the split. It belongs to the oldest
+        checkpoint that a restore may use (I40). Called before a unit that continues an open reader; a position may be
+        missed or come again."""
+        return
+
+    def idle(self) -> None:
+        """Keep the connection alive. Called every second while a resident reader waits for its next unit; must return
+        at once, and must not read on."""
+        return
+
     def close(self) -> None:
         """Return borrowed connections to the pool. Not called if the worker is killed."""
         return

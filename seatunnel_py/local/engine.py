@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 from seatunnel_py.api.process.resources import close_all
 from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
-from seatunnel_py.work.chain import Chain
+from seatunnel_py.work.chain import Chain, ChainSource
+from seatunnel_py.work.reader_cache import ReaderCache
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Unit, UnitId
 
@@ -30,6 +31,7 @@ class LocalEngine:
         self._lock = threading.Condition()
         self._cancelled: set[UnitId] = set()
         self._running: set[UnitId] = set()
+        self._resident: dict[tuple[str, int], tuple[int, ReaderCache]] = {}
         self._queued = 0
         self._stopped = False
         self._report: Callable[[EngineEvent], None] = _unstarted
@@ -87,9 +89,25 @@ class LocalEngine:
         with self._lock:
             self._lock.wait_for(lambda: not self._queued, max(0.1, deadline - time.monotonic()))
         self._waiting.put(None)
+        for _, readers in self._resident.values():
+            readers.close()
         close_all()
 
     # ------------------------------------------------------------- a thread
+
+    def _readers(self, unit: Unit) -> ReaderCache | None:
+        """The open readers of a resident source's subtask; those of an earlier execution are closed."""
+        if not _is_resident(self._chains[unit.id.vertex]):
+            return None
+        with self._lock:
+            who = unit.id.vertex, unit.id.subtask
+            epoch, readers = self._resident.get(who, (-1, None))
+            if readers is None or epoch != unit.id.epoch:
+                if readers is not None:
+                    readers.close()
+                readers = ReaderCache()
+                self._resident[who] = unit.id.epoch, readers
+            return readers
 
     def _serve_on_a_thread(self) -> None:
         threading.Thread(target=self._serve, name="unit", daemon=True).start()
@@ -107,7 +125,7 @@ class LocalEngine:
                 self._report(UnitLost(unit.id, why))
                 continue
             self._report(UnitStarted(unit.id))
-            result = run_unit(unit, self._chains[unit.id.vertex])
+            result = run_unit(unit, self._chains[unit.id.vertex], self._readers(unit))
             with self._lock:
                 if unit.id not in self._running:
                     return  # abandoned meanwhile, and another thread has its slot
@@ -116,6 +134,10 @@ class LocalEngine:
                 self._running.discard(unit.id)
                 self._lock.notify_all()
         self._waiting.put(None)  # for the next unit
+
+
+def _is_resident(chain: Chain) -> bool:
+    return isinstance(chain.head, ChainSource) and chain.head.resident
 
 
 def _unstarted(event: EngineEvent) -> None:

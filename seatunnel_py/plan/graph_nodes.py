@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TypeAlias
 
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
@@ -55,13 +56,36 @@ class SharedTarget:
             return self.first_found[0]
 
 
+class SourcePart(StrEnum):
+    """Part of a source that a node reads. A source without a log: its table. One with a log: the copy of one table, the
+    log after such copies, or the log alone."""
+
+    TABLE = "table"
+    COPY = "copy"
+    LOG_AFTER_COPY = "log after copy"
+    LOG = "log"
+
+    @property
+    def is_log(self) -> bool:
+        return self in (SourcePart.LOG, SourcePart.LOG_AFTER_COPY)
+
+
 @dataclass(frozen=True, slots=True)
 class SourceNode:
+    """``log_tables``: all tables of a log; ``table`` is their first."""
+
     id: str
     step: Step
     source: Source
     table: SourceTable
     capabilities: SourceCapabilities
+    part: SourcePart = SourcePart.TABLE
+    log_tables: tuple[SourceTable, ...] = ()
+
+    @property
+    def tables(self) -> tuple[SourceTable, ...]:
+        """All tables that it reads."""
+        return self.log_tables or (self.table,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +113,8 @@ class SqlNode:
 
 @dataclass(frozen=True, slots=True)
 class SinkNode:
-    """``shared``: state in common with other sinks of the job that write to the same place on purpose."""
+    """``shared``: state in common with other sinks of the job that write to the same place on purpose; ``part``: the
+    part of a source that its rows come from."""
 
     id: str
     step: Step
@@ -97,6 +122,7 @@ class SinkNode:
     table: TableSchema
     capabilities: SinkCapabilities
     shared: SharedTarget | None = field(default=None, compare=False)
+    part: SourcePart = SourcePart.TABLE
 
     @property
     def shown(self) -> str:
@@ -109,10 +135,11 @@ TableNode: TypeAlias = SourceNode | TransformNode | SqlNode | SinkNode
 
 @dataclass(frozen=True, slots=True)
 class TableStream:
-    """Rows of one table as one node emits them."""
+    """Rows of one table as one node emits them. ``part``: the part of the source that they come from."""
 
     node: str
     table: TableSchema
+    part: SourcePart = SourcePart.TABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +174,25 @@ class FlowGraph:
             self.edges.append(edge)
             self._from.setdefault(edge.sender, []).append(edge)
             self._into.setdefault(edge.receiver, []).append(edge)
+
+    def without(self, gone: Collection[str]) -> FlowGraph:
+        """The graph without these nodes."""
+        nodes = {node_id: node for node_id, node in self.nodes.items() if node_id not in gone}
+        edges = [edge for edge in self.edges if edge.sender in nodes and edge.receiver in nodes]
+        return self._replaced(nodes, edges)
+
+    def joined(self, other: FlowGraph) -> FlowGraph:
+        """The graph with the nodes and edges of another one, which has no node in common with it."""
+        found = self._replaced({**self.nodes, **other.nodes}, [*self.edges, *other.edges])
+        found.refused |= other.refused
+        return found
+
+    def _replaced(self, nodes: dict[str, TableNode], edges: list[GraphEdge]) -> FlowGraph:
+        found = FlowGraph(nodes, edges, self.isolated, self.refused, self.left_out)
+        for edge in edges:
+            found._from.setdefault(edge.sender, []).append(edge)
+            found._into.setdefault(edge.receiver, []).append(edge)
+        return found
 
     def outputs(self, node_id: str) -> Sequence[GraphEdge]:
         return self._from.get(node_id, ())

@@ -1,21 +1,31 @@
 """Divides the graph into pipelines and vertices: nodes that fail together, and nodes that run as one function.
 
 Rules. (1) Nodes joined by an edge are in one pipeline. (2) So are all tables of a source whose tables are not
-independent, and all tables of a sink that spans tables. (3) A vertex is a chain. It starts at a source, after a
-fan-out, or at a wide query, and takes in every node that reads exactly one stream with no other reader. A sink fed by
-several chains is part of each of them, for its committer brings their pieces together. (4) Channels connect
-the chains. (5) A step whose rejected rows come back to it is a vertex of its own, with a back-edge. Its output is
-invisible before its unit has ended, so that another attempt may reject other rows.
+independent, and all tables of a sink that spans tables. The log of a source begins when its tables are copied. (3) A
+vertex is a chain. It starts at a source, after a fan-out or a log of several tables, or at a wide query, and takes in
+every node that reads exactly one stream with no other reader. A sink fed by several chains is part of each of them, for
+its committer brings their pieces together. (4) Channels connect the chains. (5) A step whose rejected rows come back to
+it is a vertex of its own, with a back-edge. Its output is invisible before its unit has ended, so that another attempt
+may reject other rows.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.plan.graph_nodes import FlowGraph, GraphEdge, SinkNode, SourceNode, SqlNode, TableNode, TransformNode
+from seatunnel_py.plan.graph_nodes import (
+    FlowGraph,
+    GraphEdge,
+    SinkNode,
+    SourceNode,
+    SourcePart,
+    SqlNode,
+    TableNode,
+    TransformNode,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +78,22 @@ class PlannedVertex:
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """A connected component: its own checkpoints, its own retries, its own end. ``name`` is for display: the table that
-    it synchronises, or the sink that its tables share."""
+    it synchronises, or the sink that its tables share. ``after``: the ids of pipelines that end before it begins."""
 
     id: str
     name: str
     vertices: tuple[PlannedVertex, ...]
+    after: tuple[str, ...] = ()
 
     @property
     def tables(self) -> tuple[TablePath, ...]:
         """The tables that its sources read."""
-        return tuple(vertex.source.table.schema.path for vertex in self.vertices if vertex.source)
+        return tuple(table.schema.path for vertex in self.vertices if vertex.source for table in vertex.source.tables)
+
+    @property
+    def log(self) -> SourceNode | None:
+        """The log that it follows, or None."""
+        return next((one for vertex in self.vertices if (one := vertex.source) and one.part.is_log), None)
 
     @property
     def sinks(self) -> tuple[SinkNode, ...]:
@@ -94,14 +110,28 @@ def divide(graph: FlowGraph) -> tuple[Pipeline, ...]:
     for number, members in enumerate(_components(graph, kept), start=1):
         vertices = _vertices(graph, members)
         pipelines.append(Pipeline(f"p{number}", _name(graph, members), vertices))
-    return tuple(pipelines)
+    return tuple(replace(one, after=_copies(one, pipelines)) for one in pipelines)
+
+
+def _copies(pipeline: Pipeline, others: Iterable[Pipeline]) -> tuple[str, ...]:
+    """The pipelines that copy the tables of the log that this one follows."""
+    steps = {one.step.id for vertex in pipeline.vertices if (one := vertex.source) and one.part.is_log}
+    if not steps:
+        return ()
+    return tuple(one.id for one in others if any(_copies_for(vertex, steps) for vertex in one.vertices))
+
+
+def _copies_for(vertex: PlannedVertex, steps: set[str]) -> bool:
+    source = vertex.source
+    return source is not None and source.part is SourcePart.COPY and source.step.id in steps
 
 
 def unread(graph: FlowGraph, pipelines: Iterable[Pipeline]) -> tuple[TablePath, ...]:
     """The source tables that no pipeline reads, because transforms closed every path from them."""
     read = {vertex.source.id for pipeline in pipelines for vertex in pipeline.vertices if vertex.source}
     sources = [node for node in graph.nodes.values() if isinstance(node, SourceNode)]
-    return tuple(node.table.schema.path for node in sources if node.id not in read)
+    missing = (node for node in sources if node.id not in read)
+    return tuple(dict.fromkeys(table.schema.path for node in missing for table in node.tables))
 
 
 def _kept(graph: FlowGraph) -> dict[str, None]:
@@ -151,9 +181,10 @@ def _components(graph: FlowGraph, kept: Iterable[str]) -> list[list[str]]:
 
 
 def _name(graph: FlowGraph, members: list[str]) -> str:
-    tables = [
-        str(node.table.schema.path) for node_id in members if isinstance(node := graph.nodes[node_id], SourceNode)
-    ]
+    sources = [node for node_id in members if isinstance(node := graph.nodes[node_id], SourceNode)]
+    if logs := [node.step.id for node in sources if node.part.is_log]:
+        return f"log of {logs[0]}"  # a name that stays when tables come and go
+    tables = [str(node.table.schema.path) for node in sources]
     return tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
 
 
@@ -170,7 +201,8 @@ def _breaks(graph: FlowGraph, edge: GraphEdge) -> bool:
     once = isinstance(sender, SourceNode) and not sender.capabilities.replayable
     receiver = graph.nodes[edge.receiver]
     looped = _retries(sender) or _retries(receiver)
-    return once or bool(looped) or len(readers) > 1 or not (_fusible(sender) and _fusible(receiver))
+    shared = isinstance(sender, SourceNode) and len(sender.tables) > 1  # the trouble of a table stays its own
+    return once or shared or bool(looped) or len(readers) > 1 or not (_fusible(sender) and _fusible(receiver))
 
 
 def _retries(node: TableNode) -> int:

@@ -9,7 +9,15 @@ from typing import Any
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Split
 from seatunnel_py.errors import SeaTunnelError, worded
-from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable, SinkNode, SourceNode, SqlNode, TableNode
+from seatunnel_py.plan.graph_nodes import (
+    FlowGraph,
+    IsolatedTable,
+    SinkNode,
+    SourceNode,
+    SourcePart,
+    SqlNode,
+    TableNode,
+)
 from seatunnel_py.plan.guarantee import paths
 from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.plan.plan_text import text as text
@@ -79,8 +87,8 @@ def _vertex(vertex: PlannedVertex, *, look: bool) -> dict[str, Any]:
     }
     if vertex.retry is not None:
         plain["retry_rejected"] = vertex.retry.times
-    if look and vertex.source is not None:
-        plain |= _splits(vertex.source)
+    if look and vertex.source is not None and vertex.source.part is SourcePart.TABLE:
+        plain |= _splits(vertex.source)  # a copy has none before its place in the log is known
     return plain
 
 
@@ -120,6 +128,10 @@ def _node(node: TableNode) -> dict[str, Any]:
         case SourceNode():
             plain |= {"table": str(node.table.schema.path), "rows_estimate": node.table.rows}
             plain["columns"] = {column.name: str(column.dtype) for column in node.table.schema.columns}
+            if node.part is not SourcePart.TABLE:
+                plain["part"] = node.part.value
+            if node.log_tables:
+                plain["tables"] = [str(table.schema.path) for table in node.log_tables]
         case SqlNode():
             plain |= {"query": node.analysis.query, "narrow": node.analysis.narrow}
             plain["columns"] = {column.name: str(column.dtype) for column in node.output.columns}
@@ -140,8 +152,8 @@ def _sink(node: SinkNode, *, look: bool, first: bool) -> dict[str, Any]:
         "target": node.sink.target,
         "effects": [],
     }
-    if not look:
-        return plain
+    if not look or node.part is SourcePart.LOG_AFTER_COPY:
+        return plain  # the copy makes its target
     found: Setup | None = None
     try:
         with naming_holders(node.sink.blocked_by), asking(node.id, "plan_setup"):
@@ -176,9 +188,10 @@ def _set_up(node: SinkNode, setup: Setup) -> dict[str, Any]:
 def _summary(pipelines: Iterable[Pipeline]) -> dict[str, Any]:
     """How many tables are read, and about how many rows; None if a source cannot estimate."""
     sources = [node for one in pipelines for vertex in one.vertices if (node := vertex.source) is not None]
-    rows = [node.table.rows for node in sources]
+    read = [node for node in sources if node.part is not SourcePart.LOG_AFTER_COPY]
+    rows = [table.rows for node in read for table in node.tables]
     known = [one for one in rows if one is not None]
-    return {"tables": len(sources), "rows_estimate": sum(known) if len(known) == len(rows) else None}
+    return {"tables": len(rows), "rows_estimate": sum(known) if len(known) == len(rows) else None}
 
 
 def _present(setup: Setup) -> dict[str, Any]:

@@ -15,21 +15,25 @@ from typing import Any
 from pydantic import ValidationError
 
 from seatunnel_py.api.capabilities import Determinism
+from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.api.options import JOB_FILE
 from seatunnel_py.api.options.step import RuleMatchMode, TransformOptions
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.config.placeholders import UpstreamNames, expand
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
+from seatunnel_py.plan import log_graph
 from seatunnel_py.plan.graph_nodes import (
     FlowGraph,
     IsolatedTable,
     SinkNode,
     SourceNode,
+    SourcePart,
     SqlNode,
     TableStream,
     TransformNode,
 )
+from seatunnel_py.plan.log_graph import LOG_SUFFIX, SourceLog
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.plugins.registry import BrokenPluginError, PluginKind
 from seatunnel_py.plan.sql.analysis import Analysis, CatalystFactory, SqlAnalyst
@@ -42,7 +46,9 @@ def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
 
     ``analyst`` may be None if the job has no query (or its schema is not needed).
     """
-    return _Builder(job, analyst).build()
+    first = _Builder(job, analyst)
+    graph = first.build()
+    return log_graph.with_logs(graph, first.logs, lambda logs: _Builder(job, analyst, logs).build())
 
 
 class _RefusedError(Exception):
@@ -54,8 +60,12 @@ class _RefusedError(Exception):
 
 
 class _Builder:
-    def __init__(self, job: Job, analyst: SqlAnalyst | None) -> None:
+    """``following``: only these logs are read, by step; None: everything but logs."""
+
+    def __init__(self, job: Job, analyst: SqlAnalyst | None, following: Mapping[str, SourceLog] | None = None) -> None:
         self.job = job
+        self.following = following
+        self.logs: dict[str, SourceLog] = {}
         self.analyst = analyst
         self.graph = FlowGraph()
         self.problems: list[Problem] = []
@@ -71,7 +81,7 @@ class _Builder:
             if isinstance(step.factory, CatalystFactory):
                 self.streams[step.id] = self._query(step, step.factory, inputs)
             elif step.kind is PluginKind.SOURCE:
-                self.streams[step.id] = self._source(step)
+                self.streams[step.id] = self._source(step) if self.following is None else self._log(step)
             elif step.kind is PluginKind.TRANSFORM:
                 self.streams[step.id] = self._transformed(step, [stream for _, stream in inputs])
             else:
@@ -95,17 +105,32 @@ class _Builder:
             text = f"the source has {twice[0]} more than once"
             self.problems.append(step.node.problem(text, remedy="remove one, or give its table another name"))
             return []
+        part = SourcePart.TABLE
+        if isinstance(source, LogSource):
+            self.logs[step.id] = SourceLog(step, source, tables, capabilities)
+            source, part, capabilities = log_graph.copied(source, capabilities)
         streams = []
         for table in tables:
-            node = SourceNode(_node_id(step, table.schema), step, source, table, capabilities)
+            node = SourceNode(_node_id(step, table.schema), step, source, table, capabilities, part)
             self.graph.put(node, ())
-            streams.append(TableStream(node.id, table.schema))
+            streams.append(TableStream(node.id, table.schema, part))
         self.graph.left_out += [(step.id, one) for one in left_out]
         for failure in failures:
             self._isolate(step, failure.path, failure.message, failure.remedy)
         if not streams and not failures:
             self.problems.append(step.node.problem("the source found no table", remedy="check its path or pattern"))
         return streams
+
+    def _log(self, step: Step) -> list[TableStream]:
+        """The changes of all tables of a log, which one node reads."""
+        assert self.following is not None, "logs are followed in a graph of their own"
+        log = self.following.get(step.id)
+        if log is None or not log.tables:
+            return []
+        first, part = log.tables[0], log.part
+        node = SourceNode(f"{step.id}{LOG_SUFFIX}", step, log.source, first, log.capabilities, part, log.tables)
+        self.graph.put(node, ())
+        return [TableStream(node.id, table.schema, part) for table in log.tables]
 
     # --------------------------------------------------------- transforms
 
@@ -143,8 +168,9 @@ class _Builder:
                 capabilities = replace(capabilities, determinism=Determinism.INDETERMINATE)
             node = TransformNode(node_id, step, transform, current.table, capabilities, retries)
             self.graph.put(node, [("", current)])
-            kept = [TableStream(node_id, output)] if output is not None else []
-            streams = [*kept, *(TableStream(node_id, table) for table in side), *streams[1:]]
+            part = current.part
+            kept = [TableStream(node_id, output, part)] if output is not None else []
+            streams = [*kept, *(TableStream(node_id, table, part) for table in side), *streams[1:]]
             if output is None:
                 break
         return streams
@@ -245,7 +271,7 @@ class _Builder:
         inputs = tuple((name, stream.table) for name, stream in named.items())
         node = SqlNode(self._new_id(step, output), step, analysis, inputs, output)
         self.graph.put(node, named.items())
-        return [TableStream(node.id, output)]
+        return [TableStream(node.id, output, group[0][1].part)]
 
     def _query_output(self, step: Step, group: list[tuple[str, TableStream]], analysis: Analysis) -> TableSchema:
         """Over one table the table keeps its path and the keys whose columns survive, by name; a join is a new table.
@@ -287,13 +313,13 @@ class _Builder:
         table = group[0].table
         try:
             options = expand(step.options, _names(table))
-            sink, capabilities = plugin_calls.sink_of(step, options, table, self.job)
+            sink, capabilities = plugin_calls.sink_of(step, options, table, self.job, group[0].part)
         except (SeaTunnelError, ValueError) as error:
             raise _RefusedError(group[0].node, table, error) from error
         if tables > 1 and not capabilities.multi_table:
             text = f"this sink takes one table, and {tables} come in"
             self.problems.append(step.node.problem(text, remedy="use one sink per table", option="plugin_input"))
-        node = SinkNode(_node_id(step, table), step, sink, table, capabilities)
+        node = SinkNode(self._id(step, table), step, sink, table, capabilities, part=group[0].part)
         self.graph.put(node, [("", stream) for stream in group])
         return node
 
@@ -334,9 +360,12 @@ class _Builder:
     def _new_id(self, step: Step, table: TableSchema) -> str:
         """Id of the next node of a step for a table. Two inputs that bring one table get a node each: a node reads one
         stream, and the sink unites them again."""
-        first = _node_id(step, table)
+        first = self._id(step, table)
         ids = (first if number == 1 else f"{first}~{number}" for number in count(1))
         return next(node_id for node_id in ids if node_id not in self.graph.nodes)
+
+    def _id(self, step: Step, table: TableSchema) -> str:
+        return _node_id(step, table) + (LOG_SUFFIX if self.following is not None else "")
 
     def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
         """Report a plugin's refusal; a text that begins with the name of one of the step's options is placed at that

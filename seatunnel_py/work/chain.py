@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import Cardinality
+from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink
-from seatunnel_py.api.source import Source, SourceTable
+from seatunnel_py.api.source import Reader, Source, SourceTable
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.work.bad_rows.limits import ErrorLimits
 
@@ -17,13 +18,25 @@ from seatunnel_py.work.bad_rows.limits import ErrorLimits
 @dataclass(frozen=True, slots=True)
 class ChainSource:
     """The head of a chain that reads splits; ``resident``: its readers stay open between units; ``ordered``: every read
-    returns the same rows in the same order."""
+    returns the same rows in the same order. ``log_tables``: all tables of a log; ``table`` is their first."""
 
     step: str
     source: Source
     table: SourceTable
     resident: bool = False
     ordered: bool = True
+    log_tables: tuple[SourceTable, ...] = ()
+
+    @property
+    def tables(self) -> tuple[SourceTable, ...]:
+        """All tables that it reads."""
+        return self.log_tables or (self.table,)
+
+    def reader(self) -> Reader:
+        """Make a reader of its splits."""
+        if isinstance(self.source, LogSource):
+            return self.source.log_reader(self.tables)
+        return self.source.reader(self.table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,11 @@ class ReaderCache:
         while len(self._stood) > OPEN_MAX:
             self._stood.popitem(last=False)[1][1].close()
 
+    def idle(self) -> None:
+        """Let all readers keep their connections alive, while no unit runs."""
+        for _, opened in self._stood.values():
+            opened.reader.idle()
+
     def close(self) -> None:
         """Close all readers."""
         while self._stood:

@@ -65,7 +65,8 @@ class Unit:
     ``until`` it reads exactly to that position, regardless of the budget: an earlier execution has numbered these
     ``until_rows`` rows.
 
-    ``cost_seconds`` is the driver's estimate, used for packing only. ``deadline_seconds`` is hard.
+    ``cost_seconds`` is the driver's estimate, used for packing only. ``deadline_seconds`` is hard. ``confirmed``: the
+    position of the split in the oldest checkpoint that a restore may use, for readers that stay open.
     """
 
     id: UnitId
@@ -77,6 +78,7 @@ class Unit:
     deadline_seconds: float = 600.0
     until: Position | None = None
     until_rows: int | None = None
+    confirmed: Position | None = None
 
     @property
     def is_relayed(self) -> bool:

@@ -46,7 +46,8 @@ PLANNED_ANEW = (
 
 @dataclass(frozen=True, slots=True)
 class SinkRequest:
-    """Everything that a dialect needs to make a sink for one upstream table. ``targets``: of the whole job."""
+    """Everything that a dialect needs to make a sink for one upstream table. ``targets``: of the whole job;
+    ``continues``: another sink of the step has made the target and written the first rows."""
 
     address: Address
     options: JdbcSinkOptions
@@ -55,6 +56,7 @@ class SinkRequest:
     job_id: str
     mode: JobMode
     targets: JobTargets = field(default_factory=JobTargets, compare=False, repr=False)
+    continues: bool = False
 
     @property
     def keeps_no_record(self) -> bool:

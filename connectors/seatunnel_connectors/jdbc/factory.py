@@ -133,7 +133,9 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
         if options.query and options.is_exactly_once and address.dialect not in STAGING:
             raise ValueError("is_exactly_once with a query needs PostgreSQL, MySQL, MariaDB or SQLite")
         targets = context.registry.get(JobTargets)
-        request = SinkRequest(address, options, table, context.step, context.job_id, context.mode, targets)
+        request = SinkRequest(
+            address, options, table, context.step, context.job_id, context.mode, targets, context.continues
+        )
         sink = dialect_of(address).sink(request)
         if not options.query:
             sink.check_names()

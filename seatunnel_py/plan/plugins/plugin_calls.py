@@ -15,12 +15,15 @@ from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
 from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.factory import JobMode
+from seatunnel_py.api.log_source import FollowedTable, LogSource
 from seatunnel_py.api.names import NameRules, TargetPlace
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
 from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split, TableFailure, TableLeftOut
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.plan.graph_nodes import SourcePart
 from seatunnel_py.plan.plugins.pending_calls import asking
 from seatunnel_py.plan.plugins.registry import BrokenPluginError, missing_extra
 from seatunnel_py.plan.steps import Job, Step
@@ -94,10 +97,16 @@ def transform_of(
     return transform, output, side, _one(step, "capabilities", able, TransformCapabilities)
 
 
-def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sink, SinkCapabilities]:
-    """Create a sink; return it with its capabilities."""
+def sink_of(
+    step: Step, options: Any, table: TableSchema, job: Job, part: SourcePart = SourcePart.TABLE
+) -> tuple[Sink, SinkCapabilities]:
+    """Create a sink for rows of that part of a source; return it with its capabilities."""
     factory: Any = step.factory
     context = step.context(job)
+    if part is SourcePart.COPY:
+        context = replace(context, mode=JobMode.BATCH)  # a copy ends, also in a job that does not
+    elif part is SourcePart.LOG_AFTER_COPY:
+        context = replace(context, continues=True)
     sink = _one(step, "create", _told(step, "create", lambda: factory.create(options, table, context)), Sink)
     _one(step, "target", _told(step, "target", lambda: sink.target), str)
     able = _told(step, "capabilities", lambda: factory.capabilities(options, table, context))
@@ -186,6 +195,12 @@ def enumerator_of(step: Step, source: Source, table: SourceTable, state: Any) ->
     """The enumerator of one table."""
     with attributed(step, "enumerator"):
         return _one(step, "enumerator", source.enumerator([table], state), Enumerator)
+
+
+def log_enumerator_of(step: Step, source: LogSource, tables: Sequence[FollowedTable], state: Any) -> Enumerator:
+    """The enumerator of a log."""
+    with attributed(step, "log_enumerator"):
+        return _one(step, "log_enumerator", source.log_enumerator(tables, state), Enumerator)
 
 
 def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "discover") -> tuple[Split, ...]:

@@ -15,7 +15,7 @@ from seatunnel_py.api.names import ALIKE, Naming, TargetPlace
 from seatunnel_py.api.options import OptionInfo, Options, describe
 from seatunnel_py.config.placeholders import follows_tables
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
-from seatunnel_py.plan.graph_nodes import FlowGraph, SharedTarget, SinkNode
+from seatunnel_py.plan.graph_nodes import FlowGraph, SharedTarget, SinkNode, SourcePart
 from seatunnel_py.plan.plugins import plugin_calls
 
 NAMED_MAX = 5
@@ -54,7 +54,11 @@ def check(graph: FlowGraph) -> tuple[str, ...]:
 
 def _alike(graph: FlowGraph) -> Iterator[Sequence[_Placed]]:
     """Groups of sinks that may share a place by the rules of some target. A missing outer name may match any."""
-    sinks = (node for node in graph.nodes.values() if isinstance(node, SinkNode))
+    sinks = (
+        node
+        for node in graph.nodes.values()
+        if isinstance(node, SinkNode) and node.part is not SourcePart.LOG_AFTER_COPY  # its copy has the same target
+    )
     placed = [
         _Placed(node, place) for node in sinks if (place := plugin_calls.place_of(node.step, node.sink)) is not None
     ]

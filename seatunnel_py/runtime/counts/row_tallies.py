@@ -20,49 +20,77 @@ from seatunnel_py.work.unit import QUARANTINE, UnitResult
 
 @dataclass(frozen=True, slots=True)
 class RowTally:
-    """Row counts of a subtask; ``written``: rows and bytes by sink node."""
+    """Row counts of a subtask; ``written``: rows and bytes by sink node. ``tables``: rows read and skipped, by table,
+    if the subtask reads several."""
 
     read: int = 0
     filtered: int = 0
     rejected: int = 0
     written: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    tables: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def plus(self, other: RowTally) -> RowTally:
         """Add two tallies."""
-        written = dict(self.written)
-        for node, (rows, size) in other.written.items():
-            before = written.get(node, (0, 0))
-            written[node] = (before[0] + rows, before[1] + size)
-        return RowTally(self.read + other.read, self.filtered + other.filtered, self.rejected + other.rejected, written)
+        return RowTally(
+            self.read + other.read,
+            self.filtered + other.filtered,
+            self.rejected + other.rejected,
+            _added(self.written, other.written),
+            _added(self.tables, other.tables),
+        )
 
     def to_plain(self) -> list[Any]:
-        return [self.read, self.filtered, self.rejected, {node: list(sums) for node, sums in self.written.items()}]
+        plain: list[Any] = [self.read, self.filtered, self.rejected, _lists(self.written)]
+        return [*plain, _lists(self.tables)] if self.tables else plain
+
+
+def _added(some: Mapping[str, tuple[int, int]], more: Mapping[str, tuple[int, int]]) -> Mapping[str, tuple[int, int]]:
+    if not more:
+        return some
+    found = dict(some)
+    for name, (first, second) in more.items():
+        before = found.get(name, (0, 0))
+        found[name] = (before[0] + first, before[1] + second)
+    return found
+
+
+def _lists(sums: Mapping[str, tuple[int, int]]) -> dict[str, list[int]]:
+    return {name: list(pair) for name, pair in sums.items()}
+
+
+def _pairs(plain: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    return {name: (first, second) for name, (first, second) in plain.items()}
 
 
 def tally_of(plain: Any) -> RowTally:
     """The inverse of ``RowTally.to_plain``; None gives zero counts."""
     if plain is None:
         return RowTally()
-    read, filtered, rejected, written = plain
-    return RowTally(read, filtered, rejected, {node: (rows, size) for node, (rows, size) in written.items()})
+    read, filtered, rejected, written, *tables = plain
+    return RowTally(read, filtered, rejected, _pairs(written), _pairs(tables[0]) if tables else {})
 
 
 class TallyCounter:
     """Counts the rows of results of one vertex."""
 
     def __init__(self, vertex: PlannedVertex) -> None:
-        self._source = None if vertex.source is None else (vertex.source.step.id, vertex.source.table.schema.path)
+        source = vertex.source
+        paths = () if source is None else tuple(table.schema.path for table in source.tables)
+        self._reads = {(source.step.id, path): str(path) for path in paths} if source is not None else {}
         self._filters = {key for node in vertex.nodes if (key := _filter(node)) is not None}
         self._sinks = {(node.step.id, node.table.path): node.id for node in vertex.sinks}
 
     def of(self, result: UnitResult) -> RowTally:
         """Count the rows of one successful unit."""
         filtered = rejected = skipped = 0
+        tables: dict[str, tuple[int, int]] = {}
         for step in result.counts:
             rejected += step.rejected
             less = max(0, step.rows_in - step.rows_out - step.rejected)
-            if (step.step, step.table) == self._source:
-                skipped = less
+            if (name := self._reads.get((step.step, step.table))) is not None:
+                skipped += less
+                if len(self._reads) > 1:
+                    tables[name] = (step.rows_in, less)
             elif (step.step, step.table) in self._filters:
                 filtered += less
         written = RowTally()
@@ -71,8 +99,8 @@ class TallyCounter:
                 continue
             node = self._sinks[(piece.step, piece.table)]
             written = written.plus(RowTally(written={node: (piece.piece.rows, piece.piece.bytes)}))
-        read = 0 if self._source is None else result.rows + skipped
-        return RowTally(read, filtered + skipped, rejected, written.written)
+        read = result.rows + skipped if self._reads else 0
+        return RowTally(read, filtered + skipped, rejected, written.written, tables)
 
 
 def _filter(node: TableNode) -> tuple[str, TablePath] | None:

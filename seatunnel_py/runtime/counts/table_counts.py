@@ -6,13 +6,15 @@ source table that feeds it; if a query joins several tables, rows cannot be attr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
-from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel
 from seatunnel_py.runtime.counts.row_tallies import RowTally
+from seatunnel_py.runtime.counts.table_totals import table_key
 from seatunnel_py.runtime.observe.receipt import ResumePoint, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.work.unit import UnitFailure
 
@@ -21,24 +23,38 @@ class TableCounts:
     """Attributes the counts of vertices to source tables, in one pipeline."""
 
     def __init__(self, pipeline: Pipeline) -> None:
-        self._tables = {
-            vertex.id: str(vertex.source.table.schema.path) for vertex in pipeline.vertices if vertex.source is not None
-        }
-        self._books: dict[str, str] = {}  # by vertex: the source vertex that gets its counts
+        self._tables: dict[str, str] = {}  # by source vertex, or `table_key` of one that reads several
+        self._logs: dict[str, dict[TablePath, str]] = {}  # by vertex that reads several tables: their keys
+        for vertex in pipeline.vertices:
+            if vertex.source is not None and len(vertex.source.tables) > 1:
+                paths = [table.schema.path for table in vertex.source.tables]
+                self._logs[vertex.id] = {path: table_key(vertex.id, str(path)) for path in paths}
+                self._tables |= {key: str(path) for path, key in self._logs[vertex.id].items()}
+            elif vertex.source is not None:
+                self._tables[vertex.id] = str(vertex.source.table.schema.path)
+        self._books: dict[str, str] = {}  # by vertex: the table that gets its counts
         self._targets: dict[str, dict[str, bool]] = {name: {} for name in self._tables}
         self._shown = {node.id: node.shown for node in pipeline.sinks}
         feeding: dict[str, dict[str, None]] = {}  # source vertices upstream of a vertex, in order
         for vertex in pipeline.vertices:  # senders come first
-            if vertex.id in self._tables:
+            if vertex.id in self._logs:
+                feeding[vertex.id] = dict.fromkeys(self._logs[vertex.id].values())
+            elif vertex.id in self._tables:
                 feeding[vertex.id] = {vertex.id: None}
             else:
-                feeding[vertex.id] = {source: None for channel in vertex.inputs for source in feeding[channel.sender]}
+                feeding[vertex.id] = {one: None for channel in vertex.inputs for one in self._fed(channel, feeding)}
             first = next(iter(feeding[vertex.id]))
             self._books[vertex.id] = first
             for source in feeding[vertex.id]:
                 for node in vertex.sinks:  # shared: the rows are counted with another table of the same query
                     shared = self._targets[source].get(node.id, True)
                     self._targets[source][node.id] = shared and source != first
+
+    def _fed(self, channel: PlannedChannel, feeding: Mapping[str, Mapping[str, None]]) -> Iterable[str]:
+        """The tables whose rows come through a channel."""
+        if channel.sender in self._logs:
+            return (self._logs[channel.sender][channel.table],)
+        return feeding[channel.sender]
 
     def receipts(
         self,
@@ -61,7 +77,13 @@ class TableCounts:
         sums = dict.fromkeys(self._tables, RowTally())
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
-            sums[book] = sums[book].plus(tallies.get(vertex, RowTally()))
+            tally = tallies.get(vertex, RowTally())
+            if vertex in self._logs:
+                for key in self._logs[vertex].values():
+                    rows, skipped = tally.tables.get(self._tables[key], (0, 0))
+                    sums[key] = sums[key].plus(RowTally(rows, skipped))
+            else:
+                sums[book] = sums[book].plus(tally)
             failed[book] += attempts.get(vertex, 0)
         states, causes = dict.fromkeys(self._tables, state), dict.fromkeys(self._tables, cause)
         for vertex in self._tables:

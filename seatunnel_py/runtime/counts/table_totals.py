@@ -7,9 +7,18 @@ from seatunnel_py.runtime.counts.row_tallies import tally_of
 from seatunnel_py.runtime.values.subtask_state import state_of
 
 
+def table_key(vertex: str, table: str) -> str:
+    """The name of the counts of one table of a vertex that reads several."""
+    return f"{vertex}/{table}"
+
+
 def read_in(record: CheckpointRecord | None) -> dict[str, int]:
-    """Rows read up to this record, by vertex."""
+    """Rows read up to this record, by vertex; of a vertex that reads several tables also by ``table_key``."""
     found: dict[str, int] = {}
     for subtask, snapshot in record.snapshots.items() if record is not None else ():
-        found[subtask.vertex] = found.get(subtask.vertex, 0) + tally_of(state_of(snapshot.state).tally).read
+        tally = tally_of(state_of(snapshot.state).tally)
+        found[subtask.vertex] = found.get(subtask.vertex, 0) + tally.read
+        for table, (rows, _) in tally.tables.items():
+            key = table_key(subtask.vertex, table)
+            found[key] = found.get(key, 0) + rows
     return found

@@ -5,7 +5,8 @@ tables, and each open one has staged tables, connections and splits. (2) Fewer a
 exceed the bound on work: tables that share the cores stay open for longer, and an open table takes checkpoints. Many
 small tables may be open, because some of them are preparing or committing. One pipeline always begins, of any size.
 (3) A stream does not count against these bounds, because it never ends. (4) A pipeline that has not begun when the job
-stops does not begin. (5) A pipeline that finishes an isolated sink begins when the pipeline of that sink has ended.
+stops does not begin. (5) A pipeline that finishes an isolated sink begins when the pipeline of that sink has ended; one
+that follows a log begins when the copies of its tables have ended.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ WORK_MAX_PER_SLOT = 4  # if the engine has many slots
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A pipeline that has not begun. ``work``: how many of its subtasks may have work; ``behind``: the key of the
-    pipeline that has to end first, or empty."""
+    """A pipeline that has not begun. ``work``: how many of its subtasks may have work; ``after``: the keys of
+    the pipelines that have to end first."""
 
     key: str
     bounded: bool
     work: int
-    behind: str = ""
+    after: frozenset[str] = frozenset()
 
 
 class Admission:
@@ -63,7 +64,7 @@ class Admission:
 
     def _next(self) -> Candidate | None:
         """Return the first pipeline that does not wait for another one (rule 5)."""
-        return next((one for one in self._waiting.values() if not self._at_work(one.behind)), None)
+        return next((one for one in self._waiting.values() if not any(map(self._at_work, one.after))), None)
 
     def _at_work(self, key: str) -> bool:
         return key in self._open or key in self._waiting

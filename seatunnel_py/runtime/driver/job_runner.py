@@ -8,12 +8,15 @@ again keeps its key, and continues the numbers of checkpoints and epochs.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.source import Split
 from seatunnel_py.errors import EngineError, ExitCode
+from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.commit.record_batcher import PersistTogether
 from seatunnel_py.protocol.model.records import CheckpointRecord
@@ -106,15 +109,17 @@ class JobRunner:
     def _candidates(self, pipelines: tuple[Pipeline, ...]) -> Iterator[Candidate]:
         """Yield the pipelines of the job, each before the pipelines that finish its isolated sinks."""
         authority = self._authority
-        for key, pipeline in keys(pipelines).items():
+        named = keys(pipelines)
+        key_of = {pipeline.id: key for key, pipeline in named.items()}
+        for key, pipeline in named.items():
             past = self._past(key, authority.records.get(key))
             machine = self._take(key, pipeline, past)
-            yield _candidate(machine)
+            yield _candidate(machine, frozenset(key_of[one] for one in pipeline.after if one in key_of))
             behind = key
             for rest in recovery_pipelines(key, pipeline, past, authority, self._past):
                 machine.isolated.spoken_for(rest.scope, rest.why if isinstance(rest, Unfinished) else None)
                 if isinstance(rest, RecoveryPipeline):
-                    yield _candidate(self._take(rest.key, rest.pipeline, rest.past), behind)
+                    yield _candidate(self._take(rest.key, rest.pipeline, rest.past), frozenset({behind}))
                     behind = rest.key
 
     def _past(self, key: str, record: CheckpointRecord | None, **more: Any) -> EarlierRun:
@@ -188,8 +193,33 @@ class JobRunner:
 
     def _begin_pipeline(self, machine: PipelineMachine) -> None:
         """Route units of its vertices to this machine, which may replace an earlier one, and begin it."""
+        copied = self._copied(machine.pipeline)
+        if machine.pipeline.after and machine.pipeline.log is not None:
+            machine = self._following(machine, copied)
         self._owner |= dict.fromkeys((one.id for one in machine.pipeline.vertices), machine)
-        self.turn(machine, events.Admitted())
+        self.turn(machine, events.Admitted(copied))
+
+    def _following(self, machine: PipelineMachine, copied: Collection[TablePath]) -> PipelineMachine:
+        """The machine of a log for the tables that were copied; the others stay out of it."""
+        log = machine.pipeline.log
+        if log is None or not copied or all(table.schema.path in copied for table in log.tables):
+            return machine  # without a table its sources refuse to begin
+        pipeline = log_tables.following(machine.pipeline, copied)
+        smaller = self._take(machine.key, pipeline, machine.context.past)
+        if self._performer.engine is not None:
+            self.turn(smaller, events.EngineReady())
+        return smaller
+
+    def _copied(self, pipeline: Pipeline) -> dict[TablePath, tuple[Split, ...]]:
+        """The splits by which the tables of a log were copied, of those whose copies are done."""
+        copies = (one for one in self.pipelines.values() if one.id in pipeline.after)
+        return {
+            vertex.source.table.schema.path: one.state.prepared.splits[vertex.id]
+            for one in copies
+            if one.shown_state is TableState.DONE
+            for vertex in one.pipeline.vertices
+            if vertex.source is not None
+        }
 
     def turn(self, machine: PipelineMachine, event: events.PipelineEvent) -> None:
         """Let a pipeline handle an event, and perform its effects; events that come meanwhile are queued."""
@@ -361,9 +391,9 @@ class JobRunner:
         self._ports.check_claim(looked)
 
 
-def _candidate(machine: PipelineMachine, behind: str = "") -> Candidate:
+def _candidate(machine: PipelineMachine, after: frozenset[str]) -> Candidate:
     work = sum(vertex.parallelism for vertex in machine.pipeline.vertices)
-    return Candidate(machine.key, machine.context.bounded, work, behind)
+    return Candidate(machine.key, machine.context.bounded, work, after)
 
 
 def _stop(why: str, *, keep: bool) -> events.StopRequest:

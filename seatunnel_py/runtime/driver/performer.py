@@ -120,7 +120,7 @@ class Performer:
             sendable = replace(plan, prepared=replace(plan.prepared, enumerators={}))
             return Prepared(sendable, {vertex: facts_of(one) for vertex, one in enumerators.items()})
 
-        self._aside(machine, effect.call, partial(side_tasks.prepare, machine.context, effect.past), prepared)
+        self._aside(machine, effect.call, partial(side_tasks.prepare, machine.context, effect), prepared)
 
     def _register(self, machine: PipelineMachine, effect: effects.RegisterChains) -> None:
         context = machine.context

@@ -9,19 +9,26 @@ from functools import partial
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.plan.graph_nodes import SourceNode
 from seatunnel_py.plan.plugins import plugin_calls
-from seatunnel_py.runtime.messages.effects import CloseKind, CloseOut, ConfirmPositions, Discover, HandleReaderEvents
+from seatunnel_py.runtime.messages.effects import (
+    CloseKind,
+    CloseOut,
+    ConfirmPositions,
+    Discover,
+    HandleReaderEvents,
+    Prepare,
+)
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan, start
 from seatunnel_py.runtime.state.context import PipelineContext
 from seatunnel_py.runtime.targets import sink_operations
 from seatunnel_py.runtime.targets.sink_operations import Groups, as_failure
-from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.split_progress import SplitRound
 from seatunnel_py.work.unit import UnitFailure
 
 
-def prepare(context: PipelineContext, past: EarlierRun) -> StartPlan:
+def prepare(context: PipelineContext, effect: Prepare) -> StartPlan:
     """Examine sources and targets, before anything is changed."""
-    return start(context.pipeline, context.graph.topology, context.groups, context.job, past)
+    graph, groups, job = context.graph.topology, context.groups, context.job
+    return start(context.pipeline, graph, groups, job, effect.past, effect.copied)
 
 
 def discover(source: SourceNode, enumerator: Enumerator, effect: Discover) -> SplitRound:

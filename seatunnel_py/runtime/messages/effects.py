@@ -9,12 +9,13 @@ RecordNotStored, StartTimer by TimerFired unless it is cancelled. All others hav
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.process.failpoints import Failpoint
+from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Split
 from seatunnel_py.protocol.model.records import CheckpointRecord
@@ -42,10 +43,12 @@ class CloseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Examine sources and targets, before anything is changed. Value: StartPlan."""
+    """Examine sources and targets, before anything is changed. ``copied``: for a log, the splits that its tables were
+    copied by. Value: StartPlan."""
 
     call: int
     past: EarlierRun
+    copied: Mapping[TablePath, tuple[Split, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

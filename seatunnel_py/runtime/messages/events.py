@@ -7,9 +7,12 @@ engine (``engine_port.py``) are the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.source import Split
 from seatunnel_py.runtime.messages.engine_port import UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.work.unit import UnitFailure, UnitId
 
@@ -19,7 +22,9 @@ TimerKey: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The pipeline may begin."""
+    """The pipeline may begin. ``copied``: for a log, the splits that its tables were copied by, by table."""
+
+    copied: Mapping[TablePath, tuple[Split, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,12 +120,12 @@ class PipelineMachine:
 
     # ---------------------------------------------------------------- the beginning
 
-    def _admitted(self, _: events.Admitted) -> None:
+    def _admitted(self, event: events.Admitted) -> None:
         self.state.advance(PhaseEvent.ADMIT)
         if self._engine_ready:
             self.state.shown.starts(self.state.at)
-        past = self.context.past
-        self.state.call("prepare", lambda number: effects.Prepare(number, past))
+        past, copied = self.context.past, event.copied
+        self.state.call("prepare", lambda number: effects.Prepare(number, past, copied))
 
     def _engine_is_ready(self, _: events.EngineReady) -> None:
         self._engine_ready = True

@@ -73,14 +73,25 @@ class SplitDiscovery:
         for gone in self._stood.keys() - view.completed:
             del self._stood[gone]
         if self._stood:
-            self._unsent_positions |= self._stood[min(self._stood)]
+            self._confirm(self._stood[min(self._stood)])
         for vertex in list(self._unsent_positions):
             self._next(vertex)
 
+    def _confirm(self, positions: Mapping[str, Positions]) -> None:
+        """Pass positions to the enumerators that take them, and to readers that stay open."""
+        for subtask, run in self._executions.items():
+            if subtask.vertex in positions:
+                run.confirm(positions[subtask.vertex])
+        self._unsent_positions |= {name: one for name, one in positions.items() if self._sources[name].listens}
+
     def _remember(self, record: CheckpointRecord) -> None:
-        listening = [name for name, one in self._sources.items() if one.listens]
+        listening = [name for name, one in self._sources.items() if one.listens or self._is_log(name)]
         if listening and record.kind is not RecordKind.ZERO:
             self._stood[record.checkpoint] = {name: self._positions(name, record) for name in listening}
+
+    def _is_log(self, vertex: str) -> bool:
+        log = self._state.context.pipeline.log
+        return log is not None and log.id == vertex
 
     def _positions(self, vertex: str, record: CheckpointRecord) -> Positions:
         found: dict[str, Position] = {}

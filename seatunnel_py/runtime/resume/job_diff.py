@@ -94,11 +94,10 @@ def described(
             "graph": promised(graph_of(pipeline, job.file.env.channel_retain).topology),
             "promises": {node.id: node.capabilities.guarantee.name for node in pipeline.sinks},
             "columns": {
-                str(vertex.source.table.schema.path): [
-                    f"{column.name} {column.dtype}" for column in vertex.source.table.schema.columns
-                ]
+                str(table.schema.path): [f"{column.name} {column.dtype}" for column in table.schema.columns]
                 for vertex in pipeline.vertices
                 if vertex.source is not None
+                for table in vertex.source.tables
             },
         }
         for key, pipeline in pipelines.items()

@@ -16,7 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Visible
+from seatunnel_py.api.source import Split
 from seatunnel_py.config.references import References, all_of
 from seatunnel_py.errors import BEGIN_ANEW, CannotResumeError, FatalError
 from seatunnel_py.plan.graph_nodes import SinkNode
@@ -57,10 +59,16 @@ class StartPlan:
 
 
 def start(
-    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: EarlierRun
+    pipeline: Pipeline,
+    topology: Topology,
+    groups: Mapping[str, Sequence[SinkNode]],
+    job: JobIdentity,
+    past: EarlierRun,
+    copied: Mapping[TablePath, tuple[Split, ...]],
 ) -> StartPlan:
-    """Plan the start on another thread, without any change. FatalError if the pipeline cannot resume."""
-    found = _start(pipeline, topology, groups, job, past)
+    """Plan the start on another thread, without any change. ``copied``: for a log, the splits that its tables were
+    copied by. FatalError if the pipeline cannot resume."""
+    found = _start(pipeline, topology, groups, job, past, copied)
     graph = _drawn(topology)
     if past.epochs and found.anew:
         return replace(found, graph=(graph, f"{job.incarnation}.{1 + max(past.epochs.values())}"))
@@ -70,11 +78,18 @@ def start(
 
 
 def _start(
-    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: EarlierRun
+    pipeline: Pipeline,
+    topology: Topology,
+    groups: Mapping[str, Sequence[SinkNode]],
+    job: JobIdentity,
+    past: EarlierRun,
+    copied: Mapping[TablePath, tuple[Split, ...]],
 ) -> StartPlan:
     newest = 0 if past.record is None else past.record.checkpoint
     if past.record is None or past.dropped:
-        prepared = sink_operations.prepare(pipeline, tuple(groups.values()), job, newest=newest, first=not past.dropped)
+        prepared = sink_operations.prepare(
+            pipeline, tuple(groups.values()), job, newest=newest, first=not past.dropped, copied=copied
+        )
         return StartPlan(prepared, anew=past.dropped)
     record = _as_declared(past.record, topology)
     if changes := _changes(record.topology, topology):
@@ -92,7 +107,7 @@ def _start(
         group for name, group in groups.items() if name in set_up and group[0].id not in out
     )
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
-        prepared = sink_operations.resume(pipeline, before, made, job, record)
+        prepared = sink_operations.resume(pipeline, before, made, job, record, copied)
         return StartPlan(prepared, record, past.done)
     begun = (node for group in made for node in group)
     at_commits = record.snapshots and sink_operations.exactly_once_visibility(pipeline.sinks, before.setups) - {

@@ -118,6 +118,11 @@ class SubtaskExecution:
         self._builder.deal(splits)
         self.begin_if_room()
 
+    def confirm(self, positions: Mapping[str, Position]) -> None:
+        """Note the positions of its splits in the oldest checkpoint that a restore may use: its next units carry
+        them."""
+        self._builder.confirmed = positions
+
     def split(self, unit: Unit) -> Split | None:
         """The split of this unit under its current generation."""
         return None if unit.split is None else self._builder.split(unit.split.id)

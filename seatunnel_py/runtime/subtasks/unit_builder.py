@@ -7,10 +7,11 @@ sends an end marker to each of its output channels if a query waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from seatunnel_py.api.batch import Position
 from seatunnel_py.api.source import Split
 from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.protocol.model.ids import Channel, Subtask
@@ -41,7 +42,8 @@ class StateStep:
 
 
 class UnitBuilder:
-    """Builds the units of one subtask. ``splits``: those that it reads, under their current generation."""
+    """Builds the units of one subtask. ``splits``: those that it reads, under their current generation; ``confirmed``:
+    their positions in the oldest checkpoint that a restore may use."""
 
     def __init__(self, context: PipelineContext, vertex: PlannedVertex, subtask: Subtask) -> None:
         topology, source = context.graph.topology, vertex.source
@@ -55,6 +57,7 @@ class UnitBuilder:
         self.bounded = source is None or source.capabilities.bounded
         self._replayable = source is None or source.capabilities.replayable
         self.splits: tuple[Split, ...] = ()
+        self.confirmed: Mapping[str, Position] = {}
         self._by_id: dict[str, Split] = {}
 
     def deal(self, splits: Sequence[Split]) -> None:
@@ -108,7 +111,10 @@ class UnitBuilder:
             allowed = budget()
             if allowed is None:
                 return None
-            return Unit(unit, split, reading.at.get(split.id), (), allowed, cost_of_split(split, allowed))
+            return Unit(
+                unit, split, reading.at.get(split.id), (), allowed, cost_of_split(split, allowed),
+                confirmed=self.confirmed.get(split.id),
+            )  # fmt: skip
         if not self.bounded:
             return None  # it stays open: there may be more some day
         return self._done(command, state, at, self._end_markers(), ended=True)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import Guarantee
+from seatunnel_py.api.log_source import FollowedTable, LogSource
 from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.schema import Detail, DetailKind, TablePath
 from seatunnel_py.api.sink import CommitContext, Effect, Piece, Present, Setup, Treatment, Visible
@@ -22,7 +24,7 @@ from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.api.types import Conversion
 from seatunnel_py.config.references import unknown
 from seatunnel_py.errors import BEGIN_ANEW, CannotResumeError, FatalError, RetriableError, SeaTunnelError, worded
-from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode
+from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, SourcePart
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.tables import existing_rows
@@ -37,6 +39,7 @@ from seatunnel_py.work.failing_code import SHOWS_TRACE
 from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
 
 Groups = Sequence[Sequence[SinkNode]]
+Copied = Mapping[TablePath, tuple[Split, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +127,18 @@ def _present_of(plain: Mapping[str, Any] | None) -> Present | None:
 
 
 def prepare(
-    pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int = 0, first: bool = False
+    pipeline: Pipeline,
+    groups: Groups,
+    job: JobIdentity,
+    *,
+    newest: int = 0,
+    first: bool = False,
+    copied: Copied = MappingProxyType({}),
 ) -> PreparedPipeline:
     """Plan every sink of the pipeline and find the splits, without changing data. CannotResumeError if a
     target has the job under another lineage (its store was lost, or there are two), or a later
     checkpoint than ``newest``, the last one in the store. ``first``: no driver of the job has written to these
-    targets yet, so their rows are of other runs."""
+    targets yet, so their rows are of other runs. ``copied``: for a log, the splits that its tables were copied by."""
     setups = {node.id: plugin_calls.setup_of(node.step, node.sink) for node in pipeline.sinks}
     swept: list[str] = []
     for group in groups:
@@ -150,9 +159,16 @@ def prepare(
             _require_known(node, plugin_calls.last_committed_by(node.step, node.sink, context), newest)
     if first and not job.fresh:  # with --fresh the user knows, and the receipt repeats it
         later = job.incarnation > 1
-        setups = {node.id: existing_rows.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
+        setups = {node.id: _checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
-    return replace(_opened(pipeline, PreparedPipeline(setups, {}), _first_round), swept=tuple(swept))
+    return replace(_opened(pipeline, PreparedPipeline(setups, {}), _first_round, copied), swept=tuple(swept))
+
+
+def _checked(node: SinkNode, setup: Setup, *, later: bool) -> Setup:
+    """Refuse rows of other runs; after a copy the target holds those of this one."""
+    if node.part is SourcePart.LOG_AFTER_COPY:
+        return replace(setup, present=None)
+    return existing_rows.checked(node, setup, later=later)
 
 
 def _whole(node: SinkNode, setup: Setup) -> Setup:
@@ -165,6 +181,7 @@ def _opened(
     pipeline: Pipeline,
     before: PreparedPipeline,
     find: Callable[[tuple[SplitRound, ...], Enumerator, SourceNode], tuple[SplitRound, ...]],
+    copied: Copied,
 ) -> PreparedPipeline:
     """Open every source, with the state of its last round, and ``find`` its splits. After an error no enumerator stays
     open."""
@@ -176,13 +193,21 @@ def _opened(
                 known = before.rounds.get(vertex.id, ())
                 state = known[-1].state if known else None
                 node = vertex.source
-                enumerators[vertex.id] = plugin_calls.enumerator_of(node.step, node.source, node.table, state)
+                enumerators[vertex.id] = _enumerator(node, state, copied)
                 rounds[vertex.id] = find(known, enumerators[vertex.id], node)
     except BaseException:
         with suppress(Exception):  # the first error is the one to report
             release(enumerators.values())
         raise
     return PreparedPipeline(before.setups, rounds, enumerators, before.left_out)
+
+
+def _enumerator(node: SourceNode, state: Plain, copied: Copied) -> Enumerator:
+    if not node.part.is_log:
+        return plugin_calls.enumerator_of(node.step, node.source, node.table, state)
+    assert isinstance(node.source, LogSource), f"{node.id} has no log"
+    tables = [FollowedTable(one, copied.get(one.schema.path, ())) for one in node.tables]
+    return plugin_calls.log_enumerator_of(node.step, node.source, tables, state)
 
 
 def _first_round(_: tuple[SplitRound, ...], enumerator: Enumerator, node: SourceNode) -> tuple[SplitRound, ...]:
@@ -206,7 +231,7 @@ def reopen(source: SourceNode, before: Enumerator, known: tuple[SplitRound, ...]
     """Open the source again, with the state of its last round."""
     with suppress(Exception):  # its snapshot is gone
         before.close()
-    enumerator = plugin_calls.enumerator_of(source.step, source.source, source.table, known[-1].state)
+    enumerator = _enumerator(source, known[-1].state, {})
     try:
         return ReopenedSource(enumerator, _renewed(known, enumerator, source))
     except BaseException:
@@ -216,7 +241,12 @@ def reopen(source: SourceNode, before: Enumerator, known: tuple[SplitRound, ...]
 
 
 def resume(
-    pipeline: Pipeline, before: PreparedPipeline, groups: Groups, job: JobIdentity, record: CheckpointRecord
+    pipeline: Pipeline,
+    before: PreparedPipeline,
+    groups: Groups,
+    job: JobIdentity,
+    record: CheckpointRecord,
+    copied: Copied = MappingProxyType({}),
 ) -> PreparedPipeline:
     """Register this driver in every target first, so that writers of older ones are refused (I34); then open the
     sources again. CannotResumeError if a target has a later checkpoint than the store."""
@@ -228,7 +258,7 @@ def resume(
     failpoints.FENCED.hit()
     if record.kind is RecordKind.FINAL:
         return before
-    return _opened(pipeline, before, _renewed)
+    return _opened(pipeline, before, _renewed, copied)
 
 
 def _require_known(node: SinkNode, committed: int | None, newest: int) -> None:

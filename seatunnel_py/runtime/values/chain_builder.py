@@ -71,7 +71,7 @@ def _head(vertex: PlannedVertex, exchange: str) -> ChainSource | ChainChannel | 
     if isinstance(first, SourceNode):
         resident = first.capabilities.resident and vertex.retry is None
         ordered = first.capabilities.determinism is Determinism.DETERMINATE
-        return ChainSource(first.step.id, first.source, first.table, resident, ordered)
+        return ChainSource(first.step.id, first.source, first.table, resident, ordered, first.log_tables)
     if vertex.query is not None:
         schemas = dict(vertex.query.inputs)
         inputs = tuple((channel.id, channel.name, schemas[channel.name]) for channel in vertex.inputs)

@@ -159,6 +159,8 @@ class Flow:
             self.step = head.step
             opened = self._residence.take(self.unit) if self._residence is not None else None
             opened = opened or self._opened_head(head, self.unit.split)
+            if self.unit.confirmed is not None:
+                opened.reader.confirm(self.unit.confirmed)
             if self._residence is not None:
                 self._reading = opened
             else:
@@ -171,7 +173,7 @@ class Flow:
         return head.channel, read_slices(self.unit.slices), False
 
     def _opened_head(self, head: ChainSource, split: Split) -> OpenReader:
-        reader = head.source.reader(head.table)
+        reader = head.reader()
         expect_instance(f"reader of {type(head.source).__name__}", reader, Reader)
         with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
         context = ReadContext(self.unit.until, self.tolerant, with_metadata)
@@ -256,7 +258,9 @@ class Flow:
         head = self.chain.head
         if isinstance(head, ChainSource):
             if -1 not in self._given:
-                self._given[-1] = OutputChecker(self._reader_name(), [head.table.schema], nulls=not self.tolerant)
+                self._given[-1] = OutputChecker(
+                    self._reader_name(), [one.schema for one in head.tables], nulls=not self.tolerant
+                )
             self._given[-1].element(element)
 
     # ---------------------------------------------------------------- transforming and writing

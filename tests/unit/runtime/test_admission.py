@@ -34,7 +34,9 @@ class Turns:
 
     def __init__(self, tables: list[Table]) -> None:
         self.tables = {table.key: table for table in tables}
-        self.admission = Admission(Candidate(one.key, one.bounded, one.parallelism, one.behind) for one in tables)
+        self.admission = Admission(
+            Candidate(one.key, one.bounded, one.parallelism, frozenset(filter(None, [one.behind]))) for one in tables
+        )
 
     def admit(self) -> None:
         for key in self.admission.admit():

@@ -63,7 +63,12 @@ def decide_load(request: SinkRequest, target: TargetState, place: Hashable, show
     """Decide the start effects. ``place``: key of the target, equal for its sinks; ``shown``: its name for messages.
     FatalError if the save modes refuse the target."""
     options, table = request.options, request.table
-    first = not request.targets.prepared_by_sibling(place, str(table.path))
+    if request.continues and not target.exists:
+        raise FatalError(
+            f"the sink table {shown} is gone, into which table {table.path} was copied",
+            "give it back; or begin anew with --fresh, which copies the table again",
+        )
+    first = not request.continues and not request.targets.prepared_by_sibling(place, str(table.path))
     chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
     key = key_of(options, table)
     if chosen.create and not options.create_index and options.enable_upsert:

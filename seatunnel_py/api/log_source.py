@@ -1,0 +1,53 @@
+"""Sources whose tables share one log, such as a replication slot or a binlog.
+
+A job copies each table first, each with a pipeline of its own, and then follows the log with one pipeline for all
+tables. The copy of a table ends at a place of the log that its splits name; the log is read for that table from there.
+So no row is lost or repeated between copy and log, whenever the copy of a table was made.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seatunnel_py.api.batch import Plain
+from seatunnel_py.api.capabilities import SourceCapabilities
+from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedTable:
+    """A table that the log is read for. ``copied``: the splits that its rows were copied by, all committed; empty: it
+    is not copied, and its changes count from the beginning of the log."""
+
+    table: SourceTable
+    copied: tuple[Split, ...] = ()
+
+
+class LogSource(Source):
+    """Description of a source with one log for all of its tables. Its factory's capabilities are those of the log."""
+
+    @abstractmethod
+    def copy_source(self) -> Source | None:
+        """Return the source of the rows before the log. Its splits must tell ``log_enumerator`` where the log begins
+        for their table. None: the tables are not copied."""
+
+    @abstractmethod
+    def copy_capabilities(self) -> SourceCapabilities:
+        """Return the capabilities of ``copy_source``."""
+
+    @abstractmethod
+    def log_enumerator(self, tables: Sequence[FollowedTable], state: Plain) -> Enumerator:
+        """Create the enumerator of the log, once all tables are copied. ``state`` is an earlier ``snapshot()``, or
+        None. It should return one split: the order of two splits is not kept."""
+
+    @abstractmethod
+    def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
+        """Create a reader of the log, in a worker. Its batches are of any of these tables, in log order within each."""
+
+    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
+        return self.log_enumerator([FollowedTable(table) for table in tables], state)
+
+    def reader(self, table: SourceTable) -> Reader:
+        return self.log_reader([table])

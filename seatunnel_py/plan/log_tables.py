@@ -1,0 +1,46 @@
+"""Takes tables out of a planned log: those that are not copied, or that an earlier driver did not follow. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
+
+
+def following(pipeline: Pipeline, tables: Collection[TablePath]) -> Pipeline:
+    """The pipeline of a log for these of its tables only, at least one: without the vertices that no other feeds."""
+    log = pipeline.log
+    assert log is not None, f"{pipeline.name} follows no log"
+    kept = tuple(table for table in log.tables if table.schema.path in tables)
+    if len(kept) == len(log.tables):
+        return pipeline
+    vertices: dict[str, PlannedVertex] = {}
+    for vertex in pipeline.vertices:  # senders come first
+        if vertex.source is log:
+            node = replace(log, table=kept[0], log_tables=kept)
+            outputs = tuple(one for one in vertex.outputs if one.table in tables)
+            vertices[vertex.id] = replace(vertex, nodes=(node, *vertex.nodes[1:]), outputs=outputs)
+            continue
+        inputs = tuple(one for one in vertex.inputs if _comes(one.id, vertices.get(one.sender)))
+        if inputs or not vertex.inputs:
+            vertices[vertex.id] = replace(vertex, inputs=inputs)
+    outputs_left = {
+        name: tuple(one for one in vertex.outputs if one.receiver in vertices) for name, vertex in vertices.items()
+    }
+    return replace(pipeline, vertices=tuple(replace(one, outputs=outputs_left[one.id]) for one in vertices.values()))
+
+
+def _comes(channel: str, sender: PlannedVertex | None) -> bool:
+    return sender is not None and any(one.id == channel for one in sender.outputs)
+
+
+def tables_reaching(pipeline: Pipeline, vertices: Collection[str]) -> frozenset[TablePath]:
+    """The tables of its log whose rows reach one of these vertices directly."""
+    log = pipeline.log
+    assert log is not None, f"{pipeline.name} follows no log"
+    (source,) = (vertex for vertex in pipeline.vertices if vertex.source is log)
+    if not source.outputs:
+        return frozenset(table.schema.path for table in log.tables if source.id in vertices)
+    return frozenset(one.table for one in source.outputs if one.receiver in vertices)
