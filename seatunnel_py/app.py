@@ -143,8 +143,7 @@ def _planned(job: Job, analyst: SqlAnalyst | None) -> JobPlan:
 class RunOptions:
     """Options of a run beside the job file. ``only`` restricts the job to some of its source tables. ``restore`` is
     ``latest``, to resume the job of that id, or a savepoint from which a new job starts. ``takes_over``: end a running
-    driver of that job.
-    ``takes_over``: a driver of that job which works is ended by it."""
+    driver of that job."""
 
     variables: Mapping[str, str]
     job_id: str | None = None
@@ -278,7 +277,8 @@ class JobSession:
         """Run one job, or the pipelines that ``pick`` derives from it, to its end and write its receipt to ``place``;
         see ``run``."""
         began = self._began or time.time()
-        job = Job(job.file, job.steps, job.notes, place.job_id)
+        store = redacted_text(job.file.env.checkpoint_location or str(place.checkpoints))
+        job = Job(job.file, job.steps, job.notes, place.job_id, store=store)
         from seatunnel_py.job_run import PlannedJob, drive
         from seatunnel_py.plan.tables import selection
         from seatunnel_py.runtime.diagnosis.job_log import JobLog

@@ -41,9 +41,9 @@ class JobMode(StrEnum):
 @dataclass(frozen=True, slots=True)
 class StepContext:
     """Information about the job for a plugin. ``parallelism`` is the step's; a transform or sink has that of its input.
-    ``registry`` holds objects that the plugins of the job share, see ``JobRegistry``. ``continues``: another sink of
-    this step has created the target and written the first rows of the table: this one must not create, empty or refuse
-    it."""
+    ``registry`` holds objects that the plugins of the job share, see ``JobRegistry``. ``store``: where the job keeps
+    its state; with ``job_id`` it names the job wherever it runs. ``continues``: another sink of this step has created
+    the target and written the first rows of the table: this one must not create, empty or refuse it."""
 
     step: str
     job_id: str = ""
@@ -51,6 +51,7 @@ class StepContext:
     mode: JobMode = JobMode.BATCH
     parallelism: int = 1
     registry: JobRegistry = field(default_factory=JobRegistry, compare=False, repr=False)
+    store: str = ""
     continues: bool = False
 
 

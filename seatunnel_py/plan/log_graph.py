@@ -20,6 +20,11 @@ LOG_SUFFIX = "~log"
 """End of the names of nodes that process changes."""
 
 
+def log_id(node: str) -> str:
+    """The name of the node that processes changes, beside the one of this name that processes the copy."""
+    return node if LOG_SUFFIX in node else f"{node}{LOG_SUFFIX}"
+
+
 @dataclass(frozen=True, slots=True)
 class SourceLog:
     """The log of a source step, and the tables that it is read for."""

@@ -42,19 +42,20 @@ class Step:
     state_bytes: int = STATE_BYTES_MAX
 
     def context(self, job: Job) -> StepContext:
-        return StepContext(self.id, job.id, job.name, job.mode, self.parallelism, job.registry)
+        return StepContext(self.id, job.id, job.name, job.mode, self.parallelism, job.registry, job.store)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job file understood: steps in topological order, environment, notes for the person who wrote it, and what its
-    plugins share."""
+    plugins share. ``store``: where it keeps its state, once it runs."""
 
     file: JobFile
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
     id: str = ""
     registry: JobRegistry = field(default_factory=JobRegistry, compare=False, repr=False)
+    store: str = ""
 
     @property
     def name(self) -> str:

@@ -319,7 +319,10 @@ class _Builder:
         if tables > 1 and not capabilities.multi_table:
             text = f"this sink takes one table, and {tables} come in"
             self.problems.append(step.node.problem(text, remedy="use one sink per table", option="plugin_input"))
-        node = SinkNode(self._id(step, table), step, sink, table, capabilities, part=group[0].part)
+        part = group[0].part
+        if part is SourcePart.LOG_AFTER_COPY:
+            step = replace(step, id=f"{step.id}{LOG_SUFFIX}")  # the target keeps separate ledgers of copy and log
+        node = SinkNode(self._id(step, table), step, sink, table, capabilities, part=part)
         self.graph.put(node, [("", stream) for stream in group])
         return node
 
@@ -365,7 +368,7 @@ class _Builder:
         return next(node_id for node_id in ids if node_id not in self.graph.nodes)
 
     def _id(self, step: Step, table: TableSchema) -> str:
-        return _node_id(step, table) + (LOG_SUFFIX if self.following is not None else "")
+        return _node_id(step, table) if self.following is None else log_graph.log_id(_node_id(step, table))
 
     def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
         """Report a plugin's refusal; a text that begins with the name of one of the step's options is placed at that

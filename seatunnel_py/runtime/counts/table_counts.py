@@ -88,7 +88,8 @@ class TableCounts:
         states, causes = dict.fromkeys(self._tables, state), dict.fromkeys(self._tables, cause)
         for vertex in self._tables:
             if lacking := [left[node][0] for node in self._targets[vertex] if node in left]:
-                states[vertex] = TableState.ISOLATED if state is TableState.DONE else state
+                alone = state is TableState.DONE or (state is TableState.STOPPED and bool(self._logs))
+                states[vertex] = TableState.ISOLATED if alone else state
                 causes[vertex] = cause or lacking[0]
         return tuple(
             TableReceipt(

@@ -13,6 +13,7 @@ from contextlib import suppress
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.control.request_handler import RequestHandler
+from seatunnel_py.runtime.counts import log_receipts
 from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.driver import ledger_retention
 from seatunnel_py.runtime.driver.executors import Executors
@@ -73,8 +74,18 @@ class Driver:
         finally:
             self._executors.close()
             self._journal.close()
-        at = self.job.now()
-        return tuple(receipt for machine in self.job.pipelines.values() for receipt in receipts_of(machine, at))
+        return self._receipts()
+
+    def _receipts(self) -> tuple[TableReceipt, ...]:
+        """The receipts of all tables; a table that was copied and is followed has one."""
+        at, machines = self.job.now(), tuple(self.job.pipelines.values())
+        found = {machine.pipeline.id: receipts_of(machine, at) for machine in machines}
+        for machine in machines:
+            after = [one for one in machine.pipeline.after if one in found]
+            if machine.pipeline.log is not None and after:
+                copies = tuple(receipt for one in after for receipt in found.pop(one))
+                found[machine.pipeline.id] = tuple(log_receipts.joined(copies, found[machine.pipeline.id]))
+        return tuple(receipt for receipts in found.values() for receipt in receipts)
 
     def _begin(self, begun: Callable[[], None]) -> Engine:
         try:

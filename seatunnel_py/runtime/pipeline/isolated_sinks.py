@@ -229,7 +229,7 @@ class IsolatedSinks:
             for node, sums in found.written.items()
             if self._shows(node) is not Visible.FINAL
         }
-        return RowTally(found.read, found.filtered, found.rejected, seen)
+        return replace(found, written=seen)
 
     def tallies(self, *, done: bool) -> dict[str, RowTally]:
         """The counts of each vertex, without rows of refused commits."""

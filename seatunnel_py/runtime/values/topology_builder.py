@@ -94,11 +94,14 @@ def _determinism(vertex: PlannedVertex) -> VertexDeterminism:
 
 
 def _retained(channel: PlannedChannel, vertices: Mapping[str, PlannedVertex], retain: Retain) -> bool:
-    """Return True if the channel retains its batches; ``auto``: if the same batches could not be produced again."""
+    """Return True if the channel retains its batches; ``auto``: if the same batches could not be produced again, or not
+    for one receiver alone."""
     if retain is not Retain.AUTO:
         return retain is Retain.ALWAYS
     sender = vertices[channel.sender]
     source = sender.source
+    if source is not None and source.part.is_log:
+        return True  # the trouble of one table must not make the log be read again for all
     replayable = source is None or source.capabilities.replayable
     return not replayable or _determinism(sender) is not VertexDeterminism.DETERMINATE
 

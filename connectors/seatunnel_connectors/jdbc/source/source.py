@@ -165,8 +165,12 @@ class JdbcEnumerator(Enumerator):
 
     def _snapshot(self) -> Snapshot:
         if self.kept is None:
-            self.kept = self.dialect.snapshot(self.source.address, self.all, self.source.registry)
+            self.kept = self.open_snapshot()
         return self.kept
+
+    def open_snapshot(self) -> Snapshot:
+        """Open a snapshot of the tables, which splits share."""
+        return self.dialect.snapshot(self.source.address, self.all, self.source.registry)
 
     def _divide(self, table: SourceTable) -> list[Split]:
         hints = hints_of(table)

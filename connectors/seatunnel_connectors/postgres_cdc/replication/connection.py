@@ -133,13 +133,16 @@ class ReplicationConnection:
         row = self.ask("IDENTIFY_SYSTEM")[0]
         return SystemIdentity(row["systemid"], int(row["timeline"]), lsn_of(row["xlogpos"]), row["dbname"])
 
-    def create_slot(self, name: str, *, failover: bool = False, seconds: float = COMMAND_SECONDS) -> CreatedSlot:
+    def create_slot(
+        self, name: str, *, temporary: bool = False, failover: bool = False, seconds: float = COMMAND_SECONDS
+    ) -> CreatedSlot:
         """Create a slot and export its snapshot. Waits for every transaction that runs: TimeLimitError after
-        ``seconds``."""
+        ``seconds``. ``temporary``: it ends with this connection."""
         form = f"(SNAPSHOT 'export'{', FAILOVER true' if failover else ''})"
         if self.pgconn.server_version < 150000:
             form = "EXPORT_SNAPSHOT"
-        row = self.ask(f"CREATE_REPLICATION_SLOT {quote(name)} LOGICAL pgoutput {form}", seconds)[0]
+        kind = "TEMPORARY LOGICAL" if temporary else "LOGICAL"
+        row = self.ask(f"CREATE_REPLICATION_SLOT {quote(name)} {kind} pgoutput {form}", seconds)[0]
         return CreatedSlot(row["slot_name"], lsn_of(row["consistent_point"]), row["snapshot_name"])
 
     def start(self, options: StreamOptions, *, through_libpq: bool = False) -> ReplicationStream:

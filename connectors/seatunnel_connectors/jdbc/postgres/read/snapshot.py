@@ -88,16 +88,20 @@ def check_snapshot(error: Exception, generation: str, table: SourceTable) -> Non
 # ---------------------------------------------------------------- holding
 
 
-class _Keeper:
+class Keeper:
     """Connection that holds an exported snapshot. All enumerators of a process that read one database at the same time
-    share it: hundreds of tables then need one connection, and are of the same moment."""
+    share it: hundreds of tables then need one connection, and are of the same moment. ``shown``: the exported snapshot
+    that it shows; empty: the one of this moment. ``log_position``: where the log begins behind it, if that is known."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, shown: str = "", log_position: int = 0) -> None:
+        self.log_position = log_position
         self.users = 0
         self.lock = threading.Lock()
         self.db: Statements = connect(address)
         self.db.execute(_NO_END.encode())
         self.db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        if shown:
+            self.db.execute(f"SET TRANSACTION SNAPSHOT {literal(shown)}".encode())
         row = self.db.execute(f"SELECT pg_export_snapshot() || '@' || {_STARTED}".encode()).fetchone()
         assert row is not None
         self.generation = str(row[0])
@@ -137,21 +141,25 @@ class Keepers:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: dict[tuple[object, ...], _Keeper] = {}
+        self._open: dict[tuple[object, ...], Keeper] = {}
 
     def __reduce__(self) -> tuple[type[Keepers], tuple[()]]:
-        return Keepers, ()
+        return type(self), ()
 
-    def join(self, address: Address, tables: Sequence[SourceTable]) -> _Keeper:
+    def make(self, address: Address) -> Keeper:
+        """Open another one."""
+        return Keeper(address)
+
+    def join(self, address: Address, tables: Sequence[SourceTable]) -> Keeper:
         """The one that is open, where it shows these tables as they are; else another one."""
         with self._lock, explained(f"opening a snapshot of {address.display}"):
             keeper = self._open.get(address.identity)
             if keeper is None or not keeper.holds() or not keeper.shows(tables):
-                keeper = self._open[address.identity] = _Keeper(address)
+                keeper = self._open[address.identity] = self.make(address)
             keeper.users += 1
             return keeper
 
-    def leave(self, keeper: _Keeper) -> None:
+    def leave(self, keeper: Keeper) -> None:
         """The last one to leave closes it."""
         with self._lock:
             keeper.users -= 1
@@ -182,7 +190,7 @@ class PostgresSnapshot(Snapshot):
 class _PostgresKeyProbe(Probe):
     """Queries about a key column for planning splits, answered under the snapshot."""
 
-    def __init__(self, keeper: _Keeper, table: SourceTable, column: str) -> None:
+    def __init__(self, keeper: Keeper, table: SourceTable, column: str) -> None:
         self.keeper = keeper
         self.table = table
         self.hints = hints_of(table)

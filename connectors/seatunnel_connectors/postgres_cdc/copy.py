@@ -1,0 +1,69 @@
+"""Copies the rows of tables before the log: tables are divided and read as by Jdbc, under snapshots of slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from seatunnel_connectors.jdbc.dialect import Snapshot
+from seatunnel_connectors.jdbc.postgres.read.snapshot import PostgresSnapshot
+from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcSource
+from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames
+from seatunnel_connectors.postgres_cdc.slot_snapshots import LOG_POSITION, SlotKeepers
+from seatunnel_py.api import Enumerator, Plain, SourceTable, Split
+
+SLOT = "slot"
+"""Name of the slot that holds the log behind a split, in its payload."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopySource(JdbcSource):
+    """The rows of tables at a place of the log. ``names``: its slot; None: the log is not followed."""
+
+    names: LogNames | None = None
+    wait_seconds: float = 60.0
+
+    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
+        return CopyEnumerator(self, tables, known=state is not None)
+
+
+class CopyEnumerator(JdbcEnumerator):
+    """Divides tables under one snapshot, which every split names. ``known``: an earlier driver has copied parts."""
+
+    def __init__(self, source: CopySource, tables: Sequence[SourceTable], *, known: bool) -> None:
+        super().__init__(source, tables)
+        self._copy = source
+        self._known = known
+
+    def discover(self) -> Iterable[Split]:
+        if not self.tables:
+            return ()
+        self._claim()
+        return [self._placed(split) for split in super().discover()]
+
+    def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
+        self._claim()
+        return [self._placed(split) for split in splits]
+
+    def snapshot(self) -> Plain:
+        return {SLOT: self._copy.names.slot} if self._copy.names is not None else {}
+
+    def _claim(self) -> None:
+        """Make sure of the slot before the snapshot: the log then holds everything behind it."""
+        source = self._copy
+        if source.names is not None:
+            claims = source.registry.get(LogClaims)
+            claims.claim(source.address, source.names, known=self._known, wait_seconds=source.wait_seconds)
+
+    def open_snapshot(self) -> Snapshot:
+        keepers = self._copy.registry.get(SlotKeepers)
+        keepers.wait_seconds = self._copy.wait_seconds
+        return PostgresSnapshot(self._copy.address, self.all, keepers)
+
+    def _placed(self, split: Split) -> Split:
+        snapshot = self._snapshot()
+        assert isinstance(snapshot, PostgresSnapshot), "copies are made under snapshots of slots"
+        payload = {**split.payload, "snapshot": snapshot.generation, LOG_POSITION: snapshot.keeper.log_position}
+        if self._copy.names is not None:
+            payload[SLOT] = self._copy.names.slot
+        return replace(split, payload=payload, generation=snapshot.generation)

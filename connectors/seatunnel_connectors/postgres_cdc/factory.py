@@ -1,0 +1,51 @@
+"""Declares the Postgres-CDC source: options and capabilities. No client library is imported before ``create``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from seatunnel_connectors.jdbc.url import resolve
+from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions
+from seatunnel_py.api import Determinism, SourceCapabilities, SourceFactory, SourceOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from seatunnel_connectors.jdbc.url import Address
+    from seatunnel_py.api import Source, StepContext
+
+
+def _address(options: PostgresCdcOptions) -> Address:
+    found = resolve(options.url, options.username, options.password, options.properties, None)
+    return replace(found, connect_seconds=options.connect_seconds)
+
+
+class PostgresCdcFactory(SourceFactory[PostgresCdcOptions]):
+    """Copies tables of PostgreSQL, then follows their changes through logical replication."""
+
+    name: ClassVar[str] = "Postgres-CDC"
+    summary: ClassVar[str] = "Copies tables of PostgreSQL, then follows their changes"
+    extra: ClassVar[str] = "postgres"
+    options: ClassVar[type[SourceOptions]] = PostgresCdcOptions
+
+    def modules(self, options: PostgresCdcOptions) -> tuple[str, ...]:
+        return ("seatunnel_connectors.postgres_cdc.source", "seatunnel_connectors.jdbc.postgres.dialect")
+
+    def test_connection(self, options: PostgresCdcOptions) -> Mapping[str, str]:
+        from seatunnel_connectors.jdbc.dialect import dialect_of
+        from seatunnel_connectors.postgres_cdc.table_checks import require_logical_log
+
+        address = _address(options)
+        facts = dialect_of(address).answer(address, writing=False)
+        require_logical_log(address)
+        return {**facts, "wal_level": "logical"}
+
+    def capabilities(self, options: PostgresCdcOptions, context: StepContext) -> SourceCapabilities:
+        return SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE, parallel=False, resident=True)
+
+    def create(self, options: PostgresCdcOptions, context: StepContext) -> Source:
+        from seatunnel_connectors.postgres_cdc.source import PostgresCdcSource, names_of
+
+        names = names_of(options, context.job_id, context.step, context.store)
+        return PostgresCdcSource(_address(options), options, names, context.parallelism, context.registry)

@@ -1,0 +1,88 @@
+"""Turns blocks of the log into batches: without what a copy has already, and cut where an earlier unit stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogPosition, TableRows
+from seatunnel_py.api import Batch, Position, RowKind, TablePath
+
+Mask = npt.NDArray[np.bool_]
+
+
+def position_of(place: LogPosition) -> Position:
+    """The place as a position for checkpoints."""
+    return Position(
+        {"commit": place.commit, "end": place.end, "open": place.open_commit, "index": place.index},
+    )
+
+
+def place_of(position: Position) -> LogPosition:
+    """The inverse of ``position_of``."""
+    return LogPosition(position.int("commit"), position.int("end"), position.int("open"), position.int("index"))
+
+
+def has_reached(place: LogPosition, until: LogPosition) -> bool:
+    """Whether everything before ``until`` has been read at ``place``."""
+    if not until.index:
+        return place.commit >= until.commit
+    if place.open_commit == until.open_commit:
+        return place.index >= until.index
+    return place.commit >= until.open_commit
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Chooses the rows of a block that count. ``starts``: by table, the position of the first commit that counts."""
+
+    starts: Mapping[TablePath, int]
+    until: LogPosition | None = None
+
+    def batches(self, block: Block) -> Iterator[Batch]:
+        """A batch for each table with rows that count, none with an end."""
+        commits = np.asarray(block.transactions.commit)
+        for rows in block.rows:
+            kept, absent = self._kept(rows, commits), _absent(rows)
+            if kept.all():
+                yield Batch(rows.table.path, rows.data, kinds=rows.kinds, absent=absent)
+            elif kept.any():
+                mask = pa.array(kept)
+                absent = None if absent is None else absent.filter(mask)
+                yield Batch(rows.table.path, rows.data.filter(mask), kinds=rows.kinds.filter(mask), absent=absent)
+
+    def _kept(self, rows: TableRows, commits: npt.NDArray[np.int64]) -> Mask:
+        commit = commits[np.asarray(rows.transactions)]
+        kept: Mask = commit >= self.starts[rows.table.path]
+        if self.until is not None:
+            inside = commit <= self.until.commit
+            if self.until.index:
+                inside |= (commit == self.until.open_commit) & (np.asarray(rows.order) < self.until.index)
+            kept &= inside
+        return kept
+
+
+def _absent(rows: TableRows) -> pa.RecordBatch | None:
+    """The cells that the log lacks; of a row that is deleted only its key is wanted."""
+    if rows.absent is None:
+        return None
+    changed = np.asarray(rows.kinds) != RowKind.DELETE
+    masks = [np.asarray(column) & changed for column in rows.absent.columns]
+    if not any(mask.any() for mask in masks):
+        return None
+    return pa.RecordBatch.from_arrays([pa.array(mask) for mask in masks], names=rows.absent.schema.names)
+
+
+def ending(batches: Iterator[Batch], end: Position) -> Iterator[Batch]:
+    """The batches; the last one has this end, for a unit may stop only there."""
+    held: Batch | None = None
+    for batch in batches:
+        if held is not None:
+            yield held
+        held = batch
+    if held is not None:
+        yield replace(held, end=end)

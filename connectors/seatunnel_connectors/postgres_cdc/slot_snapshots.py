@@ -1,0 +1,35 @@
+"""Snapshots that end at a known place of the log, for copies of tables.
+
+A temporary slot gives both: a snapshot with every transaction that committed before its consistent point, and none
+after it. So the log goes on exactly there, for any copy at any time, also for one that begins again under another
+snapshot.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from seatunnel_connectors.jdbc.postgres.connection.session import conninfo
+from seatunnel_connectors.jdbc.postgres.read.snapshot import Keeper, Keepers
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection
+
+LOG_POSITION = "log_position"
+"""Where the log goes on behind a split, in its payload."""
+_PREFIX = "st_copy_"
+
+
+class SlotKeepers(Keepers):
+    """The snapshots of copies that a job keeps open. ``wait_seconds``: how long one may wait for transactions that
+    run."""
+
+    wait_seconds = 60.0
+
+    def make(self, address: Address) -> Keeper:
+        replication = ReplicationConnection(conninfo(address), f"a snapshot of {address.display}")
+        try:
+            name = f"{_PREFIX}{secrets.token_hex(8)}"
+            slot = replication.create_slot(name, temporary=True, seconds=self.wait_seconds)
+            return Keeper(address, slot.snapshot, slot.consistent_point)
+        finally:
+            replication.close()  # the keeper shows the snapshot from now on

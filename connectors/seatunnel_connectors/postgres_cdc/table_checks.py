@@ -1,0 +1,97 @@
+"""Checks before a job starts: whether the server writes the log that is needed, and whether it names the rows of each
+table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from seatunnel_connectors.jdbc.postgres.connection.session import explained, quote, statements
+from seatunnel_connectors.jdbc.source.findings import Found
+from seatunnel_connectors.jdbc.source.source import hints_of
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import FatalError, SourceTable, TableFailure
+
+_DEFAULT, _NOTHING, _FULL = "d", "n", "f"
+_TABLES = """
+    SELECT n.nspname, c.relname, c.relreplident::text, c.relpersistence::text,
+           EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary),
+           ARRAY(SELECT a.attname::text FROM pg_attribute a
+                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> '')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE (n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
+"""
+_GENERATED_ARE_LOGGED_SINCE = 180000
+
+
+def require_logical_log(address: Address) -> None:
+    """Raise FatalError unless the server writes a log that can be decoded."""
+    with explained(f"looking at the settings of {address.display}"), statements(address) as db:
+        row = db.execute("SELECT current_setting('wal_level')").fetchone()
+    level = str(row[0]) if row else ""
+    if level != "logical":
+        raise FatalError(
+            f"{address.display} writes its log with wal_level = {level}, which cannot be decoded",
+            "ALTER SYSTEM SET wal_level = logical, and start the server again",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _LoggedTable:
+    identity: str
+    persistence: str
+    has_key: bool
+    generated: tuple[str, ...]
+
+
+def checked(address: Address, found: Sequence[Found]) -> Iterator[Found]:
+    """The tables without what the log does not hold; those whose rows it does not name become failures."""
+    tables = [one for one in found if isinstance(one, SourceTable)]
+    logged = _looked_up(address, tables)
+    for one in found:
+        yield (
+            _checked(one, logged[one.schema.path.schema, one.schema.path.table])
+            if isinstance(one, SourceTable)
+            else one
+        )
+
+
+def _looked_up(address: Address, tables: Sequence[SourceTable]) -> Mapping[tuple[str, str], _LoggedTable]:
+    paths = [one.schema.path for one in tables]
+    with explained("looking at replica identities"), statements(address) as db:
+        rows = db.execute(_TABLES, [[one.schema for one in paths], [one.table for one in paths]]).fetchall()
+        logs_generated = db.info.server_version >= _GENERATED_ARE_LOGGED_SINCE
+    return {
+        (schema, table): _LoggedTable(identity, persistence, has_key, () if logs_generated else tuple(generated))
+        for schema, table, identity, persistence, has_key, generated in rows
+    }
+
+
+def _checked(table: SourceTable, logged: _LoggedTable) -> Found:
+    path = table.schema.path
+    relation = quote(path.schema, path.table)
+    if logged.persistence != "p":
+        return TableFailure(
+            path, f"table {path} is unlogged or temporary: its changes are not in the log",
+            f"ALTER TABLE {relation} SET LOGGED",
+        )  # fmt: skip
+    if logged.identity == _NOTHING or (logged.identity == _DEFAULT and not logged.has_key):
+        why = "has REPLICA IDENTITY NOTHING" if logged.identity == _NOTHING else "has no primary key"
+        return TableFailure(
+            path, f"table {path} {why}, so the log does not hold which row an update or delete changes",
+            f"ALTER TABLE {relation} REPLICA IDENTITY FULL, or give it a primary key",
+        )  # fmt: skip
+    return _without(table, logged.generated) if logged.generated else table
+
+
+def _without(table: SourceTable, names: Sequence[str]) -> SourceTable:
+    """The table without generated columns, which this server does not log."""
+    columns = tuple(one for one in table.schema.columns if one.name not in names)
+    hints = hints_of(table)
+    kept = [at for at, (name, _) in enumerate(hints.columns) if name not in names]
+    fulls = tuple(hints.fulls[at] for at in kept) if hints.fulls else ()
+    smaller = replace(hints, columns=tuple(hints.columns[at] for at in kept), fulls=fulls)
+    note = f"its generated columns are not in the log, and are left out: {', '.join(names)}"
+    return replace(
+        table, schema=replace(table.schema, columns=columns), hints=smaller.to_plain(), notes=(*table.notes, note)
+    )

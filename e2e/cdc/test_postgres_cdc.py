@@ -1,0 +1,121 @@
+"""Tables of PostgreSQL are copied, and followed exactly, whatever dies on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import psycopg
+import pytest
+
+from e2e.cdc.workload import Workload
+from e2e.conftest import Databases
+from e2e.support import IN_PROCESS, Process, kill_driver, seatunnel, start, wait_alive, write_job
+from tests.servers.postgres import PostgresServer
+
+TABLES = ("orders", "customers", "lines")
+SECONDS = 90.0
+
+
+@pytest.fixture(scope="module")
+def logical() -> Iterator[PostgresServer]:
+    settings = {"wal_level": "logical", "max_replication_slots": "40", "max_wal_senders": "40"}
+    with PostgresServer.running(settings=settings) as server:
+        yield server
+
+
+class Followed:
+    """Three tables of a source database, which a job copies and follows."""
+
+    def __init__(self, home: Path, server: PostgresServer, number: int) -> None:
+        self.home = home
+        self.pair = Databases(server, f"from{number}", f"into{number}")
+        with psycopg.connect(server.dsn, autocommit=True) as db:
+            for name in (self.pair.source, self.pair.target):
+                db.execute(f"CREATE DATABASE {name}".encode())
+        with self.pair.connect(self.pair.source) as db:
+            for table in TABLES:
+                db.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, source text, seq int, note text)".encode())
+                db.execute(f"INSERT INTO {table} SELECT i, 'first', i, 'old' FROM generate_series(1, 1000) i".encode())
+        self.process: Process | None = None
+
+    @property
+    def source_dsn(self) -> str:
+        return self.pair.server.dsn_of(self.pair.source)
+
+    def write(self, sink: str = "", env: str = "", source: str = "") -> None:
+        names = ", ".join(f'"{self.pair.source}.public.{table}"' for table in TABLES)
+        write_job(
+            self.home,
+            f"""
+            env {{ job.mode = STREAMING, checkpoint.interval = 300 {env} }}
+            source {{ Postgres-CDC {{ url = "{self.pair.server.jdbc_url(self.pair.source)}", user = postgres,
+                                      table-names = [{names}] {source} }} }}
+            sink {{ Jdbc {{ {self.pair.jdbc(self.pair.target)}, generate_sink_sql = true,
+                            database = {self.pair.target}, table = "public.${{table_name}}" {sink} }} }}""",
+        )
+
+    def run(self, *more: str) -> Process:
+        words = ("run", "job.conf", "--job-id", "job", *more)
+        self.process = start(self.home, *words, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out")
+        return self.process
+
+    def end(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            kill_driver(self.process)
+
+    def equal(self, table: str) -> bool:
+        """Whether the target has exactly the rows of the source."""
+        with self.pair.connect(self.pair.target) as db:
+            if db.execute("SELECT to_regclass(%s)", [f"public.{table}"]).fetchone() == (None,):
+                return False
+        return self.pair.rows(self.pair.target, table) == self.pair.rows(self.pair.source, table)
+
+    def wait_equal(self) -> None:
+        assert self.process is not None
+        for table in TABLES:
+            wait_alive(self.process, f"{table} to be equal", lambda table=table: self.equal(table), SECONDS)
+
+    def slots(self) -> list[str]:
+        with self.pair.connect(self.pair.source) as db:
+            query = "SELECT slot_name FROM pg_replication_slots WHERE database = current_database() AND NOT temporary"
+            return [str(row[0]) for row in db.execute(query)]
+
+
+@pytest.fixture
+def followed(tmp_path: Path, logical: PostgresServer) -> Iterator[Followed]:
+    with psycopg.connect(logical.dsn) as db:
+        row = db.execute("SELECT count(*) FROM pg_database").fetchone()
+    assert row is not None
+    found = Followed(tmp_path, logical, row[0])
+    yield found
+    found.end()
+
+
+def test_tables_are_copied_and_followed_while_they_change(followed: Followed) -> None:
+    followed.write()
+    with Workload(followed.source_dsn, TABLES, 1), Workload(followed.source_dsn, TABLES, 2):
+        followed.run()
+        wait_alive(followed.process, "rows", lambda: followed.pair.count("lines"))  # type: ignore[arg-type]
+    followed.wait_equal()
+    assert len(followed.slots()) == 1
+    assert seatunnel(followed.home, "jobs", "cancel", "job").code == 0
+
+
+@pytest.mark.parametrize("sink", ["", ", is_exactly_once = true"], ids=["by key", "two-phase"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_driver_is_killed_again_and_again(followed: Followed, sink: str, seed: int) -> None:
+    """In the copy, between copy and log, and while the log is followed."""
+    followed.write(sink)
+    random = Random(seed)
+    with Workload(followed.source_dsn, TABLES, seed), Workload(followed.source_dsn, TABLES, seed + 100):
+        for number in range(6):
+            process = followed.run(*(["--restore", "latest"] if number else []))
+            time.sleep(random.choice((0.7, 1.0, 1.5, 2.5, 4.0)))
+            assert process.poll() is None, (followed.home / "errors").read_text()
+            kill_driver(process)
+    followed.run("--restore", "latest")
+    followed.wait_equal()
+    assert len(followed.slots()) == 1

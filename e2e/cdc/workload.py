@@ -1,0 +1,71 @@
+"""Changes rows of a source database at random, from a seed: inserts, updates, deletes, key changes, rollbacks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from random import Random
+
+import psycopg
+
+KEYS = 2_000
+
+
+class Workload:
+    """One writer on a thread of its own. ``tables`` have the columns ``id``, ``source``, ``seq`` and ``note``;
+    (source, seq) is unique for every row image that was ever written."""
+
+    def __init__(self, dsn: str, tables: tuple[str, ...], seed: int) -> None:
+        self._dsn, self._tables = dsn, tables
+        self._random, self._name = Random(seed), f"writer{seed}"
+        self._sequence = 0
+        self._stopped = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name=self._name)
+
+    def __enter__(self) -> Workload:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self) -> None:
+        try:
+            with psycopg.connect(self._dsn) as connection:
+                while not self._stopped.wait(0.002):
+                    self._transaction(connection)
+        except BaseException as error:  # noqa: BLE001 - raised where the writer is waited for
+            self._failure = error
+
+    def _transaction(self, db: psycopg.Connection) -> None:
+        size = self._random.choice((1, 1, 2, 3, 10, 200))
+        try:
+            for _ in range(size):
+                self._change(db, self._random.choice(self._tables))
+        except (psycopg.errors.DeadlockDetected, psycopg.errors.UniqueViolation):
+            db.rollback()  # another writer was first
+            return
+        if self._random.random() < 0.1:
+            db.rollback()
+        else:
+            db.commit()
+
+    def _change(self, db: psycopg.Connection, table: str) -> None:
+        key, self._sequence = self._random.randrange(KEYS), self._sequence + 1
+        values = {"id": key, "source": self._name, "seq": self._sequence, "other": self._random.randrange(KEYS)}
+        change: Callable[[], str] = self._random.choice(
+            (
+                lambda: f"INSERT INTO {table} VALUES (%(id)s, %(source)s, %(seq)s, 'new') ON CONFLICT DO NOTHING",
+                lambda: f"UPDATE {table} SET source = %(source)s, seq = %(seq)s WHERE id = %(id)s",
+                lambda: f"DELETE FROM {table} WHERE id = %(id)s",
+                lambda: (
+                    f"UPDATE {table} SET id = %(other)s, source = %(source)s, seq = %(seq)s WHERE id = %(id)s "
+                    f"AND NOT EXISTS (SELECT FROM {table} WHERE id = %(other)s)"
+                ),
+            )
+        )
+        db.execute(change().encode(), values)

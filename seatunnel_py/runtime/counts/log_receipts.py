@@ -1,0 +1,51 @@
+"""One receipt for a table that was copied and is followed. Pure.
+
+Rule. The counts of copy and log are added; the state is the log's, once the copy is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState, TargetReceipt
+
+
+def joined(copies: Sequence[TableReceipt], followed: Iterable[TableReceipt]) -> Iterator[TableReceipt]:
+    """The receipts of the tables of a log: the copies' and the log's, in the order of the copies."""
+    log = {one.table: one for one in followed}
+    for copy in copies:
+        yield _joined(copy, log[copy.table]) if copy.table in log and copy.state is TableState.DONE else copy
+
+
+def _joined(copy: TableReceipt, log: TableReceipt) -> TableReceipt:
+    return replace(
+        log,
+        targets=tuple(_target(one, log.targets) for one in copy.targets),
+        rows_read=copy.rows_read + log.rows_read,
+        rows_written=copy.rows_written + log.rows_written,
+        rows_filtered=copy.rows_filtered + log.rows_filtered,
+        rows_rejected=copy.rows_rejected + log.rows_rejected,
+        bytes_written=copy.bytes_written + log.bytes_written,
+        attempts=copy.attempts + log.attempts,
+        seconds=copy.seconds + log.seconds,
+        rows_read_before=copy.rows_read_before + log.rows_read_before,
+    )
+
+
+def _target(copied: TargetReceipt, targets: Sequence[TargetReceipt]) -> TargetReceipt:
+    found = next((one for one in targets if one.target == copied.target), None)
+    if found is None:
+        return copied
+    return replace(
+        copied,
+        rows_written=_sum(copied.rows_written, found.rows_written),
+        bytes_written=_sum(copied.bytes_written, found.bytes_written),
+        state=found.state,
+        cause=found.cause,
+        stands=found.stands,
+    )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
