@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -12,7 +13,7 @@ import pytest
 
 from e2e.cdc.workload import Workload
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, Process, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, Process, finish, kill_driver, seatunnel, start, wait_alive, write_job
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("orders", "customers", "lines")
@@ -59,12 +60,15 @@ class Followed:
 
     def run(self, *more: str) -> Process:
         words = ("run", "job.conf", "--job-id", "job", *more)
-        self.process = start(self.home, *words, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out")
+        self.process = start(
+            self.home, *words, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out"
+        )
         return self.process
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:
-            kill_driver(self.process)
+            with suppress(ProcessLookupError):  # it has just ended
+                kill_driver(self.process)
 
     def equal(self, table: str) -> bool:
         """Whether the target has exactly the rows of the source."""
@@ -119,3 +123,27 @@ def test_the_driver_is_killed_again_and_again(followed: Followed, sink: str, see
     followed.run("--restore", "latest")
     followed.wait_equal()
     assert len(followed.slots()) == 1
+
+
+@pytest.mark.parametrize(
+    "change", ["ALTER TABLE orders ADD COLUMN more int", "TRUNCATE orders", "ALTER TABLE orders ALTER seq TYPE bigint"]
+)
+def test_a_table_that_changes_stops_alone(followed: Followed, change: str) -> None:
+    """The others are followed on, and the receipt says what has changed."""
+    followed.write()
+    process = followed.run()
+    wait_alive(process, "the copy", lambda: all(map(followed.equal, TABLES)), SECONDS)
+    with followed.pair.connect(followed.pair.source) as db:
+        db.execute(change.encode())
+        db.execute("INSERT INTO orders (id, source, seq) VALUES (5000, 'late', 1)")
+    with Workload(followed.source_dsn, ("customers", "lines"), 7):
+        time.sleep(2.0)
+    for table in ("customers", "lines"):
+        wait_alive(process, f"{table} to be equal", lambda table=table: followed.equal(table), SECONDS)
+    assert followed.pair.count("orders") == 1000
+    shown = seatunnel(followed.home, "jobs", "show", "job", "--json")
+    assert seatunnel(followed.home, "jobs", "cancel", "job").code == 0
+    ended = finish(process)
+    said = (followed.home / "errors").read_text() + ended.out
+    assert "public.orders: ISOLATED" in said.replace(".orders~log", ".orders") or "orders" in shown.out
+    assert "has changed at the source" in said or "was truncated" in said or "in the log, and" in said

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         RowKind,
         SchemaChange,
         Skipped,
+        TableStopped,
         TransactionEnd,
     )
     from seatunnel_py.api.capabilities import (
@@ -240,6 +241,7 @@ __all__ = [
     "TableLeftOut",
     "TablePath",
     "TableSchema",
+    "TableStopped",
     "TargetPlace",
     "TimeLimitError",
     "TransactionEnd",
@@ -295,7 +297,7 @@ __all__ = [
 
 _MODULES = {
     "api.batch": "Batch Element Heartbeat Plain Position ReaderEvent Rejected RowKind SchemaChange Skipped "
-    "TransactionEnd",
+    "TableStopped TransactionEnd",
     "api.capabilities": "Cardinality Determinism Guarantee SinkCapabilities SourceCapabilities TransformCapabilities",
     "api.factory": "JobMode SinkFactory SourceFactory StepContext TransformFactory",
     "api.job_registry": "JobRegistry",

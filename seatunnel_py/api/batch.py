@@ -124,6 +124,17 @@ class SchemaChange:
 
 
 @dataclass(frozen=True, slots=True)
+class TableStopped:
+    """A log cannot be read on for this table, for the reason in ``message``; its other tables go on. No row of the
+    table follows, and the table stands where its last checkpoint left it."""
+
+    table: TablePath
+    message: str
+    remedy: str
+    end: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Heartbeat:
     """Nothing to read, but the position moved (an idle log, a filtered partition)."""
 
@@ -149,4 +160,4 @@ class ReaderEvent:
     end: Position | None = None
 
 
-Element: TypeAlias = Batch | Rejected | Skipped | SchemaChange | Heartbeat | TransactionEnd | ReaderEvent
+Element: TypeAlias = Batch | Rejected | Skipped | SchemaChange | TableStopped | Heartbeat | TransactionEnd | ReaderEvent

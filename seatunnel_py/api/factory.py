@@ -42,7 +42,7 @@ class JobMode(StrEnum):
 class StepContext:
     """Information about the job for a plugin. ``parallelism`` is the step's; a transform or sink has that of its input.
     ``registry`` holds objects that the plugins of the job share, see ``JobRegistry``. ``store``: where the job keeps
-    its state; with ``job_id`` it names the job wherever it runs. ``continues``: another sink of this step has created
+    its state; with ``job_id`` it names the job on all machines. ``continues``: another sink of this step has created
     the target and written the first rows of the table: this one must not create, empty or refuse it."""
 
     step: str

@@ -30,8 +30,8 @@ class LogSource(Source):
 
     @abstractmethod
     def copy_source(self) -> Source | None:
-        """Return the source of the rows before the log. Its splits must tell ``log_enumerator`` where the log begins
-        for their table. None: the tables are not copied."""
+        """Return the source of the rows before the log. Its splits must contain the place of the log from which
+        they lack changes. None: the tables are not copied."""
 
     @abstractmethod
     def copy_capabilities(self) -> SourceCapabilities:

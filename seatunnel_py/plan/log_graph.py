@@ -1,8 +1,8 @@
 """Adds the logs of sources to the table graph: a second graph, of nodes that process changes.
 
 Rules. (1) A source with a log is planned twice: one node copies each table, and one node reads the log of all of them.
-Every step behind it has a node for the copy of a table and one for its changes, with a sink of its own. (2) A table
-that a step refuses is in neither. (3) Where nothing is copied, the first graph only shows what is refused.
+Every later step has a node for the copy of a table and one for its changes, with a sink of its own. (2) A table
+that a step refuses is in neither. (3) If nothing is copied, the first graph only shows the refused tables.
 """
 
 from __future__ import annotations

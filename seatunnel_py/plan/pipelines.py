@@ -130,8 +130,8 @@ def unread(graph: FlowGraph, pipelines: Iterable[Pipeline]) -> tuple[TablePath, 
     """The source tables that no pipeline reads, because transforms closed every path from them."""
     read = {vertex.source.id for pipeline in pipelines for vertex in pipeline.vertices if vertex.source}
     sources = [node for node in graph.nodes.values() if isinstance(node, SourceNode)]
-    missing = (node for node in sources if node.id not in read)
-    return tuple(dict.fromkeys(table.schema.path for node in missing for table in node.tables))
+    missing = (node for node in sources if node.id not in read and node.part is not SourcePart.LOG_AFTER_COPY)
+    return tuple(table.schema.path for node in missing for table in node.tables)
 
 
 def _kept(graph: FlowGraph) -> dict[str, None]:

@@ -20,7 +20,7 @@ from seatunnel_py.api.options import JOB_FILE
 from seatunnel_py.api.options.step import RuleMatchMode, TransformOptions
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.text.java_regex import name_pattern
-from seatunnel_py.config.placeholders import UpstreamNames, expand
+from seatunnel_py.config.placeholders import expand
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
 from seatunnel_py.plan import log_graph
 from seatunnel_py.plan.graph_nodes import (
@@ -39,6 +39,7 @@ from seatunnel_py.plan.plugins.registry import BrokenPluginError, PluginKind
 from seatunnel_py.plan.sql.analysis import Analysis, CatalystFactory, SqlAnalyst
 from seatunnel_py.plan.sql.query_types import queried
 from seatunnel_py.plan.steps import Job, Step
+from seatunnel_py.plan.stream_tables import differ, names_of, node_id, unproved
 
 
 def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
@@ -111,7 +112,7 @@ class _Builder:
             source, part, capabilities = log_graph.copied(source, capabilities)
         streams = []
         for table in tables:
-            node = SourceNode(_node_id(step, table.schema), step, source, table, capabilities, part)
+            node = SourceNode(node_id(step, table.schema), step, source, table, capabilities, part)
             self.graph.put(node, ())
             streams.append(TableStream(node.id, table.schema, part))
         self.graph.left_out += [(step.id, one) for one in left_out]
@@ -162,7 +163,7 @@ class _Builder:
             except (SeaTunnelError, ValueError) as error:
                 raise _RefusedError(current.node, stream.table, error) from error
             if output is not None and not capabilities.keeps_keys:
-                output = _unproved(output)
+                output = unproved(output)
             retries = options.retry_rejected
             if retries:  # a rejection that may succeed later is not a function of the rows
                 capabilities = replace(capabilities, determinism=Determinism.INDETERMINATE)
@@ -280,7 +281,7 @@ class _Builder:
         guarantees the key, and every sink has to check when it loads.
         """
         if len(group) == 1:
-            return _unproved(group[0][1].table.with_columns(analysis.columns))
+            return unproved(group[0][1].table.with_columns(analysis.columns))
         return TableSchema(TablePath("", "", step.id), analysis.columns)
 
     def _sql_name(self, step_id: str) -> str:
@@ -295,7 +296,7 @@ class _Builder:
             tables.setdefault(stream.table.path, []).append(stream)
         made, refusals = [], []
         for path, group in tables.items():
-            if _differ(group):
+            if differ(group):
                 text = f"its inputs bring two different row types for the table {path}"
                 self.problems.append(
                     step.node.problem(text, remedy="map both to the same columns", option="plugin_input")
@@ -312,7 +313,7 @@ class _Builder:
     def _one_sink(self, step: Step, group: list[TableStream], tables: int) -> SinkNode:
         table = group[0].table
         try:
-            options = expand(step.options, _names(table))
+            options = expand(step.options, names_of(table))
             sink, capabilities = plugin_calls.sink_of(step, options, table, self.job, group[0].part)
         except (SeaTunnelError, ValueError) as error:
             raise _RefusedError(group[0].node, table, error) from error
@@ -368,7 +369,7 @@ class _Builder:
         return next(node_id for node_id in ids if node_id not in self.graph.nodes)
 
     def _id(self, step: Step, table: TableSchema) -> str:
-        return _node_id(step, table) if self.following is None else log_graph.log_id(_node_id(step, table))
+        return node_id(step, table) if self.following is None else log_graph.log_id(node_id(step, table))
 
     def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
         """Report a plugin's refusal; a text that begins with the name of one of the step's options is placed at that
@@ -393,31 +394,3 @@ def _worded(error: Exception) -> tuple[str, str]:
 
 def _of_table(path: TablePath, message: str) -> str:
     return message if str(path) in message else f"table {path}: {message}"
-
-
-def _unproved(table: TableSchema) -> TableSchema:
-    """The same table, but its key is not guaranteed any more."""
-    key = table.primary_key
-    return replace(table, primary_key=replace(key, proved=False)) if key else table
-
-
-def _node_id(step: Step, table: TableSchema) -> str:
-    return f"{step.id}[{table.path}]"
-
-
-def _differ(group: list[TableStream]) -> bool:
-    shapes = {tuple((column.name, column.dtype) for column in stream.table.columns) for stream in group}
-    return len(shapes) > 1
-
-
-def _names(table: TableSchema) -> UpstreamNames:
-    return UpstreamNames(
-        database=table.path.database,
-        schema=table.path.schema,
-        table=table.path.table,
-        primary_key=table.primary_key.columns if table.primary_key else (),
-        unique_key=table.unique_key,
-        field_names=table.names,
-        partition_keys=table.partition_keys,
-        comment=table.comment,
-    )

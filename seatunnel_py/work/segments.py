@@ -28,7 +28,7 @@ from pyarrow import fs
 from seatunnel_py.api.batch import Batch, Position
 from seatunnel_py.api.process.private_files import private_directory, private_output
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.errors import RetriableError
+from seatunnel_py.errors import FatalError, RetriableError
 from seatunnel_py.work.unit import Slice
 
 if TYPE_CHECKING:
@@ -187,8 +187,10 @@ def discard(segment: str) -> None:
 
 
 def read_slices(slices: Iterable[Slice]) -> Iterator[Batch]:
-    """The batches of the handles, in their order."""
+    """The batches of the handles, in their order. FatalError where a table has stopped."""
     for item in slices:
+        if item.stopped is not None:
+            raise FatalError(*item.stopped)
         yield read_slice(item.segment, item.index)
 
 

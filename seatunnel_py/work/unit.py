@@ -47,7 +47,8 @@ class UnitId:
 @dataclass(frozen=True, slots=True)
 class Slice:
     """A batch on a channel: where its rows are. ``segment`` is a URL, ``index`` the record batch inside it; ``crc``
-    covers all rows of the table in the segment, for any cut into batches."""
+    covers all rows of the table in the segment, for any cut into batches. ``stopped``: instead of rows, why no more
+    rows of the table come, with a remedy."""
 
     channel: str
     sequence: int
@@ -57,6 +58,12 @@ class Slice:
     rows: int
     bytes: int
     crc: int = 0
+    stopped: tuple[str, str] | None = None
+
+
+def stopped_slice(channel: str, table: TablePath, message: str, remedy: str) -> Slice:
+    """The last slice of a table whose log cannot be read on."""
+    return Slice(channel, 0, table, "", 0, 0, 0, stopped=(message, remedy))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,11 @@ KEPT = {
     "__getattr__": "Python calls it: names of a package that are imported on use",
     "joined_by_parked": "change data capture: a table that rejoins with what was parked for it",
     "speed": "change data capture: the speed that a barrier asks of a source",
+    "cascade": "change data capture: a truncation reaches the sinks with schema changes",
+    "restart_identity": "change data capture: a truncation reaches the sinks with schema changes",
+    "peek": "change data capture: bounded reads, and catching up from far back",
+    "move_slot": "change data capture: confirms what `peek` has read",
+    "drop_slot": "change data capture: the end of a job that owns its slot",
     "parallel": "public api: a source declares it",
     "transaction_id": "public api: change data capture fills it",
     "recipe": "public api: the crash sweep groups failpoints by it",
@@ -31,7 +36,6 @@ KEPT = {
 """What stays although the product does not reach it, and why."""
 WAITING = {
     "connectors/seatunnel_connectors/mysql_cdc": "issue 25's sources",
-    "connectors/seatunnel_connectors/postgres_cdc": "issue 25",
 }
 """Packages that are complete before the product reaches them, and what they wait for: their docstrings name it."""
 CALLED_BY_NAME = {

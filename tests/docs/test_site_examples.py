@@ -27,6 +27,7 @@ from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import PostgresServer
 
 ROOT = Path(__file__).parents[2]
+LOGS = ("Postgres-CDC",)
 POSTGRES, KAFKA, MODELS = "localhost:5432/shop", "localhost:9092", "http://localhost:8000"
 SPARK = ("Sql {", "Spark {")
 
@@ -117,10 +118,10 @@ def test_examples_with_a_query_run_in_spark(path: Path, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[PostgresServer]:
     try:
-        with PostgresServer.running() as server:
+        with PostgresServer.running(settings={"wal_level": "logical"}) as server:
             with psycopg.connect(server.dsn, autocommit=True) as admin:
                 admin.execute("CREATE DATABASE shop")
-                for user in ("reader", "writer"):
+                for user in ("reader", "writer", "replicator"):
                     admin.execute(f"CREATE ROLE {user} LOGIN SUPERUSER".encode())
             yield server
     except ServerMissing as missing:
@@ -128,7 +129,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("path", paths(POSTGRES), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", paths(POSTGRES, without=LOGS), ids=lambda path: path.stem)
 def test_examples_with_postgresql_run(path: Path, postgres: PostgresServer, tmp_path: Path) -> None:
     """Twice, for what is there already is part of what they say."""
     with psycopg.connect(postgres.dsn_of("shop"), autocommit=True) as shop:
@@ -139,6 +140,20 @@ def test_examples_with_postgresql_run(path: Path, postgres: PostgresServer, tmp_
         receipt = run(path, here, tmp_path)
         assert receipt.exit_code == ExitCode.SUCCESS
         assert total(receipt) > 0
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("path", paths(*LOGS), ids=lambda path: path.stem)
+def test_examples_that_follow_a_log_run(path: Path, postgres: PostgresServer, tmp_path: Path) -> None:
+    """They copy the tables, and are stopped once the log has a few checkpoints."""
+    with psycopg.connect(postgres.dsn_of("shop"), autocommit=True) as shop:
+        for table in ("orders", "customers"):
+            shop.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, name text)".encode())
+            shop.execute(f"INSERT INTO {table} VALUES (1, 'Ada')".encode())
+
+    receipt = run(path, {POSTGRES: f"127.0.0.1:{postgres.port}/shop", "5000": "200"}, tmp_path, stop_after=8)
+
+    assert [(one.rows_read, one.rows_written) for one in receipt.tables] == [(1, 1), (1, 1)]
 
 
 def test_examples_with_kafka_run(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
-"""Change data capture from PostgreSQL: decodes logical replication, and holds the connection that it comes from.
+"""Change data capture from PostgreSQL: the source Postgres-CDC.
 
-``pgoutput`` is pure: bytes in, Arrow out. ``replication`` talks to the server. Both wait for the source of issue 25,
-``Postgres-CDC``, which will be their only caller in the product; until then only tests and a benchmark reach them.
+``pgoutput`` is pure: bytes in, Arrow out. ``replication`` talks to the server. The modules of this package make the
+source of them: ``claim`` (publication and slot), ``copy`` and ``slot_snapshots`` (the rows before the log),
+``log_enumerator`` and ``reader`` (the log).
 """

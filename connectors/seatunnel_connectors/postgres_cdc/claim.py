@@ -1,9 +1,9 @@
 """The publication and the slot of a source step: found or created, once for each driver.
 
 Rules. (1) The publication exists before the slot, and names every table before the table is copied: a slot cannot
-decode what was written before. (2) The slot exists before any table is copied, so the log holds everything behind each
-copy. (3) A slot with the name that the job gives is the job's own, and is used as it is where it exists: its position
-is older than any copy. (4) Nothing is dropped here.
+decode what was written before. (2) The slot exists before any table is copied, so the log holds all changes after each
+copy. (3) A slot with the name that the job gives is the job's own, and is used as it is if it exists: its position is
+older than any copy. (4) Nothing is dropped here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PUBLICATION = "SELECT pubinsert AND pubupdate AND pubdelete, puballtables FROM 
 
 
 def own_name(job_id: str, step: str, store: str) -> str:
-    """The name of the job's own slot and publication; the digest tells jobs with the same id apart."""
+    """The name of the job's own slot and publication; the digest makes it unique among jobs with the same id."""
     digest = hashlib.sha256(repr((job_id, step, store)).encode()).hexdigest()[:_DIGEST_CHARACTERS]
     readable = _NOT_IN_A_NAME.sub("_", job_id.lower())[: NAME_BYTES_MAX - _DIGEST_CHARACTERS - len("st__")]
     return f"st_{readable}_{digest}"
@@ -123,7 +123,7 @@ def _slot(db: Statements, address: Address, names: LogNames, *, known: bool, wai
     if found is None:
         raise FatalError(
             f"the replication slot {names.slot!r} of this job is gone, so changes since its last checkpoint are lost",
-            "begin anew with --fresh, which copies the tables again",
+            "start the job again with --fresh, which copies the tables again",
         )
     _require_usable(found, address)
     if not known and not names.own_slot and not names.reuse:

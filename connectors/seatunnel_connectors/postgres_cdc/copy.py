@@ -13,7 +13,7 @@ from seatunnel_connectors.postgres_cdc.slot_snapshots import LOG_POSITION, SlotK
 from seatunnel_py.api import Enumerator, Plain, SourceTable, Split
 
 SLOT = "slot"
-"""Name of the slot that holds the log behind a split, in its payload."""
+"""Key of a split's payload: the name of the slot with the changes after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class CopyEnumerator(JdbcEnumerator):
         return {SLOT: self._copy.names.slot} if self._copy.names is not None else {}
 
     def _claim(self) -> None:
-        """Make sure of the slot before the snapshot: the log then holds everything behind it."""
+        """Create the slot before the snapshot, so that the log holds all changes after it."""
         source = self._copy
         if source.names is not None:
             claims = source.registry.get(LogClaims)

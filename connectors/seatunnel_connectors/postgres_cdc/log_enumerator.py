@@ -20,7 +20,7 @@ LOG = "log"
 
 @dataclass(frozen=True, slots=True)
 class LogPlace:
-    """What the split of a log holds. ``starts``: by table, the position from which its transactions count; ``system``:
+    """Content of the split of a log. ``starts``: by table, the position from which its transactions count; ``system``:
     the server's identity, which a failover keeps."""
 
     slot: str
@@ -76,14 +76,14 @@ class LogEnumerator(Enumerator):
         return {SLOT: self._names.slot}
 
     def _start(self, one: FollowedTable, confirmed: int) -> int:
-        """The place behind the table's copy; of a copy under several snapshots, behind the oldest one."""
+        """The position of the copy's snapshot; of a copy under several snapshots, the oldest position."""
         if not self._copies:
             return confirmed
         positions = [split.payload.get(LOG_POSITION) for split in one.copied]
         if not positions:
             raise FatalError(
                 f"table {one.table.schema.path} was not copied, so its changes cannot be followed",
-                "begin anew with --fresh, which copies it",
+                "start the job again with --fresh, which copies it",
             )
         return min(position for position in positions if isinstance(position, int))
 

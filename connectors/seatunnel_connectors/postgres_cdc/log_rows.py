@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogPosition, TableRows
-from seatunnel_py.api import Batch, Position, RowKind, TablePath
+from seatunnel_py.api import Batch, Position, RowKind, TablePath, TableStopped
 
 Mask = npt.NDArray[np.bool_]
 
@@ -77,12 +77,12 @@ def _absent(rows: TableRows) -> pa.RecordBatch | None:
     return pa.RecordBatch.from_arrays([pa.array(mask) for mask in masks], names=rows.absent.schema.names)
 
 
-def ending(batches: Iterator[Batch], end: Position) -> Iterator[Batch]:
-    """The batches; the last one has this end, for a unit may stop only there."""
-    held: Batch | None = None
-    for batch in batches:
+def ending(elements: Iterator[Batch | TableStopped], end: Position) -> Iterator[Batch | TableStopped]:
+    """The elements; only the last one has an end, for a unit may stop only there."""
+    held: Batch | TableStopped | None = None
+    for element in elements:
         if held is not None:
             yield held
-        held = batch
+        held = element
     if held is not None:
         yield replace(held, end=end)

@@ -13,7 +13,7 @@ from seatunnel_py.api import Options, Rule, Secret, SourceOptions, exactly_one, 
 SLOT_NAME_BYTES_MAX = 63
 
 
-class StartMode(StrEnum):
+class StartupMode(StrEnum):
     """The rows that a job begins with."""
 
     INITIAL = "initial"
@@ -60,12 +60,14 @@ class PostgresCdcOptions(SourceOptions):
     database_names: tuple[str, ...] = option(
         (), key="database-names", doc="accepted; the url names the database, and a slot belongs to one"
     )
-    schema_names: tuple[str, ...] = option((), key="schema-names", doc="schemas whose tables are read; default: all")
+    schema_names: tuple[str, ...] = option(
+        (), key="schema-names", doc="schemas whose tables are read; default: all schemas"
+    )
     table_config: tuple[TableConfig, ...] = option(
         (), key="table-names-config", doc="keys of tables that have none of their own"
     )
-    start: StartMode = option(
-        StartMode.INITIAL,
+    start: StartupMode = option(
+        StartupMode.INITIAL,
         key="startup.mode",
         doc="initial: copy the tables, then follow the log; latest: follow the log from now on; committed-offset and "
         "earliest: follow an existing slot from where it stands",

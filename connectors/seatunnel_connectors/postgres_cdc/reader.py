@@ -1,15 +1,18 @@
 """Reads the log of a slot through the replication protocol, as batches of its tables.
 
 Rules. (1) Reading begins at the end of the last whole transaction before the position, and passes over what was read of
-the open one. (2) The server is told only what a checkpoint confirms (``confirm``). (3) A slot that another connection
-holds is taken over: it belongs to a driver that this one has replaced, or to a worker that is gone. (4) The log is read
-on the server that it began on: a log that went on elsewhere, or was forgotten, is refused (F-C6, F-C16).
+the open one. (2) The server gets only positions that a checkpoint confirms (``confirm``). (3) A slot that another
+connection holds is taken over: it belongs to a driver that this one has replaced, or to a worker that is gone. (4) The
+log is read on the server that it began on: a log that went on elsewhere, or was forgotten, is refused (F-C6, F-C16).
+(5) A table that changes, is truncated or cannot be read stops alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import pyarrow as pa
 
 from seatunnel_connectors.jdbc.postgres.connection.session import conninfo, statements
 from seatunnel_connectors.jdbc.postgres.connection.types import NativeType
@@ -32,21 +35,22 @@ from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError,
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot, take_over
 from seatunnel_py.api import (
     PLAIN_READ,
+    Batch,
     Element,
-    FatalError,
     Heartbeat,
     Position,
     ReadContext,
     Reader,
-    SchemaChange,
+    RetriableError,
     SourceTable,
     Split,
     TablePath,
+    TableStopped,
 )
 
 IDLE_SECONDS = 0.05
 TAKE_OVER_SECONDS = 10.0
-HEARTBEAT_SECONDS = 5.0
+COPY_ANEW = "schema changes are not followed yet: start the job again with --fresh, which copies the table as it is now"
 
 
 @dataclass(slots=True)
@@ -63,7 +67,7 @@ class PooledTypes:
             return CatalogTypes(db, self.known)(oids)
 
 
-class LogReader(Reader):
+class SlotReader(Reader):
     """Reads the log for these tables, whose schemas are those that the job was planned with."""
 
     def __init__(self, address: Address, tables: Sequence[SourceTable]) -> None:
@@ -100,7 +104,7 @@ class LogReader(Reader):
         if found != place.system:
             raise LogLostError(
                 f"the log began on the server {place.system}, and {self._address.display} is the server {found}",
-                "correct the url; a job on another server begins anew with --fresh",
+                "correct the url; a job on another server starts with --fresh",
             )
 
     def _opened(self, connection: ReplicationConnection, place: LogPlace, begin: LogPosition) -> ReplicationStream:
@@ -122,64 +126,63 @@ class LogReader(Reader):
     ) -> Iterator[Element]:
         starts = {path: position for path, position in place.starts if path in self._tables}
         until = None if context.until is None else place_of(context.until)
-        chosen = RowFilter(starts, until)
         relations = RelationCache(
             PooledTypes(self._address), self._address.database, self._key, lambda path: path in starts
         )
         decoder = PgoutputDecoder(relations, TransactionTracker(begin), Before.MOVES)
+        chosen, now = RowFilter(starts, until), begin
         stream.expect(len(starts))
-        place_now = begin
-        while until is None or not has_reached(place_now, until):
+        while until is None or not has_reached(now, until):
             received = stream.receive(IDLE_SECONDS)
             if received.ended:
-                raise LogLostError(f"the server has ended the log of slot {place.slot!r}", "run the job again")
+                raise RetriableError(f"the server has ended the log of slot {place.slot!r}", "see the server's log")
             for element in decoder.decode(received.messages):
-                yield from self._given(element, chosen, context)
-            place_now = _after(decoder, received)
-            if until is None or not has_reached(place_now, until):
-                yield Heartbeat(position_of(place_now))
+                yield from self._given(element, decoder, chosen, context.until)
+            now = _after(decoder, received)
+            if until is None or not has_reached(now, until):
+                yield Heartbeat(position_of(now))
         assert context.until is not None, "without an end the log is read on"
         yield Heartbeat(context.until)
 
-    def _given(self, element: LogElement, chosen: RowFilter, context: ReadContext) -> Iterator[Element]:
+    def _given(
+        self, element: LogElement, decoder: PgoutputDecoder, chosen: RowFilter, until: Position | None
+    ) -> Iterator[Element]:
         match element:
             case Block():
                 end = position_of(element.position)
-                if context.until is not None and has_reached(element.position, place_of(context.until)):
-                    end = context.until
-                for batch in ending(chosen.batches(element), end):
-                    self._check(batch.table, batch.data.schema)
-                    yield batch
-            case RelationChange():
-                yield self._changed(element)
-            case TableRefused():
-                raise FatalError(element.message, element.remedy)
-            case Truncation():
-                names = ", ".join(str(table.path) for table in element.tables)
-                raise FatalError(
-                    f"{names} was truncated, which a job that follows the log cannot repeat yet",
-                    "begin anew with --fresh, which copies the tables again",
-                )
+                if until is not None and has_reached(element.position, place_of(until)):
+                    end = until
+                yield from ending(self._fitting(element, decoder, chosen), end)
+            case RelationChange(before, after):
+                yield self._stops(decoder, before.path, after.relation.oid, changed_text(element), COPY_ANEW)
+            case TableRefused(path, message, remedy):
+                yield TableStopped(path, message, remedy, position_of(decoder.tracker.position))
+            case Truncation(tables):
+                for table in tables:
+                    text = f"table {table.path} was truncated at the source"
+                    yield self._stops(decoder, table.path, table.relation.oid, text, COPY_ANEW)
             case _:
                 return
+
+    def _fitting(self, block: Block, decoder: PgoutputDecoder, chosen: RowFilter) -> Iterator[Batch | TableStopped]:
+        """The batches of a block; a table that looks different from the plan stops instead."""
+        oids = {rows.table.path: rows.table.relation.oid for rows in block.rows}
+        for batch in chosen.batches(block):
+            wanted, found = self._tables[batch.table].arrow(), batch.data.schema
+            if found == wanted or columns_text(found) == columns_text(wanted):
+                yield batch
+            else:
+                text = f"its columns are {columns_text(found)} in the log, and {columns_text(wanted)} in the plan"
+                yield self._stops(decoder, batch.table, oids[batch.table], f"table {batch.table}: {text}", COPY_ANEW)
+
+    def _stops(self, decoder: PgoutputDecoder, path: TablePath, oid: int, message: str, remedy: str) -> TableStopped:
+        """Give no more rows of the table."""
+        decoder.relations.refuse(oid, TableRefused(path, message, remedy))
+        return TableStopped(path, message, remedy)
 
     def _key(self, path: TablePath) -> Sequence[str]:
         schema = self._tables.get(path)
         return () if schema is None or schema.primary_key is None else schema.primary_key.columns
-
-    def _check(self, path: TablePath, found: object) -> None:
-        """The log describes a table as it was when a row was written, and the plan as it is."""
-        wanted = self._tables[path].arrow()
-        if found != wanted and not _alike(found, wanted):
-            raise FatalError(
-                f"table {path} looks different in the log: {_columns(found)} instead of {_columns(wanted)}",
-                "begin anew with --fresh, which copies it as it is now",
-            )
-
-    def _changed(self, change: RelationChange) -> SchemaChange:
-        return SchemaChange(
-            change.before.path, self._tables[change.before.path], change.after.schema(), change.after.number
-        )
 
 
 def _after(decoder: PgoutputDecoder, received: Received) -> LogPosition:
@@ -193,9 +196,25 @@ def _after(decoder: PgoutputDecoder, received: Received) -> LogPosition:
     return moved
 
 
-def _alike(found: object, wanted: object) -> bool:
-    return _columns(found) == _columns(wanted)
+def columns_text(schema: pa.Schema) -> str:
+    """The columns with their types, for comparison and display."""
+    return ", ".join(f"{one.name} {one.type}" for one in schema)
 
 
-def _columns(schema: object) -> str:
-    return ", ".join(f"{one.name} {one.type}" for one in schema)  # type: ignore[attr-defined]
+def changed_text(change: RelationChange) -> str:
+    """A sentence about the difference."""
+    path = change.before.path
+    parts = [
+        *(f"{name!r} was added" for name in change.added),
+        *(f"{name!r} was dropped" for name in change.dropped),
+        *(f"{name!r} has another type" for name in change.retyped),
+    ]
+    if change.renamed:
+        parts.append(f"it is called {change.after.path} now")
+    if change.recreated:
+        parts.append("it was created anew")
+    if change.reordered:
+        parts.append("its columns have another order")
+    if change.identity:
+        parts.append("it has another key or replica identity")
+    return f"table {path} has changed at the source: {', '.join(parts)}"

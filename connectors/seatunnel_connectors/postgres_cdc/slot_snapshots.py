@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection
 
 LOG_POSITION = "log_position"
-"""Where the log goes on behind a split, in its payload."""
+"""Key of a split's payload: the position of the log from which the split lacks changes."""
 _PREFIX = "st_copy_"
 
 

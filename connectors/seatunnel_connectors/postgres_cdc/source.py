@@ -11,8 +11,8 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
 from seatunnel_connectors.postgres_cdc.copy import CopySource
 from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator
-from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, PublicationMode, StartMode
-from seatunnel_connectors.postgres_cdc.reader import LogReader
+from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, PublicationMode, StartupMode
+from seatunnel_connectors.postgres_cdc.reader import SlotReader
 from seatunnel_connectors.postgres_cdc.table_checks import checked, require_logical_log
 from seatunnel_py.api import (
     Determinism,
@@ -26,6 +26,7 @@ from seatunnel_py.api import (
     Source,
     SourceCapabilities,
     SourceTable,
+    TableLeftOut,
 )
 
 
@@ -41,11 +42,16 @@ class PostgresCdcSource(LogSource):
 
     def tables(self) -> Sequence[Found]:
         require_logical_log(self.address)
-        found = [self._keyed(one) for one in self._copy_of(None).tables()]
+        found = [self._keyed(self._in_schemas(one)) for one in self._copy_of(None).tables()]
         found = list(checked(self.address, found))
         paths = [one.schema.path for one in found if isinstance(one, SourceTable)]
         self.registry.get(LogClaims).tables[self.names.slot] = paths
         return found
+
+    def _in_schemas(self, one: Found) -> Found:
+        schemas = self.options.schema_names
+        path = one.schema.path if isinstance(one, SourceTable) else one.path
+        return one if not schemas or path.schema in schemas else TableLeftOut(path, "schema-names leaves them out")
 
     def _keyed(self, one: Found) -> Found:
         """The table with the key that the job file declares for it, if it has none of its own."""
@@ -62,7 +68,7 @@ class PostgresCdcSource(LogSource):
 
     @property
     def _copies(self) -> bool:
-        return self.options.start is StartMode.INITIAL
+        return self.options.start is StartupMode.INITIAL
 
     def _copy_of(self, names: LogNames | None) -> CopySource:
         options = _jdbc_options(self.options)
@@ -78,7 +84,7 @@ class PostgresCdcSource(LogSource):
         )  # fmt: skip
 
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
-        return LogReader(self.address, tables)
+        return SlotReader(self.address, tables)
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy_of(None).blocked_by()
@@ -88,7 +94,7 @@ def names_of(options: PostgresCdcOptions, job_id: str, step: str, store: str) ->
     """The names of the step's slot and publication."""
     own = own_name(job_id, step, store)
     creates = options.publication_mode is PublicationMode.FILTERED
-    reuse = options.slot_reuse or options.start in (StartMode.COMMITTED, StartMode.EARLIEST)
+    reuse = options.slot_reuse or options.start in (StartupMode.COMMITTED, StartupMode.EARLIEST)
     return LogNames(
         options.slot_name or own, options.publication_name or own, options.slot_name is None, creates, reuse
     )

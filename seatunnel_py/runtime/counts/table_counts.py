@@ -74,16 +74,9 @@ class TableCounts:
         with cause and resume point; their tables are isolated there. ``apart``: sink nodes that a recovery pipeline
         reports. ``setups``: set-ups of sink nodes. ``before``: rows read by earlier drivers, by vertex; ``kept``:
         earlier drivers had finished the pipeline."""
-        sums = dict.fromkeys(self._tables, RowTally())
+        sums = self._sums(tallies)
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
-            tally = tallies.get(vertex, RowTally())
-            if vertex in self._logs:
-                for key in self._logs[vertex].values():
-                    rows, skipped = tally.tables.get(self._tables[key], (0, 0))
-                    sums[key] = sums[key].plus(RowTally(rows, skipped))
-            else:
-                sums[book] = sums[book].plus(tally)
             failed[book] += attempts.get(vertex, 0)
         states, causes = dict.fromkeys(self._tables, state), dict.fromkeys(self._tables, cause)
         for vertex in self._tables:
@@ -112,6 +105,19 @@ class TableCounts:
             )
             for vertex, table in self._tables.items()
         )
+
+    def _sums(self, tallies: Mapping[str, RowTally]) -> dict[str, RowTally]:
+        """The counts of each table."""
+        sums = dict.fromkeys(self._tables, RowTally())
+        for vertex, book in self._books.items():
+            tally = tallies.get(vertex, RowTally())
+            if vertex not in self._logs:
+                sums[book] = sums[book].plus(tally)
+                continue
+            for key in self._logs[vertex].values():
+                rows, skipped = tally.tables.get(self._tables[key], (0, 0))
+                sums[key] = sums[key].plus(RowTally(rows, skipped))
+        return sums
 
     def _target_receipts(
         self,

@@ -1,7 +1,7 @@
 """Decides which tables of a log a restored job goes on with. Pure.
 
 Rule. A log that has begun is followed for the tables that it began with. Another table was not copied in time, or was
-added to the job file later: its changes up to now are not in any target, so it is isolated until it is copied anew.
+added to the job file later: its changes up to now are not in any target, so it is isolated until it is copied again.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from seatunnel_py.api.schema import TablePath
@@ -64,7 +65,7 @@ def start(
     groups: Mapping[str, Sequence[SinkNode]],
     job: JobIdentity,
     past: EarlierRun,
-    copied: Mapping[TablePath, tuple[Split, ...]],
+    copied: Mapping[TablePath, tuple[Split, ...]] = MappingProxyType({}),
 ) -> StartPlan:
     """Plan the start on another thread, without any change. ``copied``: for a log, the splits that its tables were
     copied by. FatalError if the pipeline cannot resume."""

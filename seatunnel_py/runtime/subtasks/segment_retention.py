@@ -39,6 +39,8 @@ class SegmentRetention:
         """Add the segments that a unit has written."""
         shared, most = self._state.context.shared, self._state.context.settings.exchange_max_bytes
         for one in slices:
+            if one.stopped is not None:
+                continue
             self._sizes[one.segment] = self._sizes.get(one.segment, 0) + one.bytes
             shared.exchange_bytes += one.bytes
             self._unseen += one.bytes

@@ -158,7 +158,8 @@ class UnitBuilder:
             ended = self._has_read_all(reading)
             made = None if self._replayable else result.to_plain()
             end = None if result.done else result.next
-            taken = ReadRange(unit.split.id, unit.start, end, result.done, result.rows, made).to_plain()
+            rows = result.rows or int(bool(result.slices))  # a table that stops is read again without rows
+            taken = ReadRange(unit.split.id, unit.start, end, result.done, rows, made).to_plain()
             last = tuple(self._end_markers()) if ended else ()
             return StateStep(replace(state, reading=reading.to_plain()), last, taken, ended)
         if self._vertex.query is not None:

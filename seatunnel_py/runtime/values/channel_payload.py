@@ -22,7 +22,10 @@ _ENDED, _SLICES, _NUMBERING = "ended", "slices", "numbering"
 
 def slice_plain(one: Slice) -> Any:
     """Convert a slice to plain data, for records."""
-    return asdict(one)
+    plain = asdict(one)
+    if one.stopped is None:
+        del plain["stopped"]
+    return plain
 
 
 def slice_of(plain: Any) -> Slice:

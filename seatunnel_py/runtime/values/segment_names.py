@@ -19,7 +19,7 @@ def named_in(plain: Any) -> Iterator[str]:
     """The segments that plain data names."""
     if isinstance(plain, Mapping):
         segment = plain.get(KEY)
-        if isinstance(segment, str):
+        if isinstance(segment, str) and segment:
             yield segment
         for value in plain.values():
             yield from named_in(value)
@@ -61,7 +61,7 @@ def _renamed(plain: Plain, rename: Callable[[str], str]) -> Plain:
     if isinstance(plain, Mapping):
         found: dict[str, Plain] = {}
         for key, value in plain.items():
-            found[key] = rename(value) if key == KEY and isinstance(value, str) else _renamed(value, rename)
+            found[key] = rename(value) if key == KEY and isinstance(value, str) and value else _renamed(value, rename)
         return found
     if isinstance(plain, list | tuple):
         return [_renamed(one, rename) for one in plain]

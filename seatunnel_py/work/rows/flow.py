@@ -23,6 +23,7 @@ from seatunnel_py.api.batch import (
     Rejected,
     SchemaChange,
     Skipped,
+    TableStopped,
     TransactionEnd,
 )
 from seatunnel_py.api.sink import Reached, WriteContext, Writer
@@ -38,7 +39,7 @@ from seatunnel_py.work.rows.plugin_checks import OutputChecker, expect_instance,
 from seatunnel_py.work.rows.positions import Positions
 from seatunnel_py.work.rows.resume_trim import no_further, up_to
 from seatunnel_py.work.rows.row_balance import Balance
-from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
+from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit, stopped_slice
 
 if TYPE_CHECKING:
     from seatunnel_py.work.segments import SegmentWriter
@@ -78,6 +79,7 @@ class Flow:
         self.pieces: list[SinkPiece] = []
         self.events: list[tuple[str, Plain]] = []
         self.slices: tuple[Slice, ...] = ()
+        self._stopped: list[Slice] = []
         self._transforms: tuple[ChainTransform, ...] = ()
         self.balance = Balance()
         self._open: dict[int, OpenSink] = {}
@@ -233,6 +235,11 @@ class Flow:
                 return element.end
             case Heartbeat() | TransactionEnd():
                 return element.end
+            case TableStopped(table, message, remedy, end):
+                if self.chain.output is None:
+                    raise FatalError(message, remedy)
+                self._stopped.append(stopped_slice(self.chain.output.channel, table, message, remedy))
+                return end
             case ReaderEvent():
                 assert self.unit.split is not None, "only readers of splits have enumerators"
                 self.events.append((self.unit.split.id, element.event))
@@ -358,6 +365,7 @@ class Flow:
         if self._segment is not None and self.chain.output is not None:
             self.step = self.chain.output.channel
             self.slices = self._segment.finish(self.chain.output.channel)
+        self.slices += tuple(self._stopped)
 
     def _record_end(self) -> None:
         if not isinstance(self.chain.head, ChainSource):

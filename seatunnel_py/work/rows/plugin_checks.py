@@ -19,6 +19,7 @@ from seatunnel_py.api.batch import (
     RowKind,
     SchemaChange,
     Skipped,
+    TableStopped,
     TransactionEnd,
 )
 from seatunnel_py.api.schema import TablePath, TableSchema
@@ -31,7 +32,7 @@ from seatunnel_py.work.failing_code import MEND
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ELEMENTS = (Batch, Rejected, Skipped, SchemaChange, Heartbeat, TransactionEnd, ReaderEvent)
+ELEMENTS = (Batch, Rejected, Skipped, SchemaChange, TableStopped, Heartbeat, TransactionEnd, ReaderEvent)
 COLUMNS_SHOWN_MAX = 4
 
 

@@ -87,6 +87,12 @@ GROUPS: dict[tuple[PluginKind, str], tuple[Group, ...]] = {
         Group("Change logs", ("debezium_*", "value_converter*")),
         Group("Consumer", ("consumer.group", "commit_on*", "kafka.config")),
     ),
+    (PluginKind.SOURCE, "Postgres-CDC"): (
+        Group("Which tables", ("table-*", "schema-names", "database-names")),
+        Group("Where reading begins", ("startup.*", "snapshot.*")),
+        Group("Slot and publication", ("slot.*", "publication.*", "decoding*")),
+        Group("Connection", ("connect*", "properties")),
+    ),
     (PluginKind.SINK, "Kafka"): (
         Group("Guarantee", ("semantics", "transaction_prefix", "ledger.topic")),
         Group("Records", ("format", "field_delimiter", "protobuf_*", "kafka_*", "partition_key*", "timestamp")),

@@ -125,7 +125,9 @@ def test_a_command_that_looks_at_the_lock_keeps_no_driver_from_it(tmp_path: Path
     home = Home(tmp_path)
     place = claim(home)
     place.clear()
-    program = "import sys, fcntl; file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_SH); print(flush=True); input()"
+    program = (
+        "import sys, fcntl; file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_SH); print(flush=True); input()"
+    )
     lock = str(place.path / "lock")
     with (
         subprocess.Popen([sys.executable, "-c", program, lock], stdin=-1, stdout=-1) as looks,

@@ -66,7 +66,7 @@ def decide_load(request: SinkRequest, target: TargetState, place: Hashable, show
     if request.continues and not target.exists:
         raise FatalError(
             f"the sink table {shown} is gone, into which table {table.path} was copied",
-            "give it back; or begin anew with --fresh, which copies the table again",
+            "restore it; or start the job again with --fresh, which copies the table again",
         )
     first = not request.continues and not request.targets.prepared_by_sibling(place, str(table.path))
     chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)

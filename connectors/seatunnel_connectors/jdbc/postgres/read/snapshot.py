@@ -91,7 +91,8 @@ def check_snapshot(error: Exception, generation: str, table: SourceTable) -> Non
 class Keeper:
     """Connection that holds an exported snapshot. All enumerators of a process that read one database at the same time
     share it: hundreds of tables then need one connection, and are of the same moment. ``shown``: the exported snapshot
-    that it shows; empty: the one of this moment. ``log_position``: where the log begins behind it, if that is known."""
+    that it shows; empty: the one of this moment. ``log_position``: the position of the log
+    from which it lacks changes, if that is known."""
 
     def __init__(self, address: Address, shown: str = "", log_position: int = 0) -> None:
         self.log_position = log_position
