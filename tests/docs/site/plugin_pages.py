@@ -19,6 +19,7 @@ SEE = {
         ("Names of targets", "guide.md#names-of-targets"),
     ),
     "connectors/kafka.md": (("Kafka", "how-to/kafka.md"), ("Messages of Kafka", "guide.md#messages-of-kafka")),
+    "connectors/postgres-cdc.md": (("Follow changes", "how-to/follow-changes.md"),),
     "connectors/localfile.md": (("Files", "how-to/files.md"),),
     "connectors/assert.md": (("Test a job", "how-to/test-a-job.md"),),
     "transforms/datavalidator.md": (("Bad rows", "how-to/bad-rows.md"),),
