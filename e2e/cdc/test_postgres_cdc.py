@@ -13,7 +13,7 @@ import pytest
 
 from e2e.cdc.workload import Workload
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, Process, finish, kill_driver, seatunnel, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, Process, finish, kill_driver, seatunnel, start, wait_alive, wait_for, write_job
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("orders", "customers", "lines")
@@ -147,3 +147,57 @@ def test_a_table_that_changes_stops_alone(followed: Followed, change: str) -> No
     said = (followed.home / "errors").read_text() + ended.out
     assert "public.orders: ISOLATED" in said.replace(".orders~log", ".orders") or "orders" in shown.out
     assert "has changed at the source" in said or "was truncated" in said or "in the log, and" in said
+
+
+def test_a_savepoint_ends_the_job_and_a_restore_goes_on(followed: Followed) -> None:
+    followed.write()
+    with Workload(followed.source_dsn, TABLES, 11):
+        process = followed.run()
+        wait_alive(process, "the copy", lambda: followed.pair.count("lines"), SECONDS)
+        time.sleep(1.0)
+        assert seatunnel(followed.home, "jobs", "savepoint", "job", "--stop").code == 0
+        assert finish(process).code == 143
+        followed.run("--restore", "latest")
+    followed.wait_equal()
+
+
+def test_a_walsender_that_is_killed_costs_nothing(followed: Followed) -> None:
+    """The reader opens the log again where its last unit stopped."""
+    followed.write()
+    killed = 0
+    with Workload(followed.source_dsn, TABLES, 12):
+        process = followed.run()
+        wait_alive(process, "the copy", lambda: followed.pair.count("lines"), SECONDS)
+        with followed.pair.connect(followed.pair.source) as db:
+            for _ in range(5):
+                time.sleep(0.7)
+                query = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_replication"
+                killed += db.execute(query).fetchone()[0]  # type: ignore[index]
+    followed.wait_equal()
+    assert killed >= 3 and len(followed.slots()) == 1
+
+
+def test_a_slot_that_is_gone_is_refused_with_its_position(followed: Followed) -> None:
+    """F-C9: never silently forward."""
+    followed.write()
+    process = followed.run()
+    wait_alive(process, "the copy", lambda: all(map(followed.equal, TABLES)), SECONDS)
+    time.sleep(1.0)
+    kill_driver(process)
+    with followed.pair.connect(followed.pair.source) as db:
+        db.execute("DELETE FROM orders WHERE id < 10")
+        (slot,) = followed.slots()
+        wait_for("its release", lambda: _dropped(db, slot))
+    ended = finish(followed.run("--restore", "latest"))
+    said = (followed.home / "errors").read_text() + (followed.home / "out").read_text()
+    assert ended.code != 0 and f"replication slot '{slot}' is gone" in said and "are lost" in said
+    assert followed.pair.count("orders") == 1000
+
+
+def _dropped(db: psycopg.Connection, slot: str) -> bool:
+    """The server notices after a while that its client is dead."""
+    try:
+        db.execute("SELECT pg_drop_replication_slot(%s)", [slot])
+    except psycopg.errors.ObjectInUse:
+        return False
+    return True
