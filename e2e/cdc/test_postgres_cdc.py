@@ -201,3 +201,34 @@ def _dropped(db: psycopg.Connection, slot: str) -> bool:
     except psycopg.errors.ObjectInUse:
         return False
     return True
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rows_that_are_appended_arrive_once(followed: Followed, seed: int) -> None:
+    """Files know no keys: only an exact cut between copy and log gives every row once."""
+    out = followed.home / "files"
+    names = ", ".join(f'"{followed.pair.source}.public.{table}"' for table in TABLES)
+    write_job(
+        followed.home,
+        f"""
+        env {{ job.mode = STREAMING, checkpoint.interval = 300, guarantee = "exactly-once" }}
+        source {{ Postgres-CDC {{ url = "{followed.pair.server.jdbc_url(followed.pair.source)}", user = postgres,
+                                  table-names = [{names}] }} }}
+        sink {{ LocalFile {{ path = "{out}/${{table_name}}", file_format_type = csv }} }}""",
+    )
+    random = Random(seed)
+    with Workload(followed.source_dsn, TABLES, seed, only_inserts=True):
+        for number in range(5):
+            process = followed.run(*(["--restore", "latest"] if number else []))
+            time.sleep(random.choice((0.7, 1.0, 1.5, 2.5)))
+            assert process.poll() is None, (followed.home / "errors").read_text()
+            kill_driver(process)
+    process = followed.run("--restore", "latest")
+
+    def lines(table: str) -> list[str]:
+        return sorted(line for file in (out / table).rglob("*.csv") for line in file.read_text().splitlines())
+
+    for table in TABLES:
+        rows = followed.pair.rows(followed.pair.source, table)
+        wanted = sorted(",".join("" if value is None else str(value) for value in row) for row in rows)
+        wait_alive(process, f"the rows of {table}", lambda table=table, wanted=wanted: lines(table) == wanted, 60.0)

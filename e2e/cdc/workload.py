@@ -15,7 +15,8 @@ class Workload:
     """One writer on a thread of its own. ``tables`` have the columns ``id``, ``source``, ``seq`` and ``note``;
     (source, seq) is unique for every row image that was ever written."""
 
-    def __init__(self, dsn: str, tables: tuple[str, ...], seed: int) -> None:
+    def __init__(self, dsn: str, tables: tuple[str, ...], seed: int, *, only_inserts: bool = False) -> None:
+        self._only_inserts = only_inserts
         self._dsn, self._tables = dsn, tables
         self._random, self._name = Random(seed), f"writer{seed}"
         self._sequence = 0
@@ -56,10 +57,13 @@ class Workload:
 
     def _change(self, db: psycopg.Connection, table: str) -> None:
         key, self._sequence = self._random.randrange(KEYS), self._sequence + 1
+        if self._only_inserts:
+            key = KEYS + self._sequence
         values = {"id": key, "source": self._name, "seq": self._sequence, "other": self._random.randrange(KEYS)}
+        insert = f"INSERT INTO {table} VALUES (%(id)s, %(source)s, %(seq)s, 'new') ON CONFLICT DO NOTHING"
         change: Callable[[], str] = self._random.choice(
             (
-                lambda: f"INSERT INTO {table} VALUES (%(id)s, %(source)s, %(seq)s, 'new') ON CONFLICT DO NOTHING",
+                lambda: insert,
                 lambda: f"UPDATE {table} SET source = %(source)s, seq = %(seq)s WHERE id = %(id)s",
                 lambda: f"DELETE FROM {table} WHERE id = %(id)s",
                 lambda: (
@@ -68,4 +72,4 @@ class Workload:
                 ),
             )
         )
-        db.execute(change().encode(), values)
+        db.execute((insert if self._only_inserts else change()).encode(), values)
