@@ -59,7 +59,7 @@ class Recorded:
 
     def drop(self, name: str) -> None:
         with pg.connect(self.server) as db:
-            while db.execute("SELECT FROM pg_replication_slots WHERE slot_name = %s AND active", [name]).fetchone():
+            while db.execute("SELECT 1 FROM pg_replication_slots WHERE slot_name = %s AND active", [name]).fetchone():
                 time.sleep(0.02)
             db.execute("SELECT pg_drop_replication_slot(%s)", [name])
 

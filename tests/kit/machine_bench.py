@@ -136,8 +136,8 @@ class MachineBench:
     def answer_of(self, effect: Any) -> Any:
         """The answer to an effect that goes well; None: it has none, or only a timer brings it."""
         match effect:
-            case effects.Prepare(call, past):
-                plan = side_tasks.prepare(self.machine.context, past)
+            case effects.Prepare(call):
+                plan = side_tasks.prepare(self.machine.context, effect)
                 facts = {name: facts_of(one) for name, one in plan.prepared.enumerators.items()}
                 return events.CallDone(call, Prepared(plan, facts))
             case effects.HandleReaderEvents(call, vertex):
