@@ -11,11 +11,11 @@ import sqlalchemy as sa
 
 from seatunnel_connectors.jdbc.generic import types
 from seatunnel_connectors.jdbc.generic.session import GenericSession, explained, sessions, url_of
+from seatunnel_connectors.jdbc.statements.keyed_writer import KeyedWriter
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.load_plan import load_of
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect, TargetTable
-from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, no_table, words_given
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Column, NameRules, TablePath, WriteContext, Writer
@@ -114,7 +114,7 @@ class GenericSink(StatementSink):
         return GenericWriter(self.dialect, self.request, load_of(context.setup), context)
 
 
-class GenericWriter(StatementWriter):
+class GenericWriter(KeyedWriter):
     """Updates each row, and inserts it if none was updated: no upsert statement is common to all databases."""
 
     def insert(self, data: pa.RecordBatch) -> None:

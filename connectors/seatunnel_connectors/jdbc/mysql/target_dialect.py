@@ -17,8 +17,9 @@ from seatunnel_connectors.jdbc.mysql.write import comments, created_types, silen
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
-from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect, TargetTable, same_row
 from seatunnel_connectors.jdbc.target.details import CommentPlace
+from seatunnel_connectors.jdbc.target.partial_rows import ABSENT
 from seatunnel_connectors.jdbc.target.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.target.version_column import COMPARED
@@ -38,6 +39,7 @@ from seatunnel_py.api import (
 STILL_SECONDS = 20
 """Seconds that a driver may pause between two statements of a commit: nothing but the driver itself takes time
 there."""
+MASK_COLUMN = "st_absent TEXT CHARACTER SET ascii"
 TABLES = ("BASE TABLE", "SYSTEM VERSIONED")
 _AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=False, handle_blob_as_string=False)
 
@@ -177,13 +179,22 @@ class MysqlTargetDialect(TargetDialect):
         return table_identity.name_of(session, load, table_id)
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
-        # Only the key of a deleted row is known: after an outer join every column allows nulls.
-        nothing = f"(SELECT 1) AS one LEFT JOIN {target} ON 1 = 0 WHERE 1 = 0"
         return [
             f"CREATE TABLE IF NOT EXISTS {staging} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY, "
-            f"st_unit {self.text_type(40)} NOT NULL DEFAULT '', st_kind SMALLINT NOT NULL DEFAULT 0, KEY (st_unit)) "
-            f"ENGINE=InnoDB SELECT {', '.join(columns)} FROM {nothing}"
+            f"st_unit {self.text_type(40)} NOT NULL DEFAULT '', st_kind SMALLINT NOT NULL DEFAULT 0, "
+            f"st_round INT, {MASK_COLUMN}, KEY (st_unit)) ENGINE=InnoDB {no_rows(target, columns)}"
         ]
+
+    def change_from(
+        self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, inexact: Sequence[str] = ()
+    ) -> str:
+        # Each column is set, also to its own value: ON UPDATE CURRENT_TIMESTAMP changes it otherwise.
+        sets = ", ".join(
+            f"t.{name} = IF(SUBSTR(s.st_absent, {at}, 1) = '{ABSENT}', t.{name}, s.{name})"
+            for at, name in enumerate(columns, 1)
+            if name not in key
+        )
+        return f"UPDATE {relation} t JOIN ({{rows}}) s ON {same_row(key, version, inexact)} SET {sets}"
 
     def delete_where(self, relation: str, column: str) -> str:
         # By default it scans a small table, and waits for rows that other transactions are still inserting: if it held
@@ -226,6 +237,12 @@ class MysqlTargetDialect(TargetDialect):
 
     def text_type(self, length: int) -> str:
         return f"VARCHAR({length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+
+
+def no_rows(target: str, columns: Sequence[str]) -> str:
+    """A query without rows, whose columns are those of the target and allow nulls, because of the outer join: only the
+    key of a deleted row is known, and only the present columns of one with absent cells."""
+    return f"SELECT {', '.join(columns)} FROM (SELECT 1) AS one LEFT JOIN {target} ON 1 = 0 WHERE 1 = 0"
 
 
 def _literal(text: str) -> str:

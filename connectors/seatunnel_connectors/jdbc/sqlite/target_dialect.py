@@ -21,7 +21,9 @@ from seatunnel_connectors.jdbc.statements.target_dialect import (
     StatementSession,
     TargetDialect,
     TargetTable,
+    same_row,
 )
+from seatunnel_connectors.jdbc.target.partial_rows import ABSENT
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.target.version_column import COMPARED, on_conflict
 from seatunnel_connectors.jdbc.url import Address
@@ -151,7 +153,8 @@ class SqliteTargetDialect(TargetDialect):
         index = self.quote(f"{staging.strip(chr(34))}_unit")
         return [
             f"CREATE TABLE IF NOT EXISTS {staging} AS "
-            f"SELECT '' AS st_unit, 0 AS st_kind, {', '.join(columns)} FROM {target} WHERE 0",
+            f"SELECT '' AS st_unit, 0 AS st_kind, 0 AS st_round, '' AS st_absent, {', '.join(columns)} "
+            f"FROM {target} WHERE 0",
             f"CREATE INDEX IF NOT EXISTS {index} ON {staging} (st_unit)",
         ]
 
@@ -160,6 +163,16 @@ class SqliteTargetDialect(TargetDialect):
     ) -> str:
         plain = super().insert_from(f"{relation} AS t" if key else relation, columns, key, version)
         return plain + on_conflict(columns, key, version, fixed) if key else plain
+
+    def change_from(
+        self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, inexact: Sequence[str] = ()
+    ) -> str:
+        sets = ", ".join(
+            f"{name} = CASE substr(s.st_absent, {at}, 1) WHEN '{ABSENT}' THEN t.{name} ELSE s.{name} END"
+            for at, name in enumerate(columns, 1)
+            if name not in key
+        )
+        return f"UPDATE {relation} AS t SET {sets} FROM ({{rows}}) s WHERE {same_row(key, version, inexact)}"
 
     def values(self, array: pa.Array, column: Column, shown: str = "") -> list[Any]:
         return values.to_values(array, column, shown)

@@ -27,7 +27,9 @@ class StatementLoad:
     (``TargetDialect.told_by``); empty if not needed, or not available. ``fresh``: the target is empty before the
     first unit. ``types``: types of ``names``; ``rewritten``: columns that ``ColumnFit`` tests or converts.
     ``inexact``: columns of ``key`` in which the target may take different texts for equal. ``other_keys``: the target
-    has unique keys beside ``key``, and the database updates by any of them. ``whole``: see ``ColumnFit``."""
+    has unique keys beside ``key``, and the database updates by any of them. ``whole``: see ``ColumnFit``.
+    ``keeps_masks``: ``staging`` has columns for rows with absent cells (``partial_rows``); not in a set-up of an older
+    version."""
 
     database: str
     table: str
@@ -54,6 +56,7 @@ class StatementLoad:
     inexact: tuple[str, ...] = ()
     other_keys: bool = False
     whole: tuple[str, ...] = ()
+    keeps_masks: bool = False
 
     @property
     def shows_early(self) -> bool:

@@ -16,6 +16,7 @@ from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, StatementSession, TargetDialect
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target.held_connection import HeldConnection
+from seatunnel_connectors.jdbc.target.partial_rows import refuse_absent
 from seatunnel_connectors.jdbc.target.query_parameters import Parameterised, bind
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
@@ -47,6 +48,7 @@ class StatementQueryWriter(Writer):
             self.session.begin()
 
     def write(self, batch: Batch) -> None:
+        refuse_absent(batch, self.what)
         rows = _values(self.dialect, self.table, self.statement, batch.data, self.what)
         with self.dialect.explained(self.what):
             try:

@@ -9,6 +9,7 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.source.splits import NUMBERS
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
+from seatunnel_connectors.jdbc.statements.keyed_writer import KeyedWriter
 from seatunnel_connectors.jdbc.statements.ledger_tables import PIECES, StatementLedger
 from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad, load_of
 from seatunnel_connectors.jdbc.statements.query_writer import (
@@ -18,7 +19,6 @@ from seatunnel_connectors.jdbc.statements.query_writer import (
 )
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.target_dialect import KEY, StatementSession, TargetDialect, TargetTable
-from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target import column_fit, version_column
 from seatunnel_connectors.jdbc.target.details import divided
 from seatunnel_connectors.jdbc.target.load_decision import (
@@ -149,6 +149,7 @@ class StatementSink(TableSink):
             inexact=tuple(names[name] for name in key if columns[names[name]].inexact),
             whole=tuple(key) if options.enable_upsert else (),
             other_keys=self._has_other_keys(target, chosen, [names[name] for name in key], names),
+            keeps_masks=True,
         )  # fmt: skip
         load = replace(load, told_by=told_by if load.books and load.shows_early else "", fresh=decision.fresh)
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
@@ -335,7 +336,7 @@ class StatementSink(TableSink):
             return StatementQueryWriter(self.dialect, self.request)
         if self.request.options.query:
             return RecordedStatementQueryWriter(self.dialect, self.request, load_of(context.setup), context)
-        return StatementWriter(self.dialect, self.request, load_of(context.setup), context)
+        return KeyedWriter(self.dialect, self.request, load_of(context.setup), context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
         return not self.request.keeps_no_record and load_of(setup).how in (TABLE, SHADOW) and load_of(setup).books

@@ -2,7 +2,8 @@
 
 Rules. (1) Units are added in the order of staging, rows in the order of writing: of two with one key the later one
 wins. (2) Everything here belongs in the commit's transaction, so none of it is DDL, which some databases commit by
-themselves.
+themselves. (3) A unit with absent cells is added in rounds (``partial_rows``): a later one finds the rows of earlier
+ones in the target.
 """
 
 from __future__ import annotations
@@ -14,10 +15,22 @@ from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_key
 from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, StatementSession, TargetDialect
 from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.target.partial_rows import PARTIAL
 from seatunnel_py.api import RowKind
 
 UNIT = "st_unit"
 KIND = "st_kind"
+ROUND = "st_round"
+MASK = "st_absent"
+DELETE = RowKind.DELETE.value
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows that are added together: those of a unit, or of one of its rounds."""
+
+    unit: str
+    round: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +79,11 @@ class Staged:
     def drop(self) -> str:
         return f"DROP TABLE IF EXISTS {self.staging}"
 
-    def insert(self) -> str:
-        """One row: unit, kind, values."""
-        markers = ", ".join([self.dialect.marker] * (len(self.load.names) + 2))
-        return f"INSERT INTO {self.staging} ({UNIT}, {KIND}, {', '.join(self.columns)}) VALUES ({markers})"
+    def insert(self, *, rounds: bool = False) -> str:
+        """One row: unit, kind, values; before them round and mask, in a unit with absent cells."""
+        names = [*((ROUND, MASK) if rounds else ()), UNIT, KIND, *self.columns]
+        markers = ", ".join([self.dialect.marker] * len(names))
+        return f"INSERT INTO {self.staging} ({', '.join(names)}) VALUES ({markers})"
 
     def move(self, session: StatementSession, wanted: Mapping[str, int]) -> None:
         """Move units, given with their row counts, into the target, in the order of staging. Rows taken off the staging
@@ -78,8 +92,12 @@ class Staged:
         total = sum(wanted.values())
         if not self.dialect.is_there(session, self.load.database, self.load.staging):
             raise conservation.lost_rows(self.load.shown, place, total, 0, self.restart_remedy)
-        for unit in (units := self._in_order(session, wanted)):
-            self._add(session, unit, wanted[unit])
+        units = self._in_order(session, wanted)
+        for unit, rounds in units.items():
+            if rounds:
+                self._add_rounds(session, unit)
+            else:
+                self._add(session, Part(unit), wanted[unit])
         found = self.forget(session, units)
         if found != total:
             raise conservation.lost_rows(self.load.shown, place, total, found, self.restart_remedy)
@@ -88,30 +106,44 @@ class Staged:
     def restart_remedy(self) -> str:
         return self.load.restart_remedy(self.dialect.empty(self.target))
 
-    def _in_order(self, session: StatementSession, units: Container[str]) -> list[str]:
-        """Of these units those that hold rows."""
+    def _in_order(self, session: StatementSession, units: Container[str]) -> dict[str, bool]:
+        """Of these units those that hold rows; True for those that hold them in rounds."""
+        rounds = f"max({ROUND})" if self.load.keeps_masks else "NULL"
         found = session.ask(
-            f"SELECT {UNIT}, min({self.dialect.row_order}) AS first FROM {self.staging} GROUP BY {UNIT}"
+            f"SELECT {UNIT}, min({self.dialect.row_order}) AS first, {rounds} FROM {self.staging} GROUP BY {UNIT}"
         )
-        return [unit for unit, first in sorted(found, key=lambda row: row[1]) if unit in units]
+        return {unit: bool(last) for unit, _, last in sorted(found, key=lambda row: row[1]) if unit in units}
 
-    def _add(self, session: StatementSession, unit: str, rows: int) -> None:
-        """Move one unit's rows into the target. If rows are merged by key, the database does not report how many it
+    def _add_rounds(self, session: StatementSession, unit: str) -> None:
+        """Move the rows of a unit with absent cells."""
+        sql = f"SELECT coalesce({ROUND}, 0) AS number, sum(CASE WHEN {KIND} < {DELETE} THEN 1 ELSE 0 END)"
+        where = f"FROM {self.staging} WHERE {UNIT} = {self.dialect.marker} GROUP BY coalesce({ROUND}, 0) ORDER BY 1"
+        for number, whole in session.ask(f"{sql} {where}", (unit,)):
+            self._add(session, Part(unit, int(number)), int(whole))
+
+    def _add(self, session: StatementSession, part: Part, rows: int) -> None:
+        """Move one part's rows into the target. If rows are merged by key, the database does not report how many it
         took."""
-        deletes = self._count(session, unit, RowKind.DELETE) if self.key else 0
+        unit, mine = part.unit, self._mine(part)
+        deletes = self._count(session, part, DELETE) if self.key else 0
         if deletes:
-            gone = self.dialect.delete_keys(self.target, self.key, self._deleted(), self.inexact)
-            session.run(gone, (unit, RowKind.DELETE.value))
+            gone = self.dialect.delete_keys(self.target, self.key, self._deleted(mine), self.inexact)
+            session.run(gone, (unit, DELETE))
+        if part.round is not None and self._count(session, part, PARTIAL):
+            change = self.dialect.change_from(self.target, self.columns, self.key, self.version, self.inexact)
+            session.run(change.format(rows=self._partial(mine)), (unit, PARTIAL))
+        if not rows:
+            return
         key = self.key if self.load.upsert else []
         insert = self.dialect.insert_from(self.target, self.columns, key, self.version, self.fixed)
-        written = self._rows_behind_deletes() if deletes else self._rows()
-        values: Row = (unit, RowKind.DELETE.value, unit) if deletes else (unit,)
+        written = self._rows_behind_deletes(part) if deletes else self._rows(part)
+        values: Row = (unit, DELETE, unit) if deletes else (unit,)
         taken = session.run(insert.format(rows=written), values)
         counts = not key or (self.dialect.counts_updates and not self.version)
-        if counts and not deletes and taken < rows and self._rows_of(session, unit) == rows:
+        if counts and not deletes and taken < rows and (part.round is not None or self._rows_of(session, unit) == rows):
             raise conservation.not_taken(self.load.shown, rows, taken)
         refuse_rows_of_other_keys(self.dialect, session, self.load, written, self.target, values)
-        where = f"s.{UNIT} = {self.dialect.marker} AND s.{KIND} <> {RowKind.DELETE.value}"
+        where = f"{self._mine(part, 's.')} AND s.{KIND} < {DELETE}"
         refuse_equal_keys(self.dialect, session, self.load, self.staging, self.target, where, (unit,))
 
     def forget(self, session: StatementSession, units: Iterable[str]) -> int:
@@ -122,26 +154,34 @@ class Staged:
         where = f"{UNIT} = {self.dialect.marker}"
         return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit,))[0][0])
 
-    def _count(self, session: StatementSession, unit: str, kind: RowKind) -> int:
-        where = f"{UNIT} = {self.dialect.marker} AND {KIND} = {self.dialect.marker}"
-        return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit, kind.value))[0][0])
+    def _count(self, session: StatementSession, part: Part, kind: int) -> int:
+        where = f"{self._mine(part)} AND {KIND} = {self.dialect.marker}"
+        return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (part.unit, kind))[0][0])
 
-    def _deleted(self) -> str:
-        marker = self.dialect.marker
-        return f"SELECT {', '.join(self.key)} FROM {self.staging} WHERE {UNIT} = {marker} AND {KIND} = {marker}"
+    def _mine(self, part: Part, prefix: str = "") -> str:
+        """Condition for the rows of a part, with one marker, for its unit."""
+        mine = f"{prefix}{UNIT} = {self.dialect.marker}"
+        return mine if part.round is None else f"{mine} AND coalesce({prefix}{ROUND}, 0) = {part.round}"
 
-    def _rows(self) -> str:
-        columns, marker = ", ".join(self.columns), self.dialect.marker
-        return f"SELECT {columns} FROM {self.staging} WHERE {UNIT} = {marker} ORDER BY {self.dialect.row_order}"
+    def _deleted(self, mine: str) -> str:
+        return f"SELECT {', '.join(self.key)} FROM {self.staging} WHERE {mine} AND {KIND} = {self.dialect.marker}"
 
-    def _rows_behind_deletes(self) -> str:
+    def _partial(self, mine: str) -> str:
+        columns = ", ".join((*self.columns, MASK))
+        return f"SELECT {columns} FROM {self.staging} WHERE {mine} AND {KIND} = {self.dialect.marker}"
+
+    def _rows(self, part: Part) -> str:
+        where = self._mine(part) + ("" if part.round is None else f" AND {KIND} < {DELETE}")
+        return f"SELECT {', '.join(self.columns)} FROM {self.staging} WHERE {where} ORDER BY {self.dialect.row_order}"
+
+    def _rows_behind_deletes(self, part: Part) -> str:
         """Rows that no later delete of their key takes away."""
         marker, order = self.dialect.marker, self.dialect.row_order
         key = ", ".join((*self.key, *(f"HEX({name}) AS st_hex{at}" for at, name in enumerate(self.inexact))))
         groups = ", ".join((*self.key, *(f"st_hex{at}" for at in range(len(self.inexact)))))
         last = (
             f"SELECT {key}, max({order}) AS st_last FROM {self.staging} "
-            f"WHERE {UNIT} = {marker} AND {KIND} = {marker} GROUP BY {groups}"
+            f"WHERE {self._mine(part)} AND {KIND} = {marker} GROUP BY {groups}"
         )
         same = " AND ".join(
             (
@@ -151,6 +191,6 @@ class Staged:
         )
         return (
             f"SELECT {', '.join(f's.{name}' for name in self.columns)} FROM {self.staging} s "
-            f"LEFT JOIN ({last}) d ON {same} WHERE s.{UNIT} = {marker} AND s.{KIND} <> {RowKind.DELETE.value} "
+            f"LEFT JOIN ({last}) d ON {same} WHERE {self._mine(part, 's.')} AND s.{KIND} < {DELETE} "
             f"AND (d.st_last IS NULL OR s.{order} > d.st_last) ORDER BY s.{order}"
         )

@@ -252,6 +252,14 @@ class TargetDialect(ABC):
         if this column is not smaller. ``fixed``: see ``upsert``."""
         return f"INSERT INTO {relation} ({', '.join(columns)}) {{rows}}"
 
+    def change_from(
+        self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, inexact: Sequence[str] = ()
+    ) -> str:
+        """Update the present columns of the rows of a query that replaces ``{rows}``, and has their masks as
+        ``st_absent``; only in databases that can stage rows. ``version``: see ``upsert``, ``inexact``: see
+        ``delete_keys``."""
+        raise NotImplementedError
+
     def delete_keys(self, relation: str, key: Sequence[str], keys: str, inexact: Sequence[str] = ()) -> str:
         """Delete the rows whose keys a query returns; those of ``inexact`` columns are compared byte by byte."""
         return f"DELETE FROM {relation} WHERE ({', '.join(key)}) IN ({keys})"
@@ -311,3 +319,10 @@ class TargetDialect(ABC):
     def text_type(self, length: int) -> str:
         """A text type that can be part of a key."""
         return f"VARCHAR({length})"
+
+
+def same_row(key: Sequence[str], version: str, inexact: Sequence[str]) -> str:
+    """Condition that a row ``t`` of the target has the key of ``s``, and no higher version."""
+    same = [f"t.{name} = s.{name}" for name in key] + [f"HEX(t.{name}) = HEX(s.{name})" for name in inexact]
+    same += [f"(t.{version} IS NULL OR t.{version} <= s.{version})"] if version else []
+    return " AND ".join(same)

@@ -18,6 +18,7 @@ from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.column_fit import fit_of, judged
 from seatunnel_connectors.jdbc.target.held_connection import HeldConnection
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW
+from seatunnel_connectors.jdbc.target.partial_rows import absent_cells, cleared, whole_rows_needed
 from seatunnel_connectors.jdbc.target.target_plan import places_of
 from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit
 from seatunnel_py.api import (
@@ -58,6 +59,7 @@ class StatementWriter(Writer):
             StatementLedger(dialect, load.database, load.token, str(request.table.path)) if load.books else None
         )
         self.rows = self.bytes = self.merged = self.read = 0
+        self.round = 0  # of the rows that are staged now; 0 before the first ones with absent cells
         self.before = 0  # rows of this unit before the current statement
         self.end: Position | None = None
         self.recorded: RecordedUnit | None = None
@@ -100,24 +102,22 @@ class StatementWriter(Writer):
     # -------------------------------------------------- rows
 
     def write(self, batch: Batch) -> None:
-        if batch.absent is not None:
-            raise FatalError(
-                f"table {self.load.table}: rows with columns that the source did not send cannot be written",
-                "let the source send whole rows",
-            )
+        absent = absent_cells(batch)
         before = self.rows
         self.rows += batch.rows
         self.bytes += batch.data.nbytes
         if self.recorded is not None:
             return
-        data, refused = judged(batch.data, before, self._converted)
+        given = batch.data if absent is None else cleared(batch.data, absent)
+        data, refused = judged(given, before, self._converted)
         with self.dialect.explained(self.what):
             for start in range(0, data.num_rows, BLOCK_ROWS):
                 block = data.slice(start, BLOCK_ROWS)
                 part = None if batch.kinds is None else batch.kinds.slice(start, block.num_rows)
+                marks = None if absent is None else absent.slice(start, block.num_rows)
                 self.before = before + start
                 try:
-                    self._block(block, part)
+                    self._block(block, part, marks)
                 except RowsRefusedError as error:
                     raise error.bad_rows(self.what, self.before) from error.__cause__
         if refused is not None:
@@ -147,11 +147,18 @@ class StatementWriter(Writer):
     def ends_at(self, reached: Reached) -> None:
         self.end, self.read = reached.end, reached.rows
 
-    def _block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
+    def _block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None, absent: pa.RecordBatch | None) -> None:
         if not self.begun:
             self.session.begin()
             self.begun = True
-        self.run_block(data, kinds)
+        if absent is None:
+            self.run_block(data, kinds)
+        else:
+            self.run_partial(data, kinds, absent)
+
+    def run_partial(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None, absent: pa.RecordBatch) -> None:
+        """Write rows in order, some with absent cells, which the columns of ``absent`` mark for the upstream's."""
+        raise whole_rows_needed(self.what)
 
     def run_block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
         """Write rows in order, of any kinds."""
@@ -192,10 +199,14 @@ class StatementWriter(Writer):
                     "fill the column in a transform, or allow nulls in the target",
                 )
 
-    def keep(self, data: pa.RecordBatch, kind: RowKind) -> None:
-        """Write to the staging table, with kinds: the commit applies them to the target."""
-        rows = [(self.unit, kind.value, *row) for row in self._rows(data)]
-        count = self.session.run_many(self.staged.insert(), rows)
+    def keep(self, data: pa.RecordBatch, kind: int, masks: pa.Array | None = None) -> None:
+        """Write to the staging table, with kinds: the commit applies them to the target. ``masks``: of rows with absent
+        cells."""
+        rows: list[Row] = [(self.unit, int(kind), *row) for row in self._rows(data)]
+        if self.round:
+            texts = [None] * len(rows) if masks is None else masks.to_pylist()
+            rows = [(self.round, text, *row) for text, row in zip(texts, rows, strict=True)]
+        count = self.session.run_many(self.staged.insert(rounds=bool(self.round)), rows)
         self._confirmed(count, data.num_rows)
 
     def _run_of(self, kind: RowKind, data: pa.RecordBatch) -> None:
@@ -258,10 +269,16 @@ class StatementWriter(Writer):
             )
 
     def _update(self, data: pa.RecordBatch) -> None:
-        others = [name for name in self.load.names if name not in self.load.key] or list(self.load.key)
-        sets = ", ".join(f"{self.dialect.quote(name)} = {self.dialect.marker}" for name in others)
+        self.update(data, [name for name in self.load.names if name not in self.load.key] or self.load.key)
+
+    def update(self, data: pa.RecordBatch, changed: Sequence[str]) -> None:
+        """Update these columns of rows whose key exists, unless their version is higher."""
+        sets = ", ".join(f"{self.dialect.quote(name)} = {self.dialect.marker}" for name in changed)
         where, keys = self._key_condition()
-        order = [*(self.load.names.index(name) for name in others), *keys]
+        if version := self.staged.version:
+            where += f" AND ({version} IS NULL OR {version} <= {self.dialect.marker})"
+            keys.append(self.load.names.index(self.load.versioned_by))
+        order = [*(self.load.names.index(name) for name in changed), *keys]
         rows = [tuple(row[at] for at in order) for row in self._rows(data)]
         self.session.run_many(f"UPDATE {self.relation} SET {sets} WHERE {where}", rows)
 

@@ -43,7 +43,8 @@ class CopyLoader:
         self.shown = f"{load.schema}.{load.table}"
         self.block: list[pa.RecordBatch] = []
         self.kinds: list[pa.UInt8Array | None] = []
-        self.gathered: list[tuple[pa.RecordBatch, pa.UInt8Array | None]] = []
+        self.absent: list[pa.RecordBatch | None] = []
+        self.gathered: list[tuple[pa.RecordBatch, pa.UInt8Array | None, pa.RecordBatch | None]] = []
         self.bytes = self.rows = self.merged = self.block_end = 0
         self.thread: ThreadPoolExecutor | None = None
         self.writing: Future[None] | None = None
@@ -72,9 +73,9 @@ class CopyLoader:
         self.positions = [declared.get_field_index(column.source) for column in self.load.columns]
         self.staging = Staging(self.load, tuple(arrow is None for arrow in wanted))
 
-    def add(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
+    def add(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None, absent: pa.RecordBatch | None = None) -> None:
         """Add rows; a full block is written."""
-        self.gathered.append((self._converted(data), kinds))
+        self.gathered.append((self._converted(data), kinds, absent))
         self.rows += data.num_rows
         self.bytes += data.nbytes
         if self.bytes >= BLOCK_BYTES:
@@ -85,8 +86,9 @@ class CopyLoader:
 
     def _take(self) -> None:
         """Make the gathered rows the block to write."""
-        self.block = [data for data, _ in self.gathered]
-        self.kinds = [kinds for _, kinds in self.gathered]
+        self.block = [data for data, _, _ in self.gathered]
+        self.kinds = [kinds for _, kinds, _ in self.gathered]
+        self.absent = [absent for _, _, absent in self.gathered]
         self.block_end = self.rows
         self.gathered, self.bytes = [], 0
 
@@ -180,14 +182,17 @@ class CopyLoader:
     def _merge_block(self) -> None:
         """Merge rows of other kinds than INSERT, by key."""
         kinds = self._kinds_of_block()
+        self._check_changes(kinds)
+        self._stage_block(kinds)
+        self._run_merge(kinds)
+
+    def _check_changes(self, kinds: pa.Array) -> None:
         if self.load.how == SHADOW:
             raise FatalError(
                 f"table {self.shown}: the upstream proved its key unique, but sends updates or deletes",
                 "set data_save_mode or primary_keys so that the table is written by key",
             )
         self._check_removals(kinds)
-        self._stage_block(kinds)
-        self._run_merge(kinds)
 
     def _check_removals(self, kinds: pa.Array) -> None:
         removing = pc.any(pc.or_(pc.equal(kinds, RowKind.DELETE.value), pc.equal(kinds, RowKind.UPDATE_BEFORE.value)))
@@ -214,9 +219,12 @@ class CopyLoader:
         order = pa.array(range(table.num_rows), pa.int64())
         kinds = pa.array([0] * table.num_rows, pa.int16()) if kinds is None else kinds.cast(pa.int16())
         table = table.append_column(ORDER, order).append_column(KIND, kinds)
-        table = table.filter(pc.not_equal(table.column(KIND), RowKind.UPDATE_BEFORE.value))
+        self._stage_rows(table.filter(pc.not_equal(table.column(KIND), RowKind.UPDATE_BEFORE.value)))
+
+    def _stage_rows(self, table: pa.Table, *more: str) -> None:
+        """Copy the rows into the temporary table, after ``more`` statements about it."""
         self._begin()
-        self.run(self.staging.empty() if self.staged else self.staging.create())
+        self.run("; ".join((self.staging.empty() if self.staged else self.staging.create(), *more)))
         self.staged = True
         self.waiting = table
         if table.num_rows:

@@ -1,24 +1,29 @@
 """Builds SQL that merges staged rows into a keyed table: the last row of each key wins, deletes delete.
 
-Rows are staged in a temporary table with two more columns: their order, and their kind.
+Rows are staged in a temporary table with two more columns: their order, and their kind. Rows with absent cells have
+another two: their round, and a mask of these cells (``partial_rows``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.postgres.connection.session import TABLE_CHANGED, literal, quote
 from seatunnel_connectors.jdbc.postgres.write.ddl import listed
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, LoadColumn
 from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, STAGED
+from seatunnel_connectors.jdbc.target.partial_rows import ABSENT as ABSENT_MARK
+from seatunnel_connectors.jdbc.target.partial_rows import PARTIAL
 from seatunnel_py.api import RowKind
 
 LOCK_SECONDS = 10  # for a key that a prepared transaction has written: it becomes free only with its checkpoint
 
 ORDER = "__st_order"
 KIND = "__st_kind"
+ROUND = "__st_round"
+MASK = "__st_absent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +60,26 @@ class Staging:
 
     def append(self, *, kinds: bool = False) -> str:
         """Insert every row as a new row, in order."""
-        more = f", {KIND}" if kinds else ""
+        return self._append(f", {KIND}" if kinds else "", f", {KIND}" if kinds else "")
+
+    def append_partial(self, first: int) -> str:
+        """The same for rows with absent cells; ``first`` is their first round in the unit."""
+        return self._append(f", {KIND}, {ROUND}, {MASK}", f", {KIND}, {ROUND} + {first}, {MASK}")
+
+    def _append(self, names: str, values: str) -> str:
         return f"""
-            INSERT INTO {self._into} ({self._names}{more})
-            SELECT {self._values("s")}{more} FROM {self._staged} s ORDER BY {ORDER}
+            INSERT INTO {self._into} ({self._names}{names})
+            SELECT {self._values("s")}{values} FROM {self._staged} s ORDER BY {ORDER}
         """
+
+    def keep_masks(self) -> str:
+        """Change the temporary table for rows with absent cells."""
+        columns = f"ADD COLUMN IF NOT EXISTS {ROUND} integer, ADD COLUMN IF NOT EXISTS {MASK} text"
+        return f"ALTER TABLE {self.relation} {columns}"
+
+    def of_round(self, number: int) -> Staging:
+        """Statements for one round of rows with absent cells, which are written to the target."""
+        return replace(self, rows=f"SELECT * FROM {self.relation} WHERE {ROUND} = {number}")
 
     def delete(self) -> str:
         """Delete the keys whose last kind is a delete."""
@@ -68,11 +88,25 @@ class Staging:
             WHERE s.{KIND} = {RowKind.DELETE.value} AND {self._same_key()}
         """
 
+    def change(self) -> str:
+        """Update the present columns of the keys of rows with absent cells. An absent value keeps its place in the
+        table, however long it is."""
+        updates = ", ".join(
+            f"{quote(column.name)} = CASE substr(s.{MASK}, {at}, 1) WHEN '{ABSENT_MARK}' THEN t.{quote(column.name)} "
+            f"ELSE {value} END"
+            for at, (column, value) in enumerate(zip(self.load.columns, self._value_list("s"), strict=True), 1)
+            if column.name not in self.load.key
+        )
+        return f"""
+            UPDATE {self._own_rows} t SET {updates} FROM ({self._last()}) s
+            WHERE s.{KIND} = {PARTIAL} AND {self._same_key()}{self._not_newer()}
+        """
+
     def upsert(self) -> str:
         """Insert or update the keys that are not deleted."""
         return f"""
             INSERT INTO {self._into} AS t ({self._names})
-            SELECT {self._values("s")} FROM ({self._last()}) s WHERE s.{KIND} <> {RowKind.DELETE.value}
+            SELECT {self._values("s")} FROM ({self._last()}) s WHERE s.{KIND} < {RowKind.DELETE.value}
             ORDER BY {ORDER}{on_conflict(self.load)}
         """
 
@@ -97,23 +131,31 @@ class Staging:
         return f"""
             INSERT INTO {self._into} ({self._names})
             SELECT {self._values("s")} FROM ({self._last()}) s
-            WHERE s.{KIND} <> {RowKind.DELETE.value} AND s.fresh ORDER BY {ORDER}
+            WHERE s.{KIND} < {RowKind.DELETE.value} AND s.fresh ORDER BY {ORDER}
         """
+
+    def _not_newer(self) -> str:
+        """Condition that the target's row has no higher version."""
+        if not (version := self.load.versioned_by):
+            return ""
+        there = f"t.{quote(version)}"
+        return f" AND ({there} IS NULL OR {there} <= {self._value_of(version)})"
+
+    def _value_of(self, name: str, alias: str = "s") -> str:
+        return dict(zip((column.name for column in self.load.columns), self._value_list(alias), strict=True))[name]
 
     def _last(self) -> str:
         """One row for each key, its last or its newest; ``fresh``: the key was inserted among these rows."""
         key, newest = listed(self.load.key), ""
         if version := self.load.versioned_by:
-            values = dict(zip((column.name for column in self.load.columns), self._value_list("staged"), strict=True))
-            newest = f"{values[version]} DESC NULLS LAST, "
+            newest = f"{self._value_of(version, 'staged')} DESC NULLS LAST, "
         return f"""
             SELECT DISTINCT ON ({key}) *, bool_or({KIND} = {RowKind.INSERT.value}) OVER (PARTITION BY {key}) AS fresh
             FROM {self._staged} staged ORDER BY {key}, {newest}{ORDER} DESC
         """
 
     def _same_key(self) -> str:
-        casts = dict(zip((column.name for column in self.load.columns), self._value_list("s"), strict=True))
-        return " AND ".join(f"t.{quote(name)} = {casts[name]}" for name in self.load.key)
+        return " AND ".join(f"t.{quote(name)} = {self._value_of(name)}" for name in self.load.key)
 
     @property
     def _staged(self) -> str:
@@ -200,3 +242,11 @@ def keep_kinds(load: Load) -> str:
     changes += [f"ALTER COLUMN {quote(one.name)} DROP NOT NULL" for one in load.columns if one.required]
     changes += [f"DROP CONSTRAINT IF EXISTS {quote(name)}" for name, _ in load.checks]
     return f"ALTER TABLE {quote(load.schema, load.into)} {', '.join(changes)}"
+
+
+def keep_masks(load: Load, following: int) -> str:
+    """Change the table for rows with absent cells. Its existing rows are the first round; later rows without a round
+    belong to the round ``following``."""
+    relation = quote(load.schema, load.into)
+    columns = f"ADD COLUMN IF NOT EXISTS {ROUND} integer NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS {MASK} text"
+    return f"ALTER TABLE {relation} {columns}; ALTER TABLE {relation} ALTER COLUMN {ROUND} SET DEFAULT {following}"

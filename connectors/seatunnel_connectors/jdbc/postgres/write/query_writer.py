@@ -20,6 +20,7 @@ from seatunnel_connectors.jdbc.postgres.write.inspect_target import Target
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.target.held_connection import HeldConnection
 from seatunnel_connectors.jdbc.target.load_decision import TABLE
+from seatunnel_connectors.jdbc.target.partial_rows import refuse_absent
 from seatunnel_connectors.jdbc.target.query_parameters import bind
 from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit
 from seatunnel_connectors.jdbc.url import Address
@@ -51,6 +52,7 @@ class PostgresQueryWriter(Writer):
         self.begun = False
 
     def write(self, batch: Batch) -> None:
+        refuse_absent(batch, self.what)
         self.run(batch)
         self.rows += batch.rows
         self.bytes += batch.data.nbytes

@@ -17,27 +17,29 @@ from seatunnel_connectors.jdbc.postgres.connection.session import Statements, qu
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PostgresLedger
 from seatunnel_connectors.jdbc.postgres.write.ddl import listed
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
-from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, on_conflict
+from seatunnel_connectors.jdbc.postgres.write.merge import KIND, MASK, ORDER, ROUND, Staging, on_conflict
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_py.api import CannotResumeError, RowKind
 
 
 @dataclass(frozen=True, slots=True)
 class StagedUnit:
-    """The table of one unit: whether it has row kinds, and how many rows were staged."""
+    """The table of one unit: whether it has row kinds, and rounds of rows with absent cells, and how many rows were
+    staged."""
 
     table: str
     kinds: bool
+    rounds: bool
     rows: int
 
 
 def add_named(db: Statements, load: Load, books: PostgresLedger) -> None:
     """Add every unit that is in a checkpoint, and delete its record."""
     found = db.execute(books.named().encode()).fetchall()
-    for table, there, kinds, rows in found:
+    for table, there, kinds, rounds, rows in found:
         if not there:
             raise lost(load, table, rows, 0)
-        _add(db, load, StagedUnit(table, kinds, rows))
+        _add(db, load, StagedUnit(table, kinds, rounds, rows))
     drop(db, load.schema, (table for table, *_ in found))
     db.execute(books.forget_named().encode())
 
@@ -65,7 +67,10 @@ def drop(db: Statements, schema: str, tables: Iterable[str]) -> None:
 def _add(db: Statements, load: Load, unit: StagedUnit) -> None:
     """Add one unit. If the server reports the number of moved rows, it is compared with the staged number; if rows with
     one key are merged, or older ones are skipped, the staged rows are counted before."""
-    if unit.kinds and load.key:
+    if unit.rounds:
+        _expect_all(db, load, unit)
+        _add_rounds(db, load, unit.table)
+    elif unit.kinds and load.key:
         _expect_all(db, load, unit)
         staging = _staging(load, unit.table, KIND)
         db.execute(staging.delete().encode())
@@ -75,6 +80,16 @@ def _add(db: Statements, load: Load, unit: StagedUnit) -> None:
         _upsert(db, load, unit)
     else:
         _expect_moved(db, load, unit, db.execute(_insert(load, unit.table).encode()).rowcount)
+
+
+def _add_rounds(db: Statements, load: Load, table: str) -> None:
+    """Add a unit with absent cells: a later round finds the rows of the earlier ones in the target."""
+    relation = quote(load.schema, table)
+    for (number,) in db.execute(f"SELECT DISTINCT {ROUND} FROM {relation} ORDER BY 1".encode()).fetchall():
+        staging = _staging(load, table, KIND, f", {MASK}", f" WHERE {ROUND} = {number}")
+        whole = [staging.upsert()] if load.upsert else [staging.update(), staging.insert()]
+        for statement in (staging.delete(), staging.change(), *whole):
+            db.execute(statement.encode())
 
 
 def _upsert(db: Statements, load: Load, unit: StagedUnit) -> None:
@@ -113,8 +128,8 @@ def _insert(load: Load, table: str) -> str:
     )
 
 
-def _staging(load: Load, table: str, kind: str) -> Staging:
+def _staging(load: Load, table: str, kind: str, more: str = "", where: str = "") -> Staging:
     """Rows in the order in which the unit wrote them, which is their physical order."""
     columns = listed(column.name for column in load.columns)
-    rows = f"SELECT {columns}, ctid AS {ORDER}, {kind} AS {KIND} FROM {quote(load.schema, table)}"
+    rows = f"SELECT {columns}, ctid AS {ORDER}, {kind} AS {KIND}{more} FROM {quote(load.schema, table)}{where}"
     return Staging(load, (False,) * len(load.columns), rows)

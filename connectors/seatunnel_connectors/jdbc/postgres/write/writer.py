@@ -9,15 +9,15 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Rows, explained, rows
 from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UnitRecord
-from seatunnel_connectors.jdbc.postgres.write.copy_loader import CopyLoader
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
+from seatunnel_connectors.jdbc.postgres.write.partial_loader import PartialLoader
 from seatunnel_connectors.jdbc.target.column_fit import fit_of, judged
 from seatunnel_connectors.jdbc.target.held_connection import HeldConnection
+from seatunnel_connectors.jdbc.target.partial_rows import absent_cells, cleared
 from seatunnel_connectors.jdbc.target.unit_record import RecordedUnit
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
-    FatalError,
     Piece,
     Position,
     Reached,
@@ -42,7 +42,7 @@ class PostgresWriter(Writer):
             self.held = HeldConnection(rows(address))
         self.connection: Rows = self.held.connection
         self.fit = fit_of(table, self.load.checked, self.shown, self.load.whole)
-        self.blocks = CopyLoader(self.connection, self.load, self.fit.table, context.data_id)
+        self.blocks = PartialLoader(self.connection, self.load, self.fit.table, context.data_id)
         self.record = UnitRecord(self.load, str(table.path), context, self.connection.run, self._ask)
         try:
             with explained(f"looking back at a unit of table {self.shown}"):
@@ -56,11 +56,6 @@ class PostgresWriter(Writer):
     # -------------------------------------------------- rows in
 
     def write(self, batch: Batch) -> None:
-        if batch.absent is not None:
-            raise FatalError(
-                f"table {self.shown}: rows with columns that the source did not send cannot be written",
-                "let the source send whole rows (replica identity full)",
-            )
         before, self.rows = self.rows, self.rows + batch.rows
         self.bytes += batch.data.nbytes
         if self.record.before is not None or not batch.rows:
@@ -68,9 +63,15 @@ class PostgresWriter(Writer):
         kinds = batch.kinds
         if kinds is not None and pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
             kinds = None
-        data, refused = judged(batch.data, before, self.fit.apply)
-        if data.num_rows:
-            self.blocks.add(data, kinds if kinds is None else kinds.slice(0, data.num_rows))
+        absent = absent_cells(batch)
+        given = batch.data if absent is None else cleared(batch.data, absent)
+        data, refused = judged(given, before, self.fit.apply)
+        if rows := data.num_rows:
+            self.blocks.add(
+                data,
+                kinds if kinds is None else kinds.slice(0, rows),
+                absent if absent is None else absent.slice(0, rows),
+            )
         if refused is not None:
             self.flush()
             raise refused
