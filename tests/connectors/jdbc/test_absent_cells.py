@@ -52,7 +52,7 @@ SCHEMA = schema_from_arrow(
 )
 VERSION = NAMES.index("v")
 VALUES: Sequence[Sequence[Any]] = (
-    (1, 2, 3, -4),
+    (1, -4),
     ("a", "A", "b\t'"),
     (None, "", "short", "1", "long " * 2_000),
     (0, 1, -1, 2**60),
@@ -180,7 +180,7 @@ def any_target(request: pytest.FixtureRequest) -> Iterator[Target]:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a unit have several blocks."""
-    monkeypatch.setattr(copy_loader, "BLOCK_BYTES", 12_000)
+    monkeypatch.setattr(copy_loader, "BLOCK_BYTES", 1_000)
     monkeypatch.setattr(statement_writer, "BLOCK_ROWS", 4)
 
 
