@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_connectors.jdbc.target.partial_rows import PARTIAL, RowBlock, cleared, fold, one_by_one, row_block
-from seatunnel_py.api import FatalError
 from tests.connectors.jdbc.partial_history import Change, State, apply
 
 NAMES = ("id", "part", "s", "n")
@@ -37,8 +35,7 @@ def block_of(rows: list[Change]) -> RowBlock:
         pa.RecordBatch.from_arrays([pa.array(one, field.type) for one, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA),
         pa.RecordBatch.from_arrays(absent, names=list(NAMES)),
     )  # fmt: skip
-    kinds = pa.array([row.number for row in rows], pa.uint8())
-    return row_block(data, kinds, absent, NAMES, ("id", "part"), "t")
+    return row_block(data, pa.array([row.number for row in rows], pa.uint8()), absent)
 
 
 def changes_of(block: RowBlock) -> list[Change]:
@@ -97,12 +94,6 @@ def test_keys_of_whole_rows_need_no_rounds(rows: list[Change]) -> None:
     assert apply(there(), changes_of(block)) == apply(there(), rows)
 
 
-@pytest.mark.parametrize("kind", ["+I", "-U", "+U", "-D"])
-def test_a_key_is_never_absent(kind: str) -> None:
-    with pytest.raises(FatalError, match=r"table t: .* without its value of column 'part'"):
-        block_of([Change(kind, (1, "a", "s", 1), frozenset({1}))])
-
-
 def test_nested_values_stay_with_their_rows() -> None:
     """Lists, structs and maps are not computed, only taken from a row."""
     schema = pa.schema(
@@ -112,6 +103,6 @@ def test_nested_values_stay_with_their_rows() -> None:
     data = pa.RecordBatch.from_pylist([whole, {"id": 1, "n": 2}], schema=schema)
     absent = pa.RecordBatch.from_pylist([{}, {"l": True, "m": True}], schema=pa.schema([(name, pa.bool_()) for name in schema.names]))  # fmt: skip
 
-    block = row_block(cleared(data, absent), None, absent.columns, schema.names, ["id"], "t")
+    block = row_block(cleared(data, absent), None, absent.columns)
 
     assert fold(block, [0]).data.to_pylist() == [{**whole, "n": 2}]

@@ -12,8 +12,7 @@ from seatunnel_connectors.jdbc.target.partial_rows import (
     ABSENT,
     PARTIAL,
     RowBlock,
-    fold,
-    one_by_one,
+    in_rounds,
     row_block,
     whole_rows_needed,
 )
@@ -60,12 +59,9 @@ class KeyedWriter(StatementWriter):
     def _rounds_of(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None, absent: pa.RecordBatch) -> RowBlock:
         load, names = self.load, self.load.names
         marks = absent.columns if self.places is None else [absent.column(at) for at in self.places]
-        needed = [*load.key, *filter(None, [load.versioned_by])]
-        block = row_block(data, kinds, marks, names, needed, load.shown)
+        block = row_block(data, kinds, marks)
         key = [names.index(name) for name in load.key]
-        if load.versioned_by or not load.upsert:
-            return one_by_one(block, key, only_partial=load.upsert)
-        return fold(block, key)
+        return in_rounds(block, key, versioned=bool(load.versioned_by), upsert=load.upsert)
 
     def _write_round(self, rows: RowBlock) -> None:
         """Write rows of different keys: those that free values of other unique keys come first."""

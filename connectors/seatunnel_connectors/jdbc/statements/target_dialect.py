@@ -256,9 +256,9 @@ class TargetDialect(ABC):
         self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, inexact: Sequence[str] = ()
     ) -> str:
         """Update the present columns of the rows of a query that replaces ``{rows}``, and has their masks as
-        ``st_absent``; only in databases that can stage rows. ``version``: see ``upsert``, ``inexact``: see
+        ``st_absent``; empty if the database cannot stage rows. ``version``: see ``upsert``, ``inexact``: see
         ``delete_keys``."""
-        raise NotImplementedError
+        return ""
 
     def delete_keys(self, relation: str, key: Sequence[str], keys: str, inexact: Sequence[str] = ()) -> str:
         """Delete the rows whose keys a query returns; those of ``inexact`` columns are compared byte by byte."""

@@ -102,7 +102,7 @@ class StatementWriter(Writer):
     # -------------------------------------------------- rows
 
     def write(self, batch: Batch) -> None:
-        absent = absent_cells(batch)
+        absent = None if batch.absent is None else absent_cells(batch, self._needed(), self.load.shown)
         before = self.rows
         self.rows += batch.rows
         self.bytes += batch.data.nbytes
@@ -123,6 +123,11 @@ class StatementWriter(Writer):
         if refused is not None:
             self.flush()
             raise refused
+
+    def _needed(self) -> list[int]:
+        """Places of the upstream's columns that every row must have: those of the key, and the version."""
+        found = [self.load.names.index(name) for name in (*self.load.key, self.load.versioned_by) if name]
+        return found if self.places is None else [self.places[at] for at in found]
 
     def _converted(self, data: pa.RecordBatch, before: int) -> pa.RecordBatch:
         data = self.fit.apply(data, before)

@@ -80,15 +80,30 @@ class RowBlock:
         return RowBlock(self.data.take(pa.array(places)), self.kinds[places], self.absent[places], self.rounds[places])
 
 
-def absent_cells(batch: Batch) -> pa.RecordBatch | None:
-    """The marks of a batch; None: every cell is present."""
-    marks = batch.absent
-    return marks if marks is not None and any(pc.any(column).as_py() for column in marks.columns) else None
+def absent_cells(batch: Batch, needed: Sequence[int], shown: str) -> pa.RecordBatch | None:
+    """The marks of a batch; None: every cell is present. FatalError if a cell of a ``needed`` column is absent: the key
+    finds the row, and the version decides whether it applies."""
+    absent = batch.absent
+    if absent is None or not _has_any(absent):
+        return None
+    for at in needed:
+        if pc.any(absent.column(at)).as_py():
+            name = batch.data.schema.names[at]
+            raise FatalError(
+                f"table {shown}: the source sent a row without its value of column {name!r}, but the key (and the "
+                "version_column) of a row with absent cells decides what it changes",
+                f"let the source send {name!r} with every row, or choose other primary_keys (and version_column)",
+            )
+    return absent
+
+
+def _has_any(absent: pa.RecordBatch) -> bool:
+    return any(pc.any(marks).as_py() for marks in absent.columns)
 
 
 def refuse_absent(batch: Batch, shown: str) -> None:
     """Raise FatalError if cells are absent, for a sink that writes no rows by key."""
-    if absent_cells(batch) is not None:
+    if batch.absent is not None and _has_any(batch.absent):
         raise whole_rows_needed(shown)
 
 
@@ -113,22 +128,11 @@ def cleared(data: pa.RecordBatch, absent: pa.RecordBatch) -> pa.RecordBatch:
     return data
 
 
-def row_block(
-    data: pa.RecordBatch, kinds: pa.UInt8Array | None, absent: Sequence[pa.Array], names: Sequence[str],
-    needed: Sequence[str], shown: str,
-) -> RowBlock:  # fmt: skip
-    """Rows without those of kind UPDATE_BEFORE, with marks for each column. FatalError if a cell of a ``needed`` column
-    is absent: the key finds the row, and the version decides whether it applies."""
+def row_block(data: pa.RecordBatch, kinds: pa.UInt8Array | None, absent: Sequence[pa.Array]) -> RowBlock:
+    """Rows without those of kind UPDATE_BEFORE, with marks for each column."""
     import numpy as np
 
     marks = np.column_stack([_flags(column) for column in absent])
-    for name in needed:
-        if marks[:, names.index(name)].any():
-            raise FatalError(
-                f"table {shown}: the source sent a row without its value of column {name!r}, but the key (and the "
-                "version_column) of a row with absent cells decides what it changes",
-                f"let the source send {name!r} with every row, or choose other primary_keys (and version_column)",
-            )
     given = np.zeros(data.num_rows, np.uint8) if kinds is None else np.array(kinds, np.uint8)
     marks[given == RowKind.DELETE.value] = False
     block = RowBlock(
@@ -146,6 +150,11 @@ class _Keys:
     order: Numbers
     first: Numbers
     last: Numbers
+
+
+def in_rounds(block: RowBlock, key: Sequence[int], *, versioned: bool, upsert: bool) -> RowBlock:
+    """The rows as a target takes them that compares versions, or not, and whose updates insert, or not."""
+    return one_by_one(block, key, only_partial=upsert) if versioned or not upsert else fold(block, key)
 
 
 def fold(block: RowBlock, key: Sequence[int]) -> RowBlock:

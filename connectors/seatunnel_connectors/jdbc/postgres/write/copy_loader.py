@@ -22,7 +22,7 @@ from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, begin_unit, keep_kinds
 from seatunnel_connectors.jdbc.postgres.write.plan import takes_directly
 from seatunnel_connectors.jdbc.target import version_column
-from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, TABLE
+from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE
 from seatunnel_py.api import BadRowsError, FatalError, RowKind, TableSchema
 
 BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a conflict repeats a whole block
@@ -191,6 +191,12 @@ class CopyLoader:
             raise FatalError(
                 f"table {self.shown}: the upstream proved its key unique, but sends updates or deletes",
                 "set data_save_mode or primary_keys so that the table is written by key",
+            )
+        if self.load.how == PREPARED:
+            raise FatalError(
+                f"table {self.shown}: a prepared transaction takes inserts only, and the upstream sends updates, "
+                "deletes or rows with absent cells",
+                "set exactly_once_recipe = staged",
             )
         self._check_removals(kinds)
 

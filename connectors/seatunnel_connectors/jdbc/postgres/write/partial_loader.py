@@ -12,8 +12,7 @@ from seatunnel_connectors.jdbc.target.load_decision import STAGED
 from seatunnel_connectors.jdbc.target.partial_rows import (
     PARTIAL,
     RowBlock,
-    fold,
-    one_by_one,
+    in_rounds,
     row_block,
     whole_rows_needed,
 )
@@ -27,6 +26,12 @@ class PartialLoader(CopyLoader):
         super().__init__(connection, load, table, unit)
         self.rounds = 0
         """The round of rows that are staged now."""
+
+    @property
+    def needed(self) -> list[int]:
+        """Places of the upstream's columns that every row must have: those of the key, and the version."""
+        wanted = {*self.load.key, self.load.versioned_by}
+        return [at for at, column in zip(self.positions, self.load.columns, strict=True) if column.name in wanted]
 
     def _write(self) -> None:
         if all(absent is None for absent in self.absent):
@@ -62,12 +67,9 @@ class PartialLoader(CopyLoader):
         load, names = self.load, self.schema.names
         data = pa.Table.from_batches(self.block).combine_chunks().to_batches()[0]
         marks = pa.Table.from_batches([self._marks(*one) for one in zip(self.block, self.absent, strict=True)])
-        needed = [*load.key, *filter(None, [load.versioned_by])]
-        block = row_block(data, kinds, marks.columns, names, needed, self.shown)
+        block = row_block(data, kinds, marks.columns)
         key = [names.index(name) for name in load.key]
-        if load.versioned_by or not load.upsert:
-            return one_by_one(block, key, only_partial=load.upsert)
-        return fold(block, key)
+        return in_rounds(block, key, versioned=bool(load.versioned_by), upsert=load.upsert)
 
     def _marks(self, data: pa.RecordBatch, absent: pa.RecordBatch | None) -> pa.RecordBatch:
         none = pa.nulls(data.num_rows, pa.bool_())

@@ -63,7 +63,7 @@ class PostgresWriter(Writer):
         kinds = batch.kinds
         if kinds is not None and pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
             kinds = None
-        absent = absent_cells(batch)
+        absent = None if batch.absent is None else absent_cells(batch, self.blocks.needed, self.shown)
         given = batch.data if absent is None else cleared(batch.data, absent)
         data, refused = judged(given, before, self.fit.apply)
         if rows := data.num_rows:
