@@ -17,7 +17,7 @@ from seatunnel_connectors.files.formats.writers.base import Counted, FormatWrite
 from seatunnel_connectors.files.storage import LocalFiles, outside
 from seatunnel_connectors.files.write.file_names import STAGING, UnitNames, partition_directory
 from seatunnel_connectors.files.write.options import CHANGE_FORMATS, FileWriteOptions
-from seatunnel_py.api import Batch, Column, Piece, Plain, RowKind, TableSchema, WriteContext, Writer
+from seatunnel_py.api import Batch, Column, FatalError, Piece, Plain, RowKind, TableSchema, WriteContext, Writer
 from seatunnel_py.formats.json.changes import paired
 from seatunnel_py.formats.value_text import TextRules, text_values
 
@@ -69,10 +69,15 @@ def unit_directory(plan: WritePlan, context: WriteContext) -> str:
 def kept_rows(options: FileWriteOptions, batch: Batch) -> pa.RecordBatch:
     """Rows to write: of every kind, as in SeaTunnel. Rows before an update are written only if they are not
     merged. Formats with kinds get the kind as the last column, and merge the two rows of a change into one message;
-    rows that were buffered already have that column."""
+    rows that were buffered already have that column. FatalError if cells are absent: a file has no row to keep them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if batch.absent is not None and any(pc.any(marks).as_py() for marks in batch.absent.columns):
+        raise FatalError(
+            f"table {batch.table}: the source sent rows with absent cells, and files need whole rows",
+            "let the source send whole rows, or write into a target that updates rows by key",
+        )
     data = batch.data
     if options.file_format_type not in CHANGE_FORMATS:
         if not options.merge_update_event or batch.kinds is None:

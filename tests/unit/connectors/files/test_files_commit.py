@@ -392,6 +392,18 @@ def test_an_update_of_a_change_log_is_one_message_when_asked(
     assert [went in line for line in lines] == [False, False, False, True, True]
 
 
+@pytest.mark.parametrize("more", [{}, {"single_file_mode": True}, {"file_format_type": "debezium_json"}])
+def test_rows_with_absent_cells_are_refused(more: dict[str, Any], tmp_path: Path) -> None:
+    made = sink(TABLE, path=str(tmp_path), **{"file_format_type": "json", **more})
+    writer = made.open(WriteContext("job", LINEAGE, "write", "a@"))
+    marks = [pa.array([False, at == 1]) for at in range(3)]
+    absent = pa.RecordBatch.from_arrays(marks, names=TABLE.names)
+
+    with pytest.raises(FatalError, match=r"table db.*t: the source sent rows with absent cells, and files need whole"):
+        writer.write(Batch(TABLE.path, batch(1, 2), absent=absent))
+    writer.abort()
+
+
 def test_an_update_that_moves_a_row_to_another_partition_stays_two_messages(tmp_path: Path) -> None:
     """Else nobody who reads the one partition would learn that the row is gone."""
     made = sink(
