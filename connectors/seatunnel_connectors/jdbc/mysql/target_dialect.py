@@ -182,7 +182,7 @@ class MysqlTargetDialect(TargetDialect):
         return [
             f"CREATE TABLE IF NOT EXISTS {staging} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY, "
             f"st_unit {self.text_type(40)} NOT NULL DEFAULT '', st_kind SMALLINT NOT NULL DEFAULT 0, "
-            f"st_round INT, {MASK_COLUMN}, KEY (st_unit)) ENGINE=InnoDB {no_rows(target, columns)}"
+            f"st_round INT, {MASK_COLUMN}, KEY st_unit (st_unit, st_round)) ENGINE=InnoDB {no_rows(target, columns)}"
         ]
 
     def change_from(
@@ -194,7 +194,8 @@ class MysqlTargetDialect(TargetDialect):
             for at, name in enumerate(columns, 1)
             if name not in key
         )
-        return f"UPDATE {relation} t JOIN ({{rows}}) s ON {same_row(key, version, inexact)} SET {sets}"
+        # The rows come first: otherwise the server often scans the target, and locks all of it.
+        return f"UPDATE ({{rows}}) s STRAIGHT_JOIN {relation} t ON {same_row(key, version, inexact)} SET {sets}"
 
     def delete_where(self, relation: str, column: str) -> str:
         # By default it scans a small table, and waits for rows that other transactions are still inserting: if it held

@@ -155,7 +155,7 @@ class SqliteTargetDialect(TargetDialect):
             f"CREATE TABLE IF NOT EXISTS {staging} AS "
             f"SELECT '' AS st_unit, 0 AS st_kind, 0 AS st_round, '' AS st_absent, {', '.join(columns)} "
             f"FROM {target} WHERE 0",
-            f"CREATE INDEX IF NOT EXISTS {index} ON {staging} (st_unit)",
+            f"CREATE INDEX IF NOT EXISTS {index} ON {staging} (st_unit, st_round)",
         ]
 
     def insert_from(

@@ -27,9 +27,13 @@ DELETE = RowKind.DELETE.value
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows that are added together: those of a unit, or of one of its rounds."""
+    """Rows that are added together: those of a unit, or of one of its rounds (0: the rows without one). ``rows``: how
+    many are written as they are; ``partial``: how many have absent cells."""
 
     unit: str
+    rows: int
+    deletes: int
+    partial: int = 0
     round: int | None = None
 
 
@@ -97,7 +101,7 @@ class Staged:
             if rounds:
                 self._add_rounds(session, unit)
             else:
-                self._add(session, Part(unit), wanted[unit])
+                self._add(session, Part(unit, wanted[unit], self._deletes(session, unit) if self.key else 0))
         found = self.forget(session, units)
         if found != total:
             raise conservation.lost_rows(self.load.shown, place, total, found, self.restart_remedy)
@@ -116,20 +120,22 @@ class Staged:
 
     def _add_rounds(self, session: StatementSession, unit: str) -> None:
         """Move the rows of a unit with absent cells."""
-        sql = f"SELECT coalesce({ROUND}, 0) AS number, sum(CASE WHEN {KIND} < {DELETE} THEN 1 ELSE 0 END)"
-        where = f"FROM {self.staging} WHERE {UNIT} = {self.dialect.marker} GROUP BY coalesce({ROUND}, 0) ORDER BY 1"
-        for number, whole in session.ask(f"{sql} {where}", (unit,)):
-            self._add(session, Part(unit, int(number)), int(whole))
+        counts = ", ".join(
+            f"sum(CASE WHEN {KIND} {kinds} THEN 1 ELSE 0 END)"
+            for kinds in (f"< {DELETE}", f"= {DELETE}", f"= {PARTIAL}")
+        )
+        sql = f"SELECT {ROUND}, {counts} FROM {self.staging} WHERE {UNIT} = {self.dialect.marker}"
+        for number, rows, deletes, partial in session.ask(f"{sql} GROUP BY {ROUND} ORDER BY 1", (unit,)):
+            self._add(session, Part(unit, int(rows), int(deletes), int(partial), number or 0))
 
-    def _add(self, session: StatementSession, part: Part, rows: int) -> None:
+    def _add(self, session: StatementSession, part: Part) -> None:
         """Move one part's rows into the target. If rows are merged by key, the database does not report how many it
         took."""
-        unit, mine = part.unit, self._mine(part)
-        deletes = self._count(session, part, DELETE) if self.key else 0
+        unit, rows, deletes, mine = part.unit, part.rows, part.deletes, self._mine(part)
         if deletes:
             gone = self.dialect.delete_keys(self.target, self.key, self._deleted(mine), self.inexact)
             session.run(gone, (unit, DELETE))
-        if part.round is not None and self._count(session, part, PARTIAL):
+        if part.partial:
             change = self.dialect.change_from(self.target, self.columns, self.key, self.version, self.inexact)
             session.run(change.format(rows=self._partial(mine)), (unit, PARTIAL))
         if not rows:
@@ -154,14 +160,16 @@ class Staged:
         where = f"{UNIT} = {self.dialect.marker}"
         return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit,))[0][0])
 
-    def _count(self, session: StatementSession, part: Part, kind: int) -> int:
-        where = f"{self._mine(part)} AND {KIND} = {self.dialect.marker}"
-        return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (part.unit, kind))[0][0])
+    def _deletes(self, session: StatementSession, unit: str) -> int:
+        where = f"{UNIT} = {self.dialect.marker} AND {KIND} = {self.dialect.marker}"
+        return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit, DELETE))[0][0])
 
     def _mine(self, part: Part, prefix: str = "") -> str:
         """Condition for the rows of a part, with one marker, for its unit."""
         mine = f"{prefix}{UNIT} = {self.dialect.marker}"
-        return mine if part.round is None else f"{mine} AND coalesce({prefix}{ROUND}, 0) = {part.round}"
+        if part.round is None:
+            return mine
+        return f"{mine} AND {prefix}{ROUND} " + (f"= {part.round}" if part.round else "IS NULL")
 
     def _deleted(self, mine: str) -> str:
         return f"SELECT {', '.join(self.key)} FROM {self.staging} WHERE {mine} AND {KIND} = {self.dialect.marker}"
