@@ -119,6 +119,9 @@ def test_a_version_is_never_absent(target: Target) -> None:
     with pytest.raises(FatalError, match=r"table \S*t: .* without its value of column 'v'"):
         target.write([change(absent="v")])
 
+    target.write([change("+I")], [change("-U", absent="s n d b v at"), change(n=8, absent="b")])
+    assert brief(target) == [(1, "a", "text", 8, BIG)]
+
 
 def test_a_late_row_gives_no_cell_to_a_newer_one(target: Target) -> None:
     """Three rows of one block: the second is older than the first, and the third adds to what is newest."""

@@ -82,12 +82,14 @@ class RowBlock:
 
 def absent_cells(batch: Batch, needed: Sequence[int], shown: str) -> pa.RecordBatch | None:
     """The marks of a batch; None: every cell is present. FatalError if a cell of a ``needed`` column is absent: the key
-    finds the row, and the version decides whether it applies."""
+    finds the row, and the version decides whether it applies. Rows before an update are not applied."""
     absent = batch.absent
     if absent is None or not _has_any(absent):
         return None
+    applied = None if batch.kinds is None else pc.not_equal(batch.kinds, RowKind.UPDATE_BEFORE.value)
     for at in needed:
-        if pc.any(absent.column(at)).as_py():
+        marks = absent.column(at)
+        if pc.any(marks if applied is None else pc.and_(marks, applied)).as_py():
             name = batch.data.schema.names[at]
             raise FatalError(
                 f"table {shown}: the source sent a row without its value of column {name!r}, but the key (and the "
@@ -169,11 +171,10 @@ def fold(block: RowBlock, key: Sequence[int]) -> RowBlock:
     whole = np.maximum.accumulate(np.where(kinds == PARTIAL, -1, places))[keys.last]
     first = keys.first[keys.last]
     begun = whole >= first  # a whole row or a deletion, to which the partial rows behind it belong
-    gone = begun & (kinds[whole] == RowKind.DELETE.value)
-    lowest, highest = np.where(begun, whole, first), np.where(gone, whole, keys.last)
+    lowest = np.where(begun, whole, first)
     columns, marks = [], np.zeros((len(first), absent.shape[1]), np.bool_)
     for at, column in enumerate(block.data.columns):
-        found = np.maximum.accumulate(np.where(absent[:, at], -1, places))[highest]
+        found = np.maximum.accumulate(np.where(absent[:, at], -1, places))[keys.last]
         marks[:, at] = found < lowest
         columns.append(column.take(pa.array(keys.order[found], mask=marks[:, at])))
     data = pa.RecordBatch.from_arrays(columns, schema=block.data.schema)
