@@ -12,15 +12,12 @@ from seatunnel_py.spark.app.session import SparkApplication, SparkSettings, star
 
 
 @pytest.fixture(scope="package")
-def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkApplication]:
+def application(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[SparkApplication]:
     place: Path = tmp_path_factory.mktemp("spark")
-    settings = SparkSettings("sql-tests", {"master": "local[2]"}, place, place / "cache", catalyst=True)
+    settings = SparkSettings("sql-tests", {"master": "local[2]"}, place, cache, catalyst=True)
     running = start(settings)
     yield running
     running.stop()
-    # It would write a class-data archive that nobody reads.
-    running.jvm.process.kill()
-    running.jvm.process.wait()
 
 
 @pytest.fixture(scope="package")
