@@ -9,6 +9,9 @@ PROCESSES ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 CHECKS := tests/contracts/test_unused.py tests/contracts/test_house.py tests/contracts/test_tidy.py
 
+# Tests run a query or two on each Spark: its second compiler would take half of the computing, and save nothing.
+test test-others conformance crash-sweep types: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1
+
 .PHONY: help setup demo test test-protocol test-others check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose
 
 help: ## this list
