@@ -35,7 +35,7 @@ APPLICATION = """
 
     place = Path(sys.argv[1])
     given = {"master": "local[2]", "executorEnv.OF_THE_JOB": "1", "executorEnv.PYTHONPATH": str(place)}
-    spark = session.start(session.SparkSettings("tests", given, place, place / "cache"))
+    spark = session.start(session.SparkSettings("tests", given, place, Path(sys.argv[2])))
 
     def look(rows):
         names = ("SPARK_REUSE_WORKER", "OMP_NUM_THREADS", "OF_THE_JOB")
@@ -60,9 +60,9 @@ APPLICATION = """
 
 
 @pytest.mark.spark
-def test_workers_fork_from_it_and_from_sparks_own_when_it_is_killed(tmp_path: Path) -> None:
+def test_workers_fork_from_it_and_from_sparks_own_when_it_is_killed(tmp_path: Path, cache: Path) -> None:
     """It has taken over what Spark gives its daemon; whoever takes its place imports for itself."""
-    command = [sys.executable, "-c", textwrap.dedent(APPLICATION), str(tmp_path)]
+    command = [sys.executable, "-c", textwrap.dedent(APPLICATION), str(tmp_path), str(cache)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 0, ended.stderr
