@@ -122,8 +122,8 @@ class Drain:
         with self.copy() as slot:
             into = ours.CONNECTION.format(url=self.server.jdbc_url(COPIES), user=self.server.user)
             job = JOB.format(
-                url=self.server.jdbc_url(DATABASE), user=self.server.user, slot=slot, publication=PUBLICATION, database=DATABASE,
-                source=pg.SOURCE, table=pg.BIG_TABLE, into=into, copies=COPIES,
+                url=self.server.jdbc_url(DATABASE), user=self.server.user, slot=slot, publication=PUBLICATION,
+                database=DATABASE, source=pg.SOURCE, table=pg.BIG_TABLE, into=into, copies=COPIES,
             )  # fmt: skip
             home = place / f"home{next(_numbers)}"
             process = ours.begin(job, place, home)

@@ -9,6 +9,9 @@ from random import Random
 import psycopg
 
 KEYS = 2_000
+WHOLE = "lines"
+"""A table whose log holds whole rows (REPLICA IDENTITY FULL): there a key may change while a large value stays."""
+NOTE_BYTES = 3_000  # a row with it is stored out of line, and an update that leaves it has no value of it (F-C11)
 
 
 class Workload:
@@ -59,8 +62,10 @@ class Workload:
         key, self._sequence = self._random.randrange(KEYS), self._sequence + 1
         if self._only_inserts:
             key = KEYS + self._sequence
-        values = {"id": key, "source": self._name, "seq": self._sequence, "other": self._random.randrange(KEYS)}
-        insert = f"INSERT INTO {table} VALUES (%(id)s, %(source)s, %(seq)s, 'new') ON CONFLICT DO NOTHING"
+        note = self._random.randbytes(NOTE_BYTES).hex() if self._random.random() < 0.1 else "new"
+        values = {"id": key, "note": note, "source": self._name, "seq": self._sequence, "whole": [WHOLE]}
+        values["other"] = self._random.randrange(KEYS)
+        insert = f"INSERT INTO {table} VALUES (%(id)s, %(source)s, %(seq)s, %(note)s) ON CONFLICT DO NOTHING"
         change: Callable[[], str] = self._random.choice(
             (
                 lambda: insert,
@@ -68,7 +73,8 @@ class Workload:
                 lambda: f"DELETE FROM {table} WHERE id = %(id)s",
                 lambda: (
                     f"UPDATE {table} SET id = %(other)s, source = %(source)s, seq = %(seq)s WHERE id = %(id)s "
-                    f"AND NOT EXISTS (SELECT FROM {table} WHERE id = %(other)s)"
+                    f"AND NOT EXISTS (SELECT FROM {table} WHERE id = %(other)s) "
+                    f"AND ('{table}' = ANY(%(whole)s) OR length(note) < {NOTE_BYTES})"
                 ),
             )
         )

@@ -209,8 +209,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "the newest positions are confirmed",
         DISCOVERY,
-        "self._unsent_positions |= self._stood[min(self._stood)]",
-        "self._unsent_positions |= self._stood[max(self._stood)]",
+        "self._confirm(self._stood[min(self._stood)])",
+        "self._confirm(self._stood[max(self._stood)])",
         "split_discovery 3",
     ),
     runtime(

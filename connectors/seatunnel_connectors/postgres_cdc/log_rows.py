@@ -77,6 +77,12 @@ def _absent(rows: TableRows) -> pa.RecordBatch | None:
     return pa.RecordBatch.from_arrays([pa.array(mask) for mask in masks], names=rows.absent.schema.names)
 
 
+def moves_partially(batch: Batch) -> bool:
+    """Whether a row gets another key without having all cells: it cannot be inserted under that key. A decoder of moves
+    gives the row before an update only then."""
+    return batch.kinds is not None and bool((np.asarray(batch.kinds) == RowKind.UPDATE_BEFORE).any())
+
+
 def ending(elements: Iterator[Batch | TableStopped], end: Position) -> Iterator[Batch | TableStopped]:
     """The elements; only the last one has an end, for a unit may stop only there."""
     held: Batch | TableStopped | None = None

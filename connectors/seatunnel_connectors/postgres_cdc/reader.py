@@ -19,7 +19,14 @@ from seatunnel_connectors.jdbc.postgres.connection.types import NativeType
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.catalog_types import CatalogTypes
 from seatunnel_connectors.postgres_cdc.log_enumerator import LogPlace
-from seatunnel_connectors.postgres_cdc.log_rows import RowFilter, ending, has_reached, place_of, position_of
+from seatunnel_connectors.postgres_cdc.log_rows import (
+    RowFilter,
+    ending,
+    has_reached,
+    moves_partially,
+    place_of,
+    position_of,
+)
 from seatunnel_connectors.postgres_cdc.pgoutput.changes import Before
 from seatunnel_connectors.postgres_cdc.pgoutput.decoder import PgoutputDecoder
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogElement, LogPosition, Truncation
@@ -169,11 +176,15 @@ class SlotReader(Reader):
         oids = {rows.table.path: rows.table.relation.oid for rows in block.rows}
         for batch in chosen.batches(block):
             wanted, found = self._tables[batch.table].arrow(), batch.data.schema
-            if found == wanted or columns_text(found) == columns_text(wanted):
-                yield batch
-            else:
+            if found != wanted and columns_text(found) != columns_text(wanted):
                 text = f"its columns are {columns_text(found)} in the log, and {columns_text(wanted)} in the plan"
                 yield self._stops(decoder, batch.table, oids[batch.table], f"table {batch.table}: {text}", COPY_ANEW)
+            elif batch.absent is not None and moves_partially(batch):
+                text = f"table {batch.table}: an update of a key leaves a large value unchanged, which the log lacks"
+                remedy = f"ALTER TABLE {batch.table.schema}.{batch.table.table} REPLICA IDENTITY FULL; {COPY_ANEW}"
+                yield self._stops(decoder, batch.table, oids[batch.table], text, remedy)
+            else:
+                yield batch
 
     def _stops(self, decoder: PgoutputDecoder, path: TablePath, oid: int, message: str, remedy: str) -> TableStopped:
         """Give no more rows of the table."""

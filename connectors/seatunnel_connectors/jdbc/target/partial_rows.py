@@ -170,7 +170,7 @@ def fold(block: RowBlock, key: Sequence[int]) -> RowBlock:
     kinds, absent = block.kinds[keys.order], block.absent[keys.order]
     whole = np.maximum.accumulate(np.where(kinds == PARTIAL, -1, places))[keys.last]
     first = keys.first[keys.last]
-    begun = whole >= first  # a whole row or a deletion, to which the partial rows behind it belong
+    begun = whole >= first  # a whole row or a deletion, to which the following partial rows belong
     lowest = np.where(begun, whole, first)
     columns, marks = [], np.zeros((len(first), absent.shape[1]), np.bool_)
     for at, column in enumerate(block.data.columns):
