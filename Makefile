@@ -77,9 +77,8 @@ model: $(STAMP) ## explore the protocol: the Promela model with spin (installed 
 	@$(BIN)/python -m tests.model.check
 	@$(BIN)/python -m tests.model.explore
 
-simulate: $(STAMP) ## the protocol in a simulated world: SEEDS aligned and as many unaligned ones (20,000); the job: SEEDS/20
+simulate: $(STAMP) ## the job in a simulated world: SEEDS aligned and as many unaligned ones (20,000)
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) --jobs 2
-	@$(BIN)/python -m tests.job_simulation --seeds $$(($(SEEDS) / 20)) --start 1000 --jobs 2
 
 mutants: $(STAMP) ## deliberate bugs in the protocol and round it, and which checker or test notices each
 	@$(BIN)/python -m tests.mutants

@@ -274,8 +274,8 @@ def test_a_checker_named_after_an_invariant_stands_in_its_row() -> None:
     """A new checker is found here."""
     found = rows("Invariants")
     checkers = [
-        (file.name, name)
-        for file in sorted((ROOT / "tests" / "simulation").glob("checks_*.py"))
+        (f"checks/{file.name}", name)
+        for file in sorted((ROOT / "tests" / "simulation" / "checks").glob("*.py"))
         for name in sorted(defined(file))
         if re.match(r"I\d+[A-Z]", name)
     ]

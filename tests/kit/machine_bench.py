@@ -31,8 +31,8 @@ from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.runtime.values.split_progress import SplitRound
 from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
-from tests.job_simulation.ports import MemoryStorage
 from tests.kit.toy_jobs import Row, work
+from tests.simulation.ports.storage import MemoryStorage
 
 Asked = TypeVar("Asked")
 SETTINGS = Settings(

@@ -1,4 +1,4 @@
-"""Whether a mutant is killed: by a simulation, whose seeds run until a checker objects, or by a file of tests."""
+"""Whether a mutant is killed: by the simulation, whose seeds run until a checker objects, or by a file of tests."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ import pytest
 
 from tests.mutants.mutant import ROOT, Mutant, install
 
-SEEDS_MAX = 5000
-JOB_SEEDS_MAX = 150
-JOB_MODE = "job"
+SEEDS_MAX = 1500
 BROKEN = {"AttributeError", "ImportError", "NameError", "SyntaxError", "TypeError", "UnboundLocalError"}
 """Code that ends in one of these says nothing about the rule that it was to drop."""
 
@@ -38,42 +36,27 @@ def hunt(mutant: Mutant, seeds: int) -> Verdict:
     install(mutant)
     if mutant.killer:
         return by_test(mutant)
-    return by_job_simulation(mutant, min(seeds, JOB_SEEDS_MAX)) if mutant.of_runtime else by_simulation(mutant, seeds)
+    return by_simulation(mutant, seeds)
 
 
 def by_simulation(mutant: Mutant, seeds: int) -> Verdict:
     """Seeds, both modes in turn."""
-    from tests.simulation.runner import MODES
-    from tests.simulation.shrink import failing_run
+    from tests.simulation.runner import failure_of
+    from tests.simulation.world import MODES
 
     for seed in range(seeds):
         for at, mode in enumerate(MODES):
-            failing = failing_run(seed, mode)
-            if failing is not None:
-                runs = seed * len(MODES) + at + 1
-                return Verdict(mutant.name, failing.checker not in BROKEN, failing.checker, seed, mode, runs)
+            failed = failure_of(seed, mode)
+            if failed:
+                return Verdict(mutant.name, failed not in BROKEN, failed, seed, mode, seed * len(MODES) + at + 1)
     return Verdict(mutant.name, runs=seeds * len(MODES))
-
-
-def by_job_simulation(mutant: Mutant, seeds: int) -> Verdict:
-    """Seeds of the whole job."""
-    from tests.job_simulation.runner import failure_of
-
-    for seed in range(seeds):
-        failed = failure_of(seed)
-        if failed:
-            return Verdict(mutant.name, failed not in BROKEN, failed, seed, JOB_MODE, seed + 1)
-    return Verdict(mutant.name, runs=seeds)
 
 
 def fails_again(verdict: Verdict) -> bool:
     """Whether its seed fails, in this process, too."""
-    from tests.job_simulation.runner import failure_of
-    from tests.simulation.shrink import failing_run
+    from tests.simulation.runner import failure_of
 
-    if verdict.mode == JOB_MODE:
-        return bool(failure_of(verdict.seed))
-    return failing_run(verdict.seed, verdict.mode) is not None
+    return bool(failure_of(verdict.seed, verdict.mode))
 
 
 def by_test(mutant: Mutant) -> Verdict:

@@ -25,8 +25,7 @@ class Mutant:
     """``old`` stands once in ``file``, a path below ``package``; ``rules`` are what the mutant drops, and the invariants that this breaks;
     of the runtime, a file and the number of a rule in its text.
 
-    ``killer``: the test file that has to fail; none: the simulation has to notice, which is that of the whole job where
-    the runtime is changed.
+    ``killer``: the test file that has to fail; none: the simulation has to notice.
     """
 
     name: str
@@ -41,11 +40,6 @@ class Mutant:
     def module(self) -> str:
         """The dotted name of the file."""
         return f"{self.package}.{self.file.removesuffix('.py').replace('/', '.')}"
-
-    @property
-    def of_runtime(self) -> bool:
-        """It is in the machinery round the protocol."""
-        return self.package == RUNTIME
 
     def is_of(self, file: str | None) -> bool:
         """Whether this names its file, as a path or as a plain name; None: any does."""

@@ -1,1 +1,2 @@
-"""The shipping protocol in a simulated world: one seed decides everything, and every invariant is checked."""
+"""The shipping job in a simulated world: real machines, real performer, real store and journal; simulated time, threads,
+workers, targets and storage."""

@@ -1,4 +1,4 @@
-"""python -m tests.simulation --seeds 1000 --mode aligned --jobs 2, or --seed 7 --mode unaligned --trace."""
+"""python -m tests.simulation --seeds 1000 --jobs 2, or --seed 7 --mode unaligned --trace."""
 
 from __future__ import annotations
 

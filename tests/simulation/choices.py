@@ -14,15 +14,13 @@ T = TypeVar("T")
 STREAMS = (
     "shape",
     "vertices",
-    "edges",
     "settings",
     "switches",
     "wishes",
     "rows",
     "delay",
     "outcome",
-    "graph",
-    "limits",
+    "sizes",
 )
 """Many, so that a change of one leaves the others what they were. Each fault has one of its own besides."""
 Script = dict[str, list[float]]
@@ -67,10 +65,8 @@ class Choices:
         self._source = None if seed is None else random.Random(seed)
         self._script = script or {}
         self.streams: dict[str, Stream] = {}
-        self.shape, self.vertices, self.edges, self.settings = map(self.stream, STREAMS[:4])
-        self.switches, self.wishes, self.rows, self.delay, self.outcome = map(self.stream, STREAMS[4:9])
-        self.graph = self.stream("graph")
-        self.limits = self.stream("limits")
+        self.shape, self.vertices, self.settings, self.switches = map(self.stream, STREAMS[:4])
+        self.wishes, self.rows, self.delay, self.outcome, self.sizes = map(self.stream, STREAMS[4:])
 
     def stream(self, name: str) -> Stream:
         """The stream of this name."""

@@ -1,81 +1,83 @@
-"""Faults of the list in reliability.md, section 3, as named switches. Each run switches some of them on (a swarm:
-runs in which everything happens hide what needs quiet), and there is an end to them, so that every run can end well.
+"""What goes wrong in a run: each kind is switched on or off, and strikes by chance until the run is calm.
+
+Each run switches some of them on (a swarm: runs in which everything happens hide what needs quiet), and there is an end
+to them, so that every run can end well.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 
-from tests.simulation.choices import Choices, Stream
+from seatunnel_py.errors import FatalError, RetriableError
+from seatunnel_py.work.unit import FailureKind
+from tests.simulation.choices import Choices
 
-# name -> (probability at each opportunity, faults of the list)
-SWITCHES: dict[str, tuple[float, str]] = {
-    "unit fails": (0.04, "F1"),
-    "subtask dies": (0.02, "F1, F6, F55"),
-    "snapshot fails": (0.05, "F2"),
-    "restore fails": (0.04, "F3, F6"),
-    "commit fails before": (0.25, "F4"),
-    "commit fails after": (0.25, "F4"),
-    "commit refused for a while": (0.15, "F4, F18"),
-    "driver crashes": (0.006, "F7"),
-    "driver crashes in store write": (0.08, "F7, F25"),
-    "driver crashes in commit": (0.08, "F7"),
-    "driver crashes in set-up": (0.1, "F7"),
-    "second driver": (0.01, "F8"),
-    "ack lost": (0.03, "F14"),
-    "ack twice": (0.06, "F14"),
-    "ack late": (0.05, "F14, F15, F16"),
-    "trigger lost": (0.05, "F17"),
-    "trigger twice": (0.06, "F14"),
-    "notice lost": (0.08, "F18"),
-    "notice twice": (0.08, "F18"),
-    "message late": (0.04, "F14"),
-    "channel slow": (0.02, "F19, F20"),
-    "store write fails": (0.12, "F22"),
-    "store slow": (0.1, "F22"),
-    "delete fails": (0.3, "F26"),
-    "store reads stale": (0.5, "F23"),
-    "record damaged": (0.5, "F24"),
-    "clock jumps": (0.004, "F27"),
-    "slow worker": (0.03, "F19"),
-    "zombie worker": (0.5, "F11, F15"),
-    "replay makes other rows": (0.2, "F13, F57"),
+CHANCES = {
+    "driver dies": 0.002,
+    "driver dies at a failpoint": 0.02,
+    "driver dies in an append": 0.02,
+    "worker dies": 0.05,
+    "pack is cancelled": 0.05,
+    "slow worker": 0.06,
+    "unit may pass": 0.08,
+    "unit is refused": 0.02,
+    "repeats other rows": 0.15,
+    "target is away": 0.05,
+    "target refuses": 0.01,
+    "answer of a commit is lost": 0.1,
+    "store is away": 0.03,
+    "slow store": 0.05,
+    "delete fails": 0.2,
+    "store reads stale": 0.5,
+    "record damaged": 0.5,
+    "clock jumps": 0.002,
+    "snapshot dies": 0.15,
+    "chain cannot travel": 0.02,
+    "journal is another driver's": 0.5,
 }
-HARMLESS = frozenset(("channel slow", "slow worker", "store slow", "message late", "zombie worker"))
-"""Delays: they do not use up the budget of faults."""
+SHARES = (0.0, 0.15, 0.3, 0.3, 0.6)
+"""Of the kinds that are switched on in a run."""
 
 
-@dataclass
 class Faults:
-    """``budget`` is how many may still strike; ``struck`` how often each did."""
+    """``struck``: how often each has; ``on``: those that may still strike."""
 
-    choices: Choices
-    on: frozenset[str] = frozenset()
-    budget: int = 0
-    struck: Counter[str] = field(default_factory=Counter)
-    rates: dict[str, float] = field(default_factory=dict)
-    streams: dict[str, Stream] = field(default_factory=dict)
+    def __init__(self, choices: Choices) -> None:
+        switches = choices.switches
+        share = switches.pick(SHARES)
+        self._rates: dict[str, float] = {name: rate for name, rate in CHANCES.items() if switches.chance(share)}
+        self._streams = {name: choices.stream(name) for name in self._rates}
+        self._kind = choices.outcome
+        self.struck: Counter[str] = Counter()
 
-    def choose(self) -> None:
-        """Which switches this run has, and how many faults."""
-        switches = self.choices.switches
-        share = switches.pick((0.0, 0.15, 0.3, 0.3, 0.6))
-        self.budget = switches.between(0, 9)
-        self.on = frozenset(name for name in SWITCHES if switches.chance(share))
-        self.rates = {name: SWITCHES[name][0] for name in self.on}
-        self.streams = {name: self.choices.stream(name) for name in SWITCHES}
+    @property
+    def on(self) -> bool:
+        """Whether anything may still go wrong."""
+        return bool(self._rates)
 
     def strikes(self, name: str) -> bool:
-        """Whether this fault happens here and now."""
-        rate = self.rates.get(name)
-        if rate is None or (self.budget <= 0 and name not in HARMLESS) or not self.streams[name].chance(rate):
+        """Whether it does now."""
+        rate = self._rates.get(name)
+        if rate is None or not self._streams[name].chance(rate):
             return False
-        if name not in HARMLESS:
-            self.budget -= 1
         self.struck[name] += 1
         return True
 
-    def end(self) -> None:
-        """From now on everything works."""
-        self.rates = {}
+    def calm(self) -> None:
+        """Nothing goes wrong any more."""
+        self._rates = {}
+
+    def unit_fails(self) -> FailureKind | None:
+        """How a unit ends that goes wrong."""
+        if self.strikes("unit is refused"):
+            return FailureKind.FATAL
+        if self.strikes("unit may pass"):
+            return self._kind.pick((FailureKind.RETRIABLE, FailureKind.UNEXPECTED, FailureKind.DEADLINE))
+        return None
+
+    def at_target(self) -> None:
+        """A call to a target or a source."""
+        if self.strikes("target is away"):
+            raise RetriableError("it is away", "wait")
+        if self.strikes("target refuses"):
+            raise FatalError("it takes nothing", "mend it")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tests.simulation.choices import STREAMS, Choices, Script
-from tests.simulation.violation import Violation
+from tests.simulation.violation import JobViolationError
 from tests.simulation.world import World
 
 TRIES_MAX = 2000
@@ -38,17 +38,17 @@ class Failing:
 
 def attempt(script: Script, mode: str, limit: int = 0, seed: int | None = None) -> Failing | None:
     """The failure of these decisions; None if there is none within the limit of events."""
-    choices = Choices(seed, script)
-    world = None
+    return _failing(Choices(seed, script), mode, limit)
+
+
+def _failing(choices: Choices, mode: str, limit: int = 0) -> Failing | None:
+    world = World(choices, mode)
+    world.limit = limit
     try:
-        world = World(choices, mode)
-        world.limit = limit
         world.run()
-    except Violation as violation:
-        return Failing(trimmed(choices.script()), violation.checker, violation.event, violation.text)
+    except JobViolationError as violation:
+        return Failing(trimmed(choices.script()), violation.rule, world.events, violation.text)
     except Exception as error:  # noqa: BLE001 - what a machine raises is a failure like any other
-        if world is None:
-            return None
         return Failing(trimmed(choices.script()), type(error).__name__, world.events, str(error))
     return None
 
@@ -85,7 +85,7 @@ def shrink(failing: Failing, mode: str, tries_max: int = TRIES_MAX) -> Failing:
 
 def simplest(failing: Failing, mode: str) -> Failing:
     """Often the same goes wrong in the simplest pipelines as well, only not at the same place: look there first."""
-    for simple in (("shape", "vertices", "edges", "settings", "wishes"), ("shape", "wishes"), ("vertices", "edges")):
+    for simple in (("shape", "vertices", "settings", "wishes"), ("shape", "wishes"), ("vertices", "settings")):
         for seed in range(SIMPLE_SEEDS):
             found = attempt(dict.fromkeys(simple, ()), mode, failing.events, seed)  # type: ignore[arg-type]
             if found is not None and found.checker == failing.checker and found.size < failing.size:
@@ -125,15 +125,7 @@ def lowered(now: Callable[[], list[float]]) -> Iterator[list[float]]:
 
 def failing_run(seed: int, mode: str) -> Failing | None:
     """What goes wrong with a seed."""
-    choices = Choices(seed)
-    try:
-        world = World(choices, mode, seed=seed)
-        world.run()
-    except Violation as violation:
-        return Failing(trimmed(choices.script()), violation.checker, violation.event, violation.text)
-    except Exception as error:  # noqa: BLE001
-        return Failing(trimmed(choices.script()), type(error).__name__, world.events, str(error))
-    return None
+    return _failing(Choices(seed), mode)
 
 
 def show(seed: int, mode: str) -> int:
@@ -146,10 +138,9 @@ def show(seed: int, mode: str) -> int:
     world = World(Choices(script=small.script), mode, trace=True)
     try:
         world.run()
-    except Exception as error:  # noqa: BLE001 - it is what the trace leads to
-        print(f"{world.pipeline.shape}: {world.pipeline.topology.edges}")
+    except (JobViolationError, Exception) as error:  # noqa: BLE001 - it is what the trace leads to
         assert world.trace is not None
-        print("\n".join(world.trace.lines))
+        print("\n".join([*world.about(), *world.trace.lines]))
         print(error)
     print(f"{failing.checker}: from {failing.events} to {small.events} events")
     return 1

@@ -1,37 +1,38 @@
-"""No run goes on for ever, or without anybody hearing anything: it ends in a violation that says where and why."""
+"""No run goes on for ever, or without anything being done: it ends in a violation that says where and why."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from seatunnel_py.protocol.coordinator.commands import Persist
 from tests.simulation.choices import Choices
-from tests.simulation.driver import Driver
-from tests.simulation.orders import PERFORM
-from tests.simulation.violation import Violation
+from tests.simulation.limits import DRIVERS_MAX, SAME_ENDS_MAX, SECONDS_MAX
+from tests.simulation.ports.executors import SimulatedExecutors
+from tests.simulation.process import Process
+from tests.simulation.violation import JobViolationError
 from tests.simulation.world import World
 
 SEED, MODE = 5, "aligned"
-CRASH = ""
-
-
-def lasting() -> World:
-    """A run in which no record ever reaches the store, and no driver hears of it."""
-    return World(Choices(SEED), MODE, seed=SEED)
 
 
 @pytest.fixture(autouse=True)
 def _a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PERFORM, Persist, lambda driver, command: None)
+    """No record ever reaches it."""
+    monkeypatch.setattr(SimulatedExecutors, "write", lambda *_: None)
 
 
-def violated(world: World) -> Violation:
-    with pytest.raises(Violation) as caught:
+def violated(world: World) -> str:
+    with pytest.raises(JobViolationError) as caught:
         world.run()
-    assert (caught.value.checker, caught.value.seed, caught.value.mode) == ("EveryRunEnds", SEED, MODE)
-    return caught.value
+    assert caught.value.rule == "EveryRunEnds"
+    return caught.value.text
+
+
+def lasting() -> World:
+    """A run in which nothing goes wrong but that, and no person wishes for anything."""
+    return World(Choices(SEED, {"switches": [], "wishes": []}), MODE)
 
 
 def again(world: World, call: Callable[[], None], seconds: float) -> None:
@@ -44,60 +45,44 @@ def again(world: World, call: Callable[[], None], seconds: float) -> None:
     world.later(seconds, step)
 
 
-def test_a_run_in_which_nothing_happens_any_more() -> None:
-    assert "nothing is left to happen" in violated(lasting()).text
+def test_a_run_in_which_nothing_happens_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(World, "_look_at_streams", lambda *_: None)
+
+    assert "nothing is left to happen" in violated(lasting())
 
 
-def test_steps_that_nobody_hears_of() -> None:
+def test_steps_in_which_nothing_is_done() -> None:
     world = lasting()
     again(world, lambda: None, 0.0)
 
-    assert "no machine has heard anything" in violated(world).text
+    assert "no machine has asked for anything" in violated(world)
 
 
 def test_virtual_time_that_goes_on_and_on() -> None:
     world = lasting()
     again(world, lambda: None, 1.0)
 
-    assert "no end after 200 s" in violated(world).text
+    assert f"no end after {SECONDS_MAX:.0f} s" in violated(world)
 
 
-def ends_for(reasons: tuple[str, ...]) -> Callable[[Driver, Persist], None]:
-    """A pipeline that ends whenever something should be stored: for these reasons in turn."""
+def test_drivers_that_all_end_without_a_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline that never can go on is a finding, and no endless row of new drivers."""
 
-    def ends(driver: Driver, command: Persist) -> None:
-        world = driver.world
-        driver.alive = False
-        why = reasons[len(world.drivers) % len(reasons)]
-        if why == CRASH:
-            world.limits.driver_crashed()
-        else:
-            world.limits.driver_ended(why)
-        world.later(0.1, world.start_driver)
+    def ends(executors: Any, task: Callable[[], None], then: Callable[[Any], None]) -> None:
+        process: Process = executors._process
+        process.alive = False
+        process.world.limits.driver_ended()
+        process.world.later(0.1, process.world.start)
 
-    return ends
+    monkeypatch.setattr(SimulatedExecutors, "write", ends)
+
+    assert f"{SAME_ENDS_MAX} drivers in a row have ended without a checkpoint" in violated(lasting())
 
 
-def test_drivers_that_all_end_for_the_same_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipeline that never can go on is a finding, and no endless loop of new drivers."""
-    monkeypatch.setitem(PERFORM, Persist, ends_for(("it must",)))
+def test_drivers_that_die_are_a_finding_only_if_they_never_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(executors: Any, task: Callable[[], None], then: Callable[[Any], None]) -> None:
+        executors._process.dies("its store")
 
-    assert "6 drivers in a row have ended without a checkpoint, because it must" in violated(lasting()).text
+    monkeypatch.setattr(SimulatedExecutors, "write", dies)
 
-
-def test_crashes_do_not_hide_that_drivers_end_for_the_same_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PERFORM, Persist, ends_for(("it must", CRASH)))
-
-    assert "6 drivers in a row have ended without a checkpoint, because it must" in violated(lasting()).text
-
-
-def test_drivers_that_end_for_one_reason_and_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PERFORM, Persist, ends_for(("one", "another")))
-
-    assert "40 drivers did not bring it to an end" in violated(lasting()).text
-
-
-def test_drivers_that_crash_are_a_finding_only_if_they_never_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PERFORM, Persist, lambda driver, command: driver.world.crash(driver))
-
-    assert "40 drivers did not bring it to an end" in violated(lasting()).text
+    assert f"{DRIVERS_MAX} drivers did not bring it to an end" in violated(lasting())

@@ -1,106 +1,118 @@
-"""The seeded world: it owns order, virtual time, the store, the targets, and the drivers that come and go.
-
-One heap of things to come, ordered by virtual time; every delay and every fault is a decision of ``Choices``. The
-machines are the shipping ones. After every event that a machine handles, the checkers see it and what it led to.
-"""
+"""A world round the shipping job: pipelines of random shapes, drivers that die and follow one another, and what every
+sink must show in the end."""
 
 from __future__ import annotations
 
 import heapq
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
-from seatunnel_py.protocol.commit.claims import Claim
-from seatunnel_py.protocol.coordinator import commands as order
-from seatunnel_py.protocol.coordinator import events as report
-from seatunnel_py.protocol.coordinator.coordinator import Coordinator
-from seatunnel_py.protocol.coordinator.failing import FailureLimits
+from seatunnel_py.api.process.failpoints import Failpoint
+from seatunnel_py.config.env import Retain
+from seatunnel_py.errors import RetriableError
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
-from seatunnel_py.protocol.failover.decisions import FailoverPolicy
 from seatunnel_py.protocol.model.backoff import Backoff
-from seatunnel_py.protocol.model.ids import Subtask
-from seatunnel_py.protocol.model.lifecycle import PipelineState
-from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind, StagedPiece
-from seatunnel_py.protocol.model.topology import Topology
-from seatunnel_py.protocol.participant import messages as task
-from seatunnel_py.protocol.participant.participant import Participant
-from tests.protocol.reference.orphans import FoundPiece, orphans
-from tests.simulation.checkers import CHECKERS
+from seatunnel_py.runtime.driver import admission
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.storage.journal import Journal
+from seatunnel_py.runtime.values.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.settings import Settings
+from seatunnel_py.work.unit import Budget
+from tests.simulation import starts
+from tests.simulation.checks.line import Line
 from tests.simulation.choices import Choices
-from tests.simulation.driver import Driver, Node
 from tests.simulation.faults import Faults
-from tests.simulation.limits import CALM_AFTER_SECONDS, Limits
-from tests.simulation.observer import Observer
-from tests.simulation.pipelines import Pipeline, Role, generate
-from tests.simulation.rows import Machinery
-from tests.simulation.starts import start_driver
-from tests.simulation.storage import Journal, Store, Target
+from tests.simulation.jobs.rows import Row
+from tests.simulation.jobs.shapes import Job, Terms, pipeline_of, resized, sized_as, sources_of
+from tests.simulation.jobs.sources import opened
+from tests.simulation.jobs.targets import ledgers
+from tests.simulation.limits import Limits
+from tests.simulation.machine.logged import Logged
+from tests.simulation.ports.storage import MemoryStorage, store_fault
+from tests.simulation.process import Died, Process
 from tests.simulation.trace import Trace
-from tests.simulation.violation import Violation
-from tests.simulation.work import Sources
+from tests.simulation.violation import JobViolationError, expect
+from tests.simulation.wishes import Wishes, stop
 
+MODES = ("aligned", "unaligned")
 PATIENT_AFTER_DRIVERS = 3
-"""Whoever starts a pipeline again and again gives it more time at last."""
+"""A pipeline that is started again and again is given more time at last."""
+CLOCK_JUMP_SECONDS = 3600.0
+OUTLIVE_SECONDS = 60.0
+REFUSED_SIZE = "cannot resume with another parallelism"
+
+
+class WorldClock:
+    """The time of a world, as drivers see it: it never goes back, and may jump ahead (F27)."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.jumped = 0.0
+
+    def now(self) -> float:
+        return self._world.now + self.jumped
 
 
 class World:
-    """One run. ``mode`` is ``aligned`` or ``unaligned``."""
+    """One run. ``mode``: whether barriers are aligned. ``crc``: of all that machines asked for; ``effects``: their
+    number; ``events``: letters that coordinators and participants have handled; ``gone``: up to where a split that can
+    be read only once was taken from its source; ``lost``: rows of it that no journal holds."""
 
-    def __init__(self, choices: Choices, mode: str, *, seed: int | None = None, trace: bool = False) -> None:
-        self.choices, self.mode, self.seed = choices, mode, seed
-        self.pipeline: Pipeline = generate(choices)
-        self.machinery = Machinery(self.pipeline)
-        self.settings = self._settings()
-        self.retries = choices.graph.pick((50, 50, 50, 1))
-        self.endless = choices.limits.chance(0.3)
-        self.faults = Faults(choices)
-        self.faults.choose()
-        self.now = 0.0
-        self.jumped = 0.0
-        self.events = 0
-        self.crc = 0
-        self.counters: Counter[str] = Counter()
-        self.trace = Trace() if trace else None
-        self.store, self.journal, self.sources = Store(), Journal(), Sources(self.pipeline)
-        self.targets = {
-            vertex.id: Target(vertex.id, vertex.sink)
-            for vertex in self.pipeline.topology.vertices
-            if self.pipeline.roles[vertex.id] is Role.SINK
-        }
-        self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
-        self._order = 0
-        self.drivers: list[Driver] = []
-        self.storing: list[tuple[Driver, CheckpointRecord]] = []
-        self.finished = self.given_up = False
-        self.looked_after = False
-        """A person has put the store in order."""
-        self.void = False
-        """Positions are void, and no record says so yet."""
-        self.lied = False
-        """A vertex that is declared determinate has made other rows of the same batch (F57)."""
+    def __init__(self, choices: Choices, mode: str = "aligned", *, trace: bool = False) -> None:
+        self.choices, self.mode = choices, mode
+        self.now = self.calm_at = 0.0
+        self.clock = WorldClock(self)
+        self.crc = self.effects = self.events = 0
         self.limit = 0
         """So many events at most; 0: as many as it takes. Only the shrinker gives up a run."""
+        self.counters: Counter[str] = Counter()
+        self.trace = Trace() if trace else None
+        self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._order = 0
+        self.settings = self._settings()
+        self.jobs = self._jobs()
+        self.faults = Faults(choices)
+        self.storage = MemoryStorage()
+        self.storage.fault = store_fault(self.faults.strikes)
+        self.files: dict[str, list[tuple[Line, int]]] = {}
+        self.exchange: dict[str, list[Row]] = {}
+        self.removed: set[str] = set()
+        self.gone: dict[tuple[str, str], int] = {}
+        self.lost: dict[tuple[str, str], set[int]] = {}
+        self.lied = False
+        """A vertex that is declared determinate has made other rows of the same batch (F57)."""
+        self.logged = Logged()
+        self.lines: dict[str, Line] = {}
+        self.calm_at = float("inf")
         self.limits = Limits(self)
-        self._hooks: dict[Any, list[Callable[..., None]]] = defaultdict(list)
-        self.observer = Observer(self)
-        self.checkers = [kind(self) for kind in CHECKERS]
-        self._hooks["any"].append(self.observer.any)
-        for watching in (*self.checkers, self.observer):
-            for key, hook in watching.hooks().items():
-                self._hooks[key].append(hook)
+        self._wishes = Wishes(self, choices.wishes)
+        self._open_max = choices.settings.pick((admission.OPEN_MAX, 1, 2))
+        self.processes: list[Process] = []
+        self.current: Process | None = None
+        self.looked_after = False
+        """A person has put the store in order."""
+        self.finished = False
+        self.violation: JobViolationError | None = None
+        """What was raised where the code under test may catch it."""
+        for job in self.jobs:
+            self._watch_targets(job)
 
-    def _settings(self) -> CheckpointSettings:
+    def _jobs(self) -> list[Job]:
+        terms = Terms(self.settings.per_split, not self.settings.fail_fast, lambda: self.now)
+        names = "xyz"[: self.choices.settings.pick((1, 1, 1, 1, 1, 2, 3))]
+        return [pipeline_of(name, self.choices, terms) for name in names]
+
+    def _settings(self) -> Settings:
         plan = self.choices.settings
         timed = plan.pick((None, None, 0.03, 0.1, 0.4))
-        return CheckpointSettings(
-            interval=plan.pick((0.1, 0.04, 0.05, 0.05, 0.2)),
-            timeout=plan.pick((2.0, 0.4, 0.8, 5.0)),
-            min_pause=plan.pick((0.0, 0.0, 0.02)),
+        checkpoint = CheckpointSettings(
+            interval=plan.pick((None, 0.2, 0.2, 0.5)),
+            timeout=plan.pick((60.0, 60.0, 1.0, 3.0)),
+            min_pause=plan.pick((0.0, 0.0, 0.05)),
             max_concurrent=plan.pick((1, 1, 2, 3)),
             tolerable_failures=plan.pick((100, 100, 3)),
             max_retained=plan.pick((1, 2, 3)),
@@ -108,121 +120,32 @@ class World:
             alignment_timeout=0.0 if self.mode == "unaligned" else timed,
             initial_delay=plan.pick((0.0, 0.5)),
         )
-
-    # ---------------------------------------------------------------- machines
-
-    def make_participant(self, subtask: Subtask, topology: Topology) -> Participant:
-        return Participant(subtask, topology, self.settings.alignment_timeout or 0.0)
-
-    def make_coordinator(self, driver: Driver, claim: Claim) -> Coordinator:
-        settings = self.settings
-        if len(self.drivers) > PATIENT_AFTER_DRIVERS:
-            settings = replace(settings, timeout=30.0, tolerable_failures=1000)
-        return Coordinator(
-            driver.pipeline.topology,
-            settings,
-            Backoff(retries=self.retries, first=0.05, longest=0.4, reset_after=1.0),
-            record=driver.record,
-            first_checkpoint=claim.first,
-            set_up=self.pipeline.set_up,
-            done=self.store.done,
-            replay=driver.replay,
-            limits=FailureLimits(endless=self.endless),
-            policy=FailoverPolicy.FAIL_FAST if self.pipeline.elastic else FailoverPolicy.CONTINUE_OTHER_TABLES,
+        return Settings(
+            RetryPolicy(3, 0.2),
+            Budget(plan.pick((7, 3)), 1.0),
+            plan.pick((1, 2, 16)),
+            plan.chance(0.25),
+            exchange="mem:",
+            retain=plan.pick((Retain.AUTO, Retain.AUTO, Retain.ALWAYS, Retain.NEVER)),
+            checkpoint=checkpoint,
+            restarts=Backoff(plan.pick((20, 2)), 0.05, longest=0.5),
+            read_rows=plan.pick((None, None, None, 60)),
+            per_split=plan.chance(0.3),
+            exchange_max_bytes=plan.pick((10 * 2**30, 10 * 2**30, 600)),
         )
 
-    def take_graph(self, pipeline: Pipeline) -> None:
-        """The newest driver's graph."""
-        if pipeline is not self.pipeline:
-            self.pipeline, self.machinery = pipeline, Machinery(pipeline)
+    def _watch_targets(self, job: Job) -> None:
+        for target in (*ledgers(job.pipeline).values(), *(source.state for source in sources_of(job.pipeline))):
+            target.act = self._at_target
 
-    def begin(self, driver: Driver, claim: Claim) -> None:
-        """It is there, and may do something."""
-        if any(other.alive for other in self.drivers):
-            self.count("two drivers at once")
-        self.drivers.append(driver)
-        self.note(driver.name, f"starts from checkpoint {claim.continues}")
-        self.tell("driver", driver, claim)
-        self.later(self.delay(0.05), driver.hear, report.Activated, driver.incarnation)
-        if self.void:
-            self.later(0.0, self.void_positions)
+    def _at_target(self, what: str) -> None:
+        if what == "committed":
+            if self.faults.strikes("answer of a commit is lost"):
+                raise RetriableError("the connection is gone", "wait")
+        elif what != "close":
+            self.faults.at_target()
 
-    def sweep(self) -> None:
-        """Drop what nobody will ever want (I33); also while a driver recovers."""
-        driver = self.newest
-        known = self.observer.known[driver.incarnation]
-        found = [
-            FoundPiece(StagedPiece(name), scope, *map(int, name.split("/")[1].split(".")), age=10.0)
-            for scope, target in self.targets.items()
-            for name in target.staged
-        ]
-        out = driver.topology.detached
-        epochs = {subtask.vertex: epoch for subtask, epoch in known.epochs.items() if subtask.vertex not in out}
-        gone = orphans(
-            found,
-            claims=self.store.claims,
-            records=self.store.records.values(),
-            storing=[record for other, record in self.storing if other is driver],
-            incarnation=driver.incarnation,
-            epochs=epochs if known.epochs else dict.fromkeys(self.machinery.width, 0),
-            age=1.0,
-        )
-        for one in gone:
-            command = order.DropPieces(one.scope, (one.piece,))
-            self.tell(order.DropPieces, driver, None, command)
-            driver.drop_pieces(command)
-        if self._heap:  # else nobody else has anything to do: a sweep must not hide that
-            self.later(0.2 + self.delay(0.4), self.sweep)
-
-    @property
-    def newest(self) -> Driver:
-        return self.drivers[-1]
-
-    def crash(self, driver: Driver) -> None:
-        """All its memory is lost; another one starts after a while."""
-        driver.alive = False
-        self.note(driver.name, "crashes")
-        self.count("a driver crashed")
-        if driver is self.newest:
-            self.limits.driver_crashed()
-            self.start_later()
-
-    def start_driver(self) -> None:
-        start_driver(self)
-
-    def start_later(self) -> None:
-        """Another driver, unless somebody starts one before."""
-        self.later(self.delay(0.5), self._start_again, len(self.drivers))
-
-    def _start_again(self, drivers: int) -> None:
-        if len(self.drivers) == drivers:
-            self.start_driver()
-
-    def driver_ended(self, driver: Driver, ended: order.PipelineEnded) -> None:
-        self.note(driver.name, f"the pipeline has ended: {ended.reason or 'success'} {ended.savepoint}")
-        if driver is not self.newest:
-            self.count(
-                "a driver was fenced" if ended.reason is Reason.FENCED else "an overtaken driver ended otherwise"
-            )
-            driver.alive = False
-            return
-        if ended.reason is None and not ended.savepoint:
-            self.finished = True
-            return
-        driver.alive = False
-        if ended.reason is Reason.POSITIONS_VOID:
-            self.given_up = True  # a person has to begin anew
-        if ended.savepoint:
-            self.count("a pipeline was stopped with a savepoint")
-        elif ended.reason is not Reason.CANCELLED:
-            self.count("a pipeline failed and was started again")
-            self.counters["failed: " + str(ended.reason)] += 1
-        else:
-            self.count("a pipeline was cancelled")
-        self.limits.driver_ended(str(ended.reason or ended.savepoint))
-        self.start_later()
-
-    # ---------------------------------------------------------------- time, order, chance
+    # ---------------------------------------------------------------- time and chance
 
     def later(self, seconds: float, call: Callable[..., None], *arguments: Any) -> None:
         self._order += 1
@@ -231,127 +154,223 @@ class World:
     def delay(self, longest: float) -> float:
         return 0.001 + longest * self.choices.delay.draw()
 
-    def clock(self) -> float:
-        """What machines are told: it never goes back, but may jump ahead (F27)."""
-        if self.faults.strikes("clock jumps"):
-            self.jumped += 3600.0
-        return self.now + self.jumped
+    def salt(self) -> int:
+        """Other rows each time."""
+        return self.choices.rows.below(1 << 20)
 
-    # ---------------------------------------------------------------- the loop
+    # ---------------------------------------------------------------- the run
 
     def run(self) -> World:
-        """To the end, or to a violation."""
-        self.start_driver()
-        self._plan_requests()
-        if self.choices.settings.chance(0.5):
-            self.later(0.3, self.sweep)
-        while not self.finished and not self.given_up:
-            if not self._heap:
-                raise self.limits.violation("nothing is left to happen")
-            self.limits.step()
-            self.step()
-            if self.limit and self.events > self.limit:
-                return self
-            if self.limits.calm:
-                self.faults.end()
-        if self.given_up:
-            return self
-        self.tell("finished")
-        self._outlive()
-        self.tell("end")
+        """To the end: every row is in every sink once."""
+        with patch.object(admission, "OPEN_MAX", self._open_max), patch.object(Failpoint, "hit", self._hit()):
+            self._run()
         return self
 
-    def step(self) -> None:
+    def _hit(self) -> Callable[[Failpoint], None]:
+        def hit(point: Failpoint) -> None:
+            assert self.current is not None, f"{point.name} without a driver"
+            self.current.hits(point)
+
+        return hit
+
+    def _run(self) -> None:
+        self.start()
+        self._wishes.begin()
+        while not self.finished:
+            self.limits.step(len(self._heap))
+            self._step()
+            if self.limit and self.events > self.limit:
+                return
+            if self.faults.on and self.limits.calm:
+                self.calm()
+        self._outlive()
+        self._check()
+
+    def _step(self) -> None:
         self.now, _, call, arguments = heapq.heappop(self._heap)
+        if self.faults.strikes("clock jumps"):
+            self.clock.jumped += CLOCK_JUMP_SECONDS
         call(*arguments)
+        if self.violation is not None:
+            raise self.violation
+
+    def calm(self) -> None:
+        """Nothing goes wrong any more."""
+        self.calm_at = min(self.calm_at, self.now)
+        self.faults.calm()
 
     def _outlive(self) -> None:
-        """What is still under way, also of overtaken drivers, must not change anything any more."""
-        self.faults.end()
-        until = self.events + 60
-        for driver in self.drivers:
-            if driver is self.newest:
-                driver.alive = False
-        while self._heap and self.events < until and self.now < CALM_AFTER_SECONDS * 2:
-            self.step()
+        """What overtaken drivers still do changes nothing that has arrived."""
+        self.calm()
+        until = self.now + OUTLIVE_SECONDS
+        while self._heap and any(process.alive for process in self.processes):
+            self._step()
+            expect(self.now < until, "EveryRunEnds", f"an overtaken driver does not end; {self.where()}")
 
-    def _plan_requests(self) -> None:
-        """What people want in the meantime."""
-        wishes = self.choices.wishes
-        wish = wishes.pick(("", "", "", "", "savepoint", "stop", "cancel", "speed", "savepoint"))
-        when = wishes.draw() * 0.8
-        if self.pipeline.elastic and not wish and self.choices.graph.chance(0.6):
-            wish = "stop"  # to be started again with another parallelism
-        if wish == "savepoint":
-            self.later(when, self._ask, report.SavepointRequested, "kept", False)
-        elif wish == "stop":
-            self.later(when, self._ask, report.SavepointRequested, "stopped", True)
-        elif wish == "cancel":
-            self.later(when, self._ask, report.CancelRequested)
-        elif wish == "speed":
-            self.later(when, self._ask, report.OperationRequested, Operation(OperationKind.SPEED, 100))
-        more = self.choices.graph
-        likely = 0.7 if "tables" in self.pipeline.shape else 0.2
-        if not self.pipeline.elastic and more.chance(likely):
-            vertex = more.pick([vertex.id for vertex in self.pipeline.topology.vertices])
-            self.later(more.draw() * 0.3, self._isolate, vertex)
-        if self.choices.graph.chance(0.08):
-            self.later(self.choices.graph.draw() * 0.4, self.void_positions)
+    # ---------------------------------------------------------------- drivers
 
-    def _isolate(self, vertex: str) -> None:
-        """As soon as the pipeline runs."""
-        if self.finished:
+    def newest(self, process: Process) -> bool:
+        """Whether no other driver was started behind this one."""
+        return process not in self.processes[:-1]
+
+    def start(self) -> None:
+        """A driver, beside others or behind them."""
+        self.limits.driver_starts()
+        if len(self.processes) > PATIENT_AFTER_DRIVERS:
+            patient = replace(self.settings.checkpoint, timeout=60.0, tolerable_failures=1000)
+            self.settings = replace(self.settings, checkpoint=patient)
+        self._resize()
+        try:
+            process = Process(self)
+        except RetriableError:
+            self.counters["a driver could not start"] += 1
+            self._start_later()
+        except starts.StartRefusedError as refused:
+            starts.refused(self, str(refused))
+            self._start_later()
+        except Died:
+            self.counters["a driver died"] += 1
+            self._start_later()
+        else:
+            self.counters["two drivers at once"] += any(one.alive for one in self.processes)
+            self.processes.append(process)
+            self.later(1.0, self._look_at_streams, process)
+
+    def _start_later(self) -> None:
+        """Unless another one is started before."""
+        self.later(self.delay(0.5), self._start_again, len(self.processes))
+
+    def _start_again(self, drivers: int) -> None:
+        if len(self.processes) == drivers and not self.finished:
+            self.start()
+
+    def _resize(self) -> None:
+        """A later driver may run a pipeline with another parallelism."""
+        if self.processes and self.faults.on:
+            sizes = self.choices.sizes
+            self.jobs = [resized(job, sizes) if job.elastic and sizes.chance(0.6) else job for job in self.jobs]
+
+    def died(self, process: Process) -> None:
+        """Another one follows."""
+        self.counters["a driver died"] += 1
+        if process is self.processes[-1]:
+            self._start_later()
+
+    def ended(self, process: Process) -> None:
+        """By itself: a person starts it again where something is missing."""
+        for job in self.jobs:
+            line = job.pipeline
+            ends = list(dict.fromkeys(state for state in process.states.get(line.id, ()) if state.ended))
+            assert len(ends) == 1, f"{line.name} ended as {ends} in driver {process.incarnation}"
+            self.counters[f"ended: {ends[0].value}"] += 1
+        if process is not self.processes[-1]:
+            self.counters["an overtaken driver ended"] += 1
             return
-        if self.newest.coordinator.shared.state is PipelineState.RUNNING:
-            self._ask(report.OperationRequested, Operation(OperationKind.ISOLATE, vertex))
-        elif self._heap:
-            self.later(0.05, self._isolate, vertex)
+        if self._all_done(process) and all(self._whole(job) for job in self.jobs):
+            self.finished = True
+            return
+        self.limits.driver_ended()
+        self.jobs = [self._as_recorded(job, process) for job in self.jobs]
+        self._start_later()
 
-    def void_positions(self) -> None:
-        """What positions refer to is gone. A later driver finds out as well, unless a record says so."""
-        self.void = True
-        driver = self.newest
-        if driver.alive and driver.ended is None and driver.coordinator.shared.incarnation:
-            driver.hear(report.PositionsVoid, "the first generation")
-        elif not self.finished:
-            self.later(0.05, self.void_positions)
+    def _as_recorded(self, job: Job, process: Process) -> Job:
+        """Where the parallelism was refused, that of its record."""
+        machine, line = process.job.pipelines[job.pipeline.name], self.lines.get(job.pipeline.name)
+        refused = machine.failure is not None and REFUSED_SIZE in machine.failure.message
+        if not refused or line is None or line.newest is None:
+            return job
+        self.counters["a restore into another parallelism was refused"] += 1
+        return sized_as(job, line.newest.topology)
 
-    def _ask(self, kind: type, *fields: Any) -> None:
-        if self.newest.alive and self.newest.ended is None:
-            self.newest.hear(kind, *fields)
+    def _all_done(self, process: Process) -> bool:
+        states = [receipt.state for receipt in process.receipts]
+        streams = not all(one.context.bounded for one in process.job.pipelines.values())
+        right = (TableState.DONE, TableState.STOPPED) if streams else (TableState.DONE,)
+        return all(state in right for state in states)
 
-    # ---------------------------------------------------------------- who watches
+    def _look_at_streams(self, process: Process) -> None:
+        """A stream never ends: it is stopped once everything has arrived, and it is calm."""
+        if not process.alive or process is not self.processes[-1]:
+            return
+        at_work = [one for one in process.job.pipelines.values() if one.key not in process.job.closed]
+        streams = {one.pipeline.name for one in at_work if not one.context.bounded}
+        settled = len(streams) == len(at_work) and all(
+            self._whole(job) for job in self.jobs if job.pipeline.name in streams
+        )
+        if streams and settled and not self.faults.on:
+            stop(process)
+        else:
+            if streams and settled:
+                self.calm()
+            self.later(0.5, self._look_at_streams, process)
 
-    def handled(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:
-        """A machine has handled an event; its commands are not performed yet."""
-        self.events += 1
-        who = driver.name if node is None else node.name
-        self.crc = zlib.crc32(f"{self.now:.7f} {who} {type(event).__name__} {len(commands)}".encode(), self.crc)
-        if self.trace is not None:
-            self.trace.event(self.now, driver.incarnation, who, event, commands)
-        for hook in self._hooks.get("any", ()):
-            hook(driver, node, event, commands)
-        for hook in self._hooks.get(type(event), ()):
-            hook(driver, node, event, commands)
+    # ---------------------------------------------------------------- what is checked
 
-    def tell(self, key: Any, *arguments: Any) -> None:
-        for hook in self._hooks.get(key, ()):
-            hook(*arguments)
+    def line(self, key: str) -> Line:
+        """A pipeline over all its drivers."""
+        found = self.lines.get(key)
+        if found is None:
+            job = next(job for job in self.jobs if key == job.pipeline.name or key.startswith(f"{job.pipeline.name} "))
+            found = self.lines[key] = Line(self, key, job)
+        return found
+
+    def saw(self, process: Process, machine: Any, effect: Any) -> None:
+        """An effect is about to be performed."""
+        self.effects += 1
+        self._wishes.saw(process, effect)
+        name = type(effect).__name__
+        self.counters[name] += 1
+        self.crc = zlib.crc32(f"{self.now:.7f} {machine.key} {name}".encode(), self.crc)
+
+    def read(self, journal: Journal) -> None:
+        """A driver begins with this journal."""
+        for line in journal.lines():
+            self.line(line["p"])
+        for line in self.lines.values():
+            line.begins_with(journal)
+        self.logged.add(journal.lines())
 
     def note(self, who: str, text: str) -> None:
+        """For people who read a trace."""
         if self.trace is not None:
             self.trace.note(self.now, who, text)
 
-    def count(self, what: str) -> None:
-        self.counters[what] += 1
+    def _whole(self, job: Job) -> bool:
+        line = self.lines.get(job.pipeline.name)
+        return line is not None and not line.missing()
 
-    def violation(self, checker: str, text: str) -> Violation:
-        return Violation(checker, text, self.seed, self.mode, self.events)
+    def _check(self) -> None:
+        for line in self.lines.values():
+            line.ends()
+        for job in self.jobs:
+            line = job.pipeline
+            for node, ledger in ledgers(line).items():
+                expect(ledger.keeps_what_counts, "I33NamedStays", f"{node}: committed rows were dropped")
+            if not self.counters["a driver died"] and not self.counters["a driver could not start"]:
+                expect(not opened(line), "SourcesAreClosed", f"{opened(line)} of {line.name} are open at the end")
+
+    def about(self) -> list[str]:
+        """For people: the pipelines and the settings."""
+        lines = [f"{self.settings}"]
+        for job in self.jobs:
+            lines.append(f"{job.pipeline.name} {job.shape}{'' if job.bounded else ', a stream'}")
+            lines += [f"  {one.id} x{one.parallelism} {job.roles[one.id]}" for one in job.pipeline.vertices]
+        return lines
+
+    def where(self) -> str:
+        """For people: where everything stands."""
+        if not self.processes:
+            return "no driver has started"
+        process = self.processes[-1]
+        lines = [
+            f"{one.key}: {one.state.phase.name} {one.shown_state.value}, calls "
+            f"{[call.name for call in one.state.calls]}, units {len(one.units)}, failure {one.failure}"
+            for one in process.job.pipelines.values()
+        ]
+        shapes = [f"{job.pipeline.name} {job.shape}" for job in self.jobs]
+        return f"at {self.now:.1f} s, driver {process.incarnation}; {'; '.join(lines)}; {shapes}"
 
 
 def run(seed: int, mode: str, *, trace: bool = False) -> World:
     """The run of a seed."""
-    return World(Choices(seed), mode, seed=seed, trace=trace).run()
-
-
-__all__ = ["World", "run", "task"]
+    return World(Choices(seed), mode, trace=trace).run()

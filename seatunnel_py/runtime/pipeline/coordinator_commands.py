@@ -49,16 +49,12 @@ def _tell(parts: Parts, command: Any) -> None:
     parts.state.to_participant(command.subtask, to_participant(parts.state.at, command))
 
 
-def _trigger(parts: Parts, command: order.SendTrigger) -> None:
-    _tell(parts, command)
-    parts.executions[command.subtask].rest_over()
-
-
 def _restart(parts: Parts, command: order.Restart) -> None:
     """End one execution, begin another (rule 2)."""
     state, snapshot, subtask = parts.state, command.snapshot, command.subtask
     run = parts.executions[subtask]
     run.stop()
+    run.epoch = command.epoch
     state.isolated.discard(subtask)
     parts.restarts.began(subtask.vertex, command.epoch, command.checkpoint)
     parts.cleanup.drop(run.unnamed(state.newest))
@@ -222,7 +218,7 @@ def _not_asked_for(parts: Parts, command: order.CoordinatorCommand) -> None:
 
 
 COMMANDS: Mapping[type, Callable[[Parts, Any], None]] = {
-    order.SendTrigger: _trigger,
+    order.SendTrigger: _tell,
     order.SendAborted: _tell,
     order.SendCompleted: _tell,
     order.Restart: _restart,

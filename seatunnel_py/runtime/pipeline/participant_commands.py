@@ -26,6 +26,8 @@ def perform(parts: Parts, run: SubtaskExecution, command: task.ParticipantComman
 
 
 def _run_unit(parts: Parts, run: SubtaskExecution, command: task.RunUnit) -> None:
+    if command.epoch != run.epoch:
+        return  # its execution is over, and the next one waits for its journal
     run.run_unit(command)
     if command.channel is not None:
         parts.executions[command.channel.sender].begin_if_room()

@@ -21,7 +21,7 @@ from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.view import CoordinatorView
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.participant.messages import AlignmentTimedOut
+from seatunnel_py.protocol.participant.messages import AlignmentTimedOut, Triggered
 from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.counts.table_counts import TableCounts
 from seatunnel_py.runtime.messages import effects, events
@@ -96,7 +96,7 @@ class PipelineMachine:
                 out = self.state.isolated
                 takes_part = [one for subtask, one in self.state.participants.items() if subtask not in out]
                 for event in ends.due(takes_part):
-                    self.state.to_coordinator(event)
+                    self.state.to_coordinator(replace(event, at=self.state.at))
 
     def _to_coordinator(self, event: report.CoordinatorEvent) -> None:
         assert self.state.coordinator is not None, f"a letter to the coordinator of {self.key}, which has not begun"
@@ -117,6 +117,8 @@ class PipelineMachine:
             return
         for command in run.participant.handle(letter):
             participant_commands.perform(self.parts, run, command)
+        if type(letter) is Triggered:
+            run.rest_over()
 
     # ---------------------------------------------------------------- the beginning
 

@@ -51,8 +51,9 @@ class UnitRepeated:
 
 class SubtaskExecution:
     """The execution of one subtask. ``strays``: pieces of failed attempts, which are dropped; ``exhausted``: the
-    failure of the last attempt at its unit, until the coordinator decides. ``numbering``: the epoch since which its
-    batch numbers stand for other rows, or empty."""
+    failure of the last attempt at its unit, until the coordinator decides; ``epoch``: that of the current execution,
+    also while its participant still waits for the journal. ``numbering``: the epoch since which its batch numbers stand
+    for other rows, or empty."""
 
     def __init__(
         self,
@@ -70,6 +71,7 @@ class SubtaskExecution:
         self.vertex = vertex
         self.subtask = participant.subtask
         self.participant = participant
+        self.epoch = 0
         self.command: RunUnit | None = None
         self.unit: Unit | None = None
         self.held = False

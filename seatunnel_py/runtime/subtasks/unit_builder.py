@@ -53,7 +53,8 @@ class UnitBuilder:
         self._inputs = topology.inputs(subtask)
         self.outputs = topology.outputs(subtask)
         self._ways = OutputWays(subtask, self.outputs, context.graph.channels, vertex.retry)
-        self._ordered = topology.vertex(vertex.id).determinism is VertexDeterminism.DETERMINATE
+        feeding = (vertex.id, *topology.ancestors(vertex.id))
+        self._ordered = all(topology.vertex(one).determinism is VertexDeterminism.DETERMINATE for one in feeding)
         self.bounded = source is None or source.capabilities.bounded
         self._replayable = source is None or source.capabilities.replayable
         self.splits: tuple[Split, ...] = ()

@@ -6,14 +6,21 @@ import json
 import zlib
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.api import TablePath
+from seatunnel_py.api import Determinism, SourceCapabilities, TablePath
+from seatunnel_py.api.sink import Visible
+from seatunnel_py.plan.pipelines import PlannedChannel, PlannedVertex
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.stream_elements import BatchHandle
+from seatunnel_py.runtime.subtasks.unit_builder import UnitBuilder
 from seatunnel_py.runtime.values import channel_payload
 from seatunnel_py.work.unit import Slice, Unit, UnitId
+from tests.kit.machine_bench import MachineBench
+from tests.kit.runtime_toys import filter_node
+from tests.kit.toy_jobs import fork
 
 WAY = Channel(3, Subtask("a", 1), Subtask("b", 2))
 numbers = st.integers(0, 2**40)
@@ -98,3 +105,29 @@ def test_where_order_may_change_the_digest_is_their_number(given: list[Slice], r
     random.shuffle(again)  # type: ignore[attr-defined]
 
     assert sent(again, ordered=False).digest == sent(given, ordered=False).digest == sum(one.rows for one in given)
+
+
+@pytest.mark.parametrize(
+    ("promised", "same"),
+    [(Determinism.DETERMINATE, False), (Determinism.UNORDERED, True), (Determinism.INDETERMINATE, True)],
+)
+def test_behind_a_vertex_whose_order_may_change_every_order_may(promised: Determinism, same: bool) -> None:
+    """Its receivers get rows in another order when they come again, and so do theirs."""
+    a, f, k = "x", "x-f", "x>0"
+    line = fork("x", (5,), 1, 1, Visible.COMMITTED)
+    head, last = line.vertices
+    assert head.source is not None
+    source = replace(head.source, capabilities=SourceCapabilities(determinism=promised))
+    first, second = (PlannedChannel(f"{one}>{two}", one, two, TablePath.parse("x")) for one, two in ((a, f), (f, k)))
+    vertices = (
+        replace(head, nodes=(source,), outputs=(first,)),
+        PlannedVertex(f, (filter_node(f, "x"),), (first,), (second,)),
+        replace(last, inputs=(second,)),
+    )
+    context = MachineBench(replace(line, vertices=vertices)).machine.context
+    builder = UnitBuilder(context, vertices[1], Subtask(f, 0))
+    rows = Slice(f, 0, second.table, "mem:0", 0, 5, 40, crc=1)
+    ((_, _, _, digest),) = builder.outputs_of([rows], "")
+    ((_, _, _, again),) = builder.outputs_of([replace(rows, crc=2)], "")
+
+    assert (digest == again) is same

@@ -15,10 +15,10 @@ from seatunnel_py.runtime.messages.engine_port import UnitFinished
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.state.troubles import STORE, Troubles, commit_of, unit_of
 from seatunnel_py.work.unit import UnitResult
-from tests.job_simulation.sources import Finds, with_sources
 from tests.kit.machine_bench import AWAY, BROKEN, GONE, SETTINGS, MachineBench
 from tests.kit.runtime_toys import unbounded
 from tests.kit.toy_jobs import chain, fork
+from tests.simulation.jobs.sources import Finds, with_sources
 
 STOP = events.StopRequest(BROKEN, keep=False)
 EARLY = replace(SETTINGS, checkpoint=replace(SETTINGS.checkpoint, interval=0.5))

@@ -10,10 +10,10 @@ from seatunnel_py.runtime.messages import effects, events
 from seatunnel_py.runtime.messages.answers import ReopenedRounds, SourceFacts
 from seatunnel_py.runtime.messages.engine_port import UnitFinished
 from seatunnel_py.work.unit import UnitResult
-from tests.job_simulation.sources import Finds, with_sources
 from tests.kit.machine_bench import BROKEN, GONE, SETTINGS, MachineBench
 from tests.kit.runtime_toys import unbounded
 from tests.kit.toy_jobs import chain, fork
+from tests.simulation.jobs.sources import Finds, with_sources
 
 
 def stream(*rows: int) -> Pipeline:

@@ -1,0 +1,25 @@
+"""Where the records that can still be restored stand: no enumerator hears of later positions (I40)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.messages.effects import ConfirmPositions
+from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+from tests.simulation.violation import expect
+
+
+def hold(machine: PipelineMachine, effect: ConfirmPositions, retained: Iterable[CheckpointRecord]) -> None:
+    """Each record that is retained stands at these positions, or behind them."""
+    view = machine.view
+    for record in retained:  # one that is not completed any longer is on its way out of the store
+        if record.kind is RecordKind.ZERO or view is None or record.checkpoint not in view.completed:
+            continue
+        stands: dict[str, int] = {}
+        for subtask, run in machine.executions.items():
+            if subtask.vertex == effect.vertex and subtask in record.snapshots:
+                found = run.positions(record.snapshots[subtask])
+                stands |= {split: int(str(at.value["n"])) for split, at in found.items()}
+        late = {split: at for split, at in effect.positions.items() if int(str(at.value["n"])) > stands.get(split, 0)}
+        expect(not late, "ConfirmedIsDurable", f"{late} are confirmed, record {record.checkpoint} stands at {stands}")

@@ -1,0 +1,1 @@
+"""What surrounds a simulated driver: its storage, its threads and its workers, in virtual time."""

@@ -1,0 +1,54 @@
+"""The store and the journal of a driver, which tell the checkers what is durable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.storage import Storage
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
+from seatunnel_py.runtime.storage.journal import JournalFile
+from tests.simulation.jobs.targets import Answer
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+class WatchedStore(CheckpointStore):
+    """Tells of records that it has written, or refused to write."""
+
+    def __init__(self, storage: Storage, world: World) -> None:
+        super().__init__(storage)
+        self._world = world
+
+    def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
+        answer = Answer.FENCED
+        try:
+            super().write(incarnation, records)
+            answer = Answer.DONE
+        except FencedOffError:
+            self._tell(records, answer)
+            raise
+        self._world.files[f"records/{incarnation:08}-{self._writes:08}"] = [
+            (self._world.line(key), record.checkpoint) for key, record in records.items()
+        ]
+        self._tell(records, answer)
+
+    def _tell(self, records: Mapping[str, CheckpointRecord], answer: Answer) -> None:
+        for key, record in records.items():
+            self._world.line(key).stored(record, answer)
+
+
+class WatchedJournal(JournalFile):
+    """Tells of lines that it has written."""
+
+    def __init__(self, storage: Storage, incarnation: int, world: World) -> None:
+        self._world = world
+        super().__init__(storage, incarnation)
+
+    def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        written = list(lines)
+        super().append(written)
+        for line in written:
+            self._world.line(line["p"]).written(line, self._incarnation)
