@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from seatunnel_py.errors import FatalError, RetriableError
-from seatunnel_py.work.unit import FailureKind
+from seatunnel_py.work.unit import FailureKind, UnitId
 from tests.simulation.choices import Choices
 
 CHANCES = {
@@ -20,6 +20,7 @@ CHANCES = {
     "pack is cancelled": 0.05,
     "slow worker": 0.06,
     "unit may pass": 0.08,
+    "unit fails again and again": 0.04,
     "unit is refused": 0.02,
     "repeats other rows": 0.15,
     "target is away": 0.05,
@@ -48,6 +49,7 @@ class Faults:
         self._rates: dict[str, float] = {name: rate for name, rate in CHANCES.items() if switches.chance(share)}
         self._streams = {name: choices.stream(name) for name in self._rates}
         self._kind = choices.outcome
+        self._failing: set[tuple[str, int, int, int]] = set()
         self.struck: Counter[str] = Counter()
 
     @property
@@ -67,8 +69,12 @@ class Faults:
         """Nothing goes wrong any more."""
         self._rates = {}
 
-    def unit_fails(self) -> FailureKind | None:
-        """How a unit ends that goes wrong."""
+    def unit_fails(self, unit: UnitId) -> FailureKind | None:
+        """How a unit ends that goes wrong. One that fails again and again does so until its execution is over."""
+        life = unit.vertex, unit.subtask, unit.sequence, unit.epoch
+        if self.on and (life in self._failing or self.strikes("unit fails again and again")):
+            self._failing.add(life)
+            return FailureKind.RETRIABLE
         if self.strikes("unit is refused"):
             return FailureKind.FATAL
         if self.strikes("unit may pass"):

@@ -121,7 +121,7 @@ class World:
             initial_delay=plan.pick((0.0, 0.5)),
         )
         return Settings(
-            RetryPolicy(3, 0.2),
+            RetryPolicy(plan.pick((3, 1, 1)), 0.2),
             Budget(plan.pick((7, 3)), 1.0),
             plan.pick((1, 2, 16)),
             plan.chance(0.25),
@@ -248,7 +248,15 @@ class World:
         """A later driver may run a pipeline with another parallelism."""
         if self.processes and self.faults.on:
             sizes = self.choices.sizes
-            self.jobs = [resized(job, sizes) if job.elastic and sizes.chance(0.6) else job for job in self.jobs]
+            self.jobs = [
+                resized(job, sizes) if self._may_resize(job) and sizes.chance(0.6) else job for job in self.jobs
+            ]
+
+    def _may_resize(self, job: Job) -> bool:
+        """Not behind an isolation: a sink that was isolated before its first checkpoint has no state to redistribute,
+        and ``rescaled`` fails on it."""
+        line = self.lines.get(job.pipeline.name)
+        return job.elastic and not (line is not None and line.apart)
 
     def died(self, process: Process) -> None:
         """Another one follows."""

@@ -306,11 +306,18 @@ class Line:
         wanted = self.wanted()
         return any(wanted[node] - Counter(map(identity, ledger.shown)) for node, ledger in self.targets.items())
 
+    @property
+    def succeeded(self) -> Driver | None:
+        """The last driver, if the pipeline has ended well in it, and was not only stopped before it began."""
+        last = self.drivers[-1] if self.drivers else None
+        return last if last is not None and last.ended is not None and last.ended.reason is None else None
+
     def ends(self) -> None:
         """The run is over."""
         self.tell("end")
 
     @property
     def kept(self) -> list[CheckpointRecord]:
-        """Savepoints that are there."""
-        return [one for one in self.records.values() if one.kind is RecordKind.SAVEPOINT]
+        """Savepoints that are there, and known to be."""
+        held = self.records
+        return [one for one in self.completed if one.kind is RecordKind.SAVEPOINT and one.checkpoint in held]

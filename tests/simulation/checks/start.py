@@ -113,7 +113,8 @@ class SetUpOnce(Checker):
         self.rows = False
 
     def end(self) -> None:
-        for name, ledger in self.line.targets.items() if self.line.before is None else ():
+        begun = self.line.before is None and self.line.succeeded is not None
+        for name, ledger in self.line.targets.items() if begun else ():
             self.expect("setup" in ledger.told, f"{name} never had its start effects")
 
 

@@ -78,7 +78,7 @@ class SimulatedEngine:
             self._report(UnitLost(unit.id, "killed"))
         elif faults.strikes("pack is cancelled"):
             self._report(UnitLost(unit.id, "cancelled", cancelled=True))
-        elif (kind := faults.unit_fails()) is not None:
+        elif (kind := faults.unit_fails(unit.id)) is not None:
             self._report(UnitFinished(failed(result, kind)))
         else:
             self._report(UnitFinished(result))
