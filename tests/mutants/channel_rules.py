@@ -51,6 +51,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if epoch < self.epochs.get(channel, epoch):\n            return False\n",
         "",
         "N3, I37",
+        killer="tests/protocol/test_participant.py",
     ),
     Mutant(
         "channel state is not restored",
@@ -87,6 +88,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        self.epochs[channel] = epoch\n        return True",
         "        self.epochs.setdefault(channel, epoch)\n        return True",
         "N3, I37",
+        killer="tests/protocol/test_participant.py",
     ),
     Mutant(
         "what an isolated sender left in the queue is taken",

@@ -22,6 +22,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "due.setdefault(commit.scope, commit)",
         "due[commit.scope] = commit",
         "CM2, I30",
+        killer="tests/protocol/test_commits.py",
     ),
     Mutant(
         "a confirmation is not followed by the next commit",
@@ -138,6 +139,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "    stands_at = 0 if ledger is None else ledger.checkpoint\n    if not pieces_there:\n        return Verdict.LOST\n",
         "CM9, I28",
         package=REFERENCE,
+        killer="tests/protocol/test_commits.py",
     ),
     Mutant(
         "missing pieces are called done",

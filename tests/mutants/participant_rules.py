@@ -12,6 +12,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "            self._passage.refuse(event.checkpoint)\n",
         "            pass\n",
         "G1, O4.7",
+        killer="tests/protocol/test_passage.py",
     ),
     Mutant(
         "units begin before the start",
@@ -82,6 +83,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "            self._early.append(event)\n",
         "            self._drop()\n",
         "S2",
+        killer="tests/protocol/test_participant.py",
     ),
     Mutant(
         "another incarnation is obeyed",
@@ -97,6 +99,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        self.stale += 1\n",
         "        pass\n",
         "S2, I37",
+        killer="tests/protocol/test_participant.py",
     ),
     Mutant(
         "a restore that came twice is answered once",
@@ -173,6 +176,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return replace(frozen, channel_state=channel_state) if channel_state else frozen",
         "return replace(frozen, channel_state=channel_state, state=self.units.state)",
         "Q2, I19",
+        killer="tests/protocol/test_subtask_state.py",
     ),
     Mutant(
         "a new life has the speed of the job file",

@@ -154,6 +154,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        self._state.emit(self._state.outputs.broadcast(CancelMarker(checkpoint)))\n",
         "",
         "G1, O4.7",
+        killer="tests/protocol/test_passage.py",
     ),
     Mutant(
         "the barrier is sent behind the acknowledgement",

@@ -37,6 +37,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if not edge.retained:\n            follows",
         "        if not edge.retained and topology.edges.index(edge) not in topology.back_edges:\n            follows",
         "R3, I20",
+        killer="tests/protocol/test_regions.py",
     ),
     Mutant(
         "only the next ones below the indeterminate restart",
@@ -88,6 +89,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if replay_differs(topology, name) else JournalUse.HELD for name",
         "if replay_differs(topology, name) else JournalUse.WHOLE for name",
         "R10, I39",
+        killer="tests/protocol/test_restart_plan.py",
     ),
     Mutant(
         "what a snapshot holds below the indeterminate is void as well",

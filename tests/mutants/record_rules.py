@@ -141,6 +141,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return one.epoch <= epochs.get(one.scope, one.epoch)",
         "OR2, I14",
         package=REFERENCE,
+        killer="tests/protocol/test_orphans.py",
     ),
     Mutant(
         "pieces are dropped however young they are",

@@ -69,6 +69,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
         "CM9, CM11, I28",
         package=REFERENCE,
+        killer="tests/protocol/test_commits.py",
     ),
     Mutant(
         "barriers of aborted checkpoints are obeyed",
@@ -98,6 +99,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        stale = incarnation != self.incarnation or epoch != self.epochs.get(vertex)\n",
         "        stale = False\n",
         "CO2, I37",
+        killer="tests/protocol/test_coordinator.py",
     ),
     Mutant(
         "an abort is not told",
@@ -189,6 +191,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if record.checkpoint in unconfirmed:\n            return RetentionReason.UNCONFIRMED\n",
         "",
         "RT3, I18",
+        killer="tests/protocol/test_retention.py",
     ),
     Mutant(
         "the final cut may hold batches",
@@ -211,6 +214,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if",
         "OR1, I33",
         package=REFERENCE,
+        killer="tests/protocol/test_orphans.py",
     ),
     Mutant(
         "an older driver may write",
@@ -219,5 +223,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "return True",
         "CL1, I34",
         package=REFERENCE,
+        killer="tests/protocol/test_claims.py",
     ),
 )

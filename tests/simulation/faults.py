@@ -47,7 +47,7 @@ class Faults:
         switches = choices.switches
         share = switches.pick(SHARES)
         self._rates: dict[str, float] = {name: rate for name, rate in CHANCES.items() if switches.chance(share)}
-        self._streams = {name: choices.stream(name) for name in self._rates}
+        self._streams = {name: choices.stream(name) for name in CHANCES}
         self._kind = choices.outcome
         self._failing: set[tuple[str, int, int, int]] = set()
         self.struck: Counter[str] = Counter()

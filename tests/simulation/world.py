@@ -111,10 +111,10 @@ class World:
         timed = plan.pick((None, None, 0.03, 0.1, 0.4))
         checkpoint = CheckpointSettings(
             interval=plan.pick((None, 0.2, 0.2, 0.5)),
-            timeout=plan.pick((60.0, 60.0, 1.0, 3.0)),
+            timeout=plan.pick((60.0, 60.0, 1.03, 0.53)),
             min_pause=plan.pick((0.0, 0.0, 0.05)),
             max_concurrent=plan.pick((1, 1, 2, 3)),
-            tolerable_failures=plan.pick((100, 100, 3)),
+            tolerable_failures=plan.pick((100, 3, 1)),
             max_retained=plan.pick((1, 2, 3)),
             max_uncommitted=plan.pick((2, 1, 4)),
             alignment_timeout=0.0 if self.mode == "unaligned" else timed,

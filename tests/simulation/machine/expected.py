@@ -39,5 +39,13 @@ SHOWN = {
 }
 """States that people see, and those that may follow; one may always be shown again, with another failure."""
 
-RARE = ("STARTING -> CLOSING", "PREPARED -> CLOSING", "CHECKING -> DROPPING", "CHECKING -> SWEEPING")
-"""Changes of phase that happen in a long campaign only."""
+RARE = (
+    "STARTING -> CLOSING",
+    "PREPARED -> CLOSING",
+    "CHECKING -> DROPPING",
+    "CHECKING -> SWEEPING",
+    "CHECKING -> REPLACED",
+    "JournalLost",
+    "journal is another driver's",
+)
+"""Changes of phase, events and faults that happen in a long campaign only."""
