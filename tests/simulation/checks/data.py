@@ -145,6 +145,8 @@ class I39JournalFirst(Checker):
         if type(item) is not BatchHandle or not self.line.current(driver):
             return
         life = self.facts.life(driver, node)
+        if self.facts.of(driver).epochs.get(node.subtask) != life.epoch:
+            return  # its execution is over: what it sends is dropped by all
         if item.number > life.sent[command.envelope.channel]:
             durable = life.unit in self.line.journal.get(node.subtask, ())
             self.expect(durable, f"{node.name} shows what unit {life.unit} made before its entry is durable")

@@ -326,8 +326,12 @@ class MachineWatch:
         self._closed = True
 
     def _lost(self) -> bool:
-        """Only lines of executions that are over may be under way at an end."""
-        return all("s" in line or "found" in line or "done" in line for one in self._entries.values() for line in one)
+        """Only lines of executions that are over, or of one that never began, may be under way at an end."""
+        return all(
+            "graph" in line or "s" in line or "found" in line or "done" in line
+            for one in self._entries.values()
+            for line in one
+        )
 
     def _tells(self, effect: effects.Tell) -> None:
         if isinstance(effect.event, TableChanged):
