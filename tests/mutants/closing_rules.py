@@ -214,6 +214,21 @@ MUTANTS: tuple[Mutant, ...] = (
         "split_discovery 3",
     ),
     runtime(
+        "a stop that is refused is not requested again",
+        CLOSING,
+        "if savepoint == STOP and self.wish is TableState.STOPPED:",
+        "if not savepoint:",
+        "closing 1",
+        "tests/unit/runtime/test_machine_end.py",
+    ),
+    runtime(
+        "a unit of another execution is submitted when its source is open again",
+        RENEWAL,
+        "if run.unit is not None and run.unit.id == unit:",
+        "if run.unit is not None:",
+        "generation_renewal 1",
+    ),
+    runtime(
         "a look that fails ends the pipeline",
         DISCOVERY,
         "if failure.kind is not FailureKind.RETRIABLE and vertex not in self._reopen_due:",

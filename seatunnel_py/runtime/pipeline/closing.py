@@ -25,6 +25,10 @@ from seatunnel_py.runtime.storage.journal import dropped_line
 from seatunnel_py.runtime.subtasks.segment_retention import SegmentRetention
 from seatunnel_py.work.unit import UnitFailure
 
+STOP = "stop"
+"""Name of the savepoint that ends a stream, and of the timer that requests it again."""
+STOP_AGAIN_SECONDS = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class CloseDecision:
@@ -69,7 +73,7 @@ class Closing:
         if state.is_over:
             return
         if keep and state.coordinator is not None:
-            state.to_coordinator(report.SavepointRequested(state.at, "stop", stop=True))
+            self.stop_behind(STOP)
             return
         self.failure = failure
         self._cancel()
@@ -78,6 +82,17 @@ class Closing:
         """End the pipeline after a savepoint of this name."""
         self.wish = TableState.STOPPED
         self._state.to_coordinator(report.SavepointRequested(self._state.at, savepoint, stop=True))
+
+    def stop_refused(self, savepoint: str) -> None:
+        """Request the savepoint of a stop again after a pause: it may have expired, or met a restart. Savepoints of
+        users are requested again by their request."""
+        if savepoint == STOP and self.wish is TableState.STOPPED:
+            self._state.after((STOP,), STOP_AGAIN_SECONDS)
+
+    def stop_again(self) -> None:
+        """Request the savepoint of a stop again, unless it was withdrawn."""
+        if self.wish is TableState.STOPPED and not self._state.is_over:
+            self.stop_behind(STOP)
 
     def give_up(self, failure: UnitFailure) -> None:
         """End the pipeline because of a failure that no restart mends."""

@@ -159,6 +159,7 @@ def _refused(parts: Parts, command: order.Refused) -> None:
         return  # no one has asked
     state, line = parts.state, parts.state.context.pipeline
     state.emit(effects.RefuseRequest(command.what, str(command.reason)))
+    parts.closing.stop_refused(command.what)
     state.tell(CheckpointDone(line.id, line.name, 0, f"{command.what}: {command.reason}", (), state.at))
 
 

@@ -16,21 +16,21 @@ from seatunnel_py.runtime.pipeline.closing import Closing
 from seatunnel_py.runtime.pipeline.split_discovery import SplitDiscovery
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
-from seatunnel_py.work.unit import Unit, UnitFailure
+from seatunnel_py.work.unit import Unit, UnitFailure, UnitId
 
 _LOST = f"{GenerationLostError.__module__}.{GenerationLostError.__qualname__}"
 
 
 class GenerationRenewal:
     """Renews generations of one pipeline. ``tries``: how often all rows were void in this driver; ``_waiting``: by
-    vertex whose source is being opened again, the executions whose units wait for that."""
+    vertex whose source is being opened again, the executions and the units that wait for that."""
 
     def __init__(self, state: SharedState, discovery: SplitDiscovery, closing: Closing) -> None:
         self._state = state
         self._discovery = discovery
         self._closing = closing
         self.tries = 0
-        self._waiting: dict[str, list[SubtaskExecution]] = {}
+        self._waiting: dict[str, list[tuple[SubtaskExecution, UnitId]]] = {}
 
     def takes(self, run: SubtaskExecution, failure: UnitFailure) -> bool:
         """Whether the unit of this subtask will be read under the next generation."""
@@ -55,17 +55,17 @@ class GenerationRenewal:
         if unit.id.attempt >= state.context.settings.retry.times:
             return False
         if name in self._waiting:
-            self._waiting[name].append(run)
+            self._waiting[name].append((run, unit.id))
         elif unit.split != run.split(unit):
             run.submit_renewed()  # another unit has found it out before
         else:
-            self._waiting[name] = [run]
+            self._waiting[name] = [(run, unit.id)]
             state.retrying("renew", unit.id.attempt + 1, 0.0, failure)
             self._discovery.reopen(name)
         return True
 
     def reopened(self, vertex: str) -> None:
         """Repeat the waiting units of a vertex, because its source is open again."""
-        for run in self._waiting.pop(vertex):
-            if run.unit is not None:  # else its execution has ended meanwhile
+        for run, unit in self._waiting.pop(vertex):
+            if run.unit is not None and run.unit.id == unit:  # else its execution has ended meanwhile
                 run.submit_renewed()

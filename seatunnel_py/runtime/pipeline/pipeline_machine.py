@@ -303,6 +303,8 @@ class PipelineMachine:
                 begin_all(self.executions.values())
             case "discover":
                 self.parts.discovery.look(*about)
+            case "stop":
+                self.closing.stop_again()
             case "call":
                 state.call_again(*about)
             case _:

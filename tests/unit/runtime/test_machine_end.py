@@ -255,3 +255,23 @@ def test_rows_that_a_record_names_outlive_the_execution_that_staged_them() -> No
 
     assert storing.record.uncommitted[0].pieces and not of_kind(bench, effects.AbortPieces)
     assert bench.held(effects.SubmitUnit)[0].unit.id.epoch == 1
+
+
+def test_a_stop_whose_savepoint_expires_is_requested_again() -> None:
+    """A unit that took longer than the checkpoint kept a stream running for ever (seed 5044)."""
+    bench = MachineBench(unbounded(chain("x", (5,), 1, Visible.COMMITTED)), SETTINGS, effects.SubmitUnit).begin()
+    bench.tell(events.StopRequest(BROKEN, keep=True))
+    (unit,) = bench.held(effects.SubmitUnit)
+    expires = [one.timer for one in bench.asked if isinstance(one, effects.StartTimer) and "expire" in str(one.timer)]
+
+    bench.tell(events.TimerFired(expires[-1]))
+    assert [one.name for one in bench.asked if isinstance(one, effects.RefuseRequest)] == ["stop"]
+    bench.answer(unit)
+    restart = next(one.timer for one in bench.asked if isinstance(one, effects.StartTimer) and "restart" in one.timer)
+    bench.tell(events.TimerFired(restart))
+    assert not bench.closed
+    bench.fire("stop")
+    for waiting in bench.held(effects.SubmitUnit):
+        bench.answer(waiting)
+
+    assert bench.closed and bench.shown is TableState.STOPPED
