@@ -10,10 +10,11 @@ import pytest
 
 from tests.contracts.test_protocol import FILES, FOREIGN, known, rules
 from tests.mutants.all import MUTANTS
+from tests.mutants.mutant import RUNTIME as RUNTIME_PACKAGE
 
 LABEL = re.compile(r"([A-Z]{1,2})(\d+)(\.\d+)?")
-DROPPED = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS if not mutant.of_runtime))
-OF_RUNTIME = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS if mutant.of_runtime))
+DROPPED = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS if mutant.package != RUNTIME_PACKAGE))
+OF_RUNTIME = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS if mutant.package == RUNTIME_PACKAGE))
 RUNTIME = Path(__file__).parents[2] / "seatunnel_py" / "runtime"
 
 

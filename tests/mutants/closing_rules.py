@@ -227,6 +227,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if run.unit is not None and run.unit.id == unit:",
         "if run.unit is not None:",
         "generation_renewal 1",
+        "tests/unit/runtime/test_machine_sources.py",
     ),
     runtime(
         "a look that fails ends the pipeline",

@@ -10,7 +10,7 @@ from seatunnel_py.runtime.messages import effects, events
 from seatunnel_py.runtime.messages.answers import ReopenedRounds, SourceFacts
 from seatunnel_py.runtime.messages.engine_port import UnitFinished
 from seatunnel_py.work.unit import UnitResult
-from tests.kit.machine_bench import BROKEN, GONE, SETTINGS, MachineBench
+from tests.kit.machine_bench import AWAY, BROKEN, GONE, SETTINGS, MachineBench
 from tests.kit.runtime_toys import unbounded
 from tests.kit.toy_jobs import chain, fork
 from tests.simulation.jobs.sources import Finds, with_sources
@@ -77,3 +77,26 @@ def test_a_source_that_waits_for_room_looks_again() -> None:
 
     timers = [one.timer for one in bench.asked if isinstance(one, effects.StartTimer)]
     assert ("exchange",) in timers
+
+
+def test_a_source_that_is_open_again_repeats_no_unit_of_a_later_execution() -> None:
+    """Its execution was restarted meanwhile, and the new one reads already (seed 5439)."""
+    line = with_sources(chain("x", (5, 5), 2, Visible.COMMITTED), Finds.OF_ONE_MOMENT, lambda: 0.0)
+    bench = MachineBench(
+        line, replace(SETTINGS, per_split=True), effects.SubmitUnit, effects.ReopenSource, effects.CancelUnit
+    ).begin()
+    first, second = bench.held(effects.SubmitUnit)
+    bench.answer(first, UnitFinished(UnitResult(first.unit.id, done=False, failure=GONE)))
+    for _ in range(SETTINGS.retry.times + 1):
+        bench.answer(second, UnitFinished(UnitResult(second.unit.id, done=False, failure=AWAY)))
+        if not any(isinstance(one, effects.StartTimer) and "restart" in one.timer for one in bench.asked):
+            bench.fire("retry")
+            (second,) = bench.held(effects.SubmitUnit)
+    restart = next(one.timer for one in bench.asked if isinstance(one, effects.StartTimer) and "restart" in one.timer)
+    bench.tell(events.TimerFired(restart))
+    begun = [one.unit.id for one in bench.held(effects.SubmitUnit)]
+    assert [one.epoch for one in begun] == [1, 1]
+
+    (reopen,) = bench.held(effects.ReopenSource)
+    bench.answer(reopen, events.CallDone(reopen.call, ReopenedRounds(reopen.rounds, SourceFacts())))
+    assert [one.unit.id for one in bench.held(effects.SubmitUnit)] == begun
