@@ -273,7 +273,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "units that wait for a source are forgotten",
         RENEWAL,
-        "            self._waiting[name].append(run)\n",
+        "            self._waiting[name].append((run, unit.id))\n",
         "            pass\n",
         "generation_renewal 1",
         "tests/unit/runtime/test_machine_sources.py",

@@ -123,7 +123,7 @@ class World:
         return Settings(
             RetryPolicy(plan.pick((3, 1, 1)), 0.2),
             Budget(plan.pick((7, 3)), 1.0),
-            plan.pick((1, 2, 16)),
+            plan.pick((1, 2, 16)),  # capacity of channels: barriers meet full ones (F20)
             plan.chance(0.25),
             exchange="mem:",
             retain=plan.pick((Retain.AUTO, Retain.AUTO, Retain.ALWAYS, Retain.NEVER)),

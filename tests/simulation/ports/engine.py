@@ -44,7 +44,7 @@ class SimulatedEngine:
         self._process.later(world.delay(3.0 if slow else 0.1), self._end, unit)
 
     def cancel(self, unit: UnitId) -> None:
-        """It ends when it ends."""
+        """It ends when it ends: a worker that is told to stop may write on (F11)."""
 
     def abandon(self, unit: UnitId) -> None:
         self.cancel(unit)
