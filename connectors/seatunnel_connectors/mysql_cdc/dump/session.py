@@ -30,6 +30,7 @@ _REMEDIES = {
 }
 _GTID_CAPABILITY = 4
 _HEARTBEATS_OF_SILENCE = 4
+_WRITE_SECONDS = 3600
 _NAMESPACE = uuid.UUID("6f8de2a5-3c0e-5a0e-9b61-1f6a3d1f7c55")
 
 
@@ -113,6 +114,8 @@ class DumpSession:
                     "@slave_gtid_ignore_duplicates = 0",
                 ]  # fmt: skip
         self._session.run(f"SET {', '.join(settings)}")
+        # A reader that waits for its next unit reads nothing: the server must not take that for a lost connection.
+        self._session.run(f"SET SESSION net_write_timeout = {_WRITE_SECONDS}")
 
     def _refuse_own_id(self) -> None:
         """Refuse the id of the server. One of a replica may be that of our own older dump: see `replicas`."""

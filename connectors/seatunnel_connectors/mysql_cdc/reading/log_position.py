@@ -14,6 +14,8 @@ from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet
 from seatunnel_py.api import Plain
 
 Gtids = GtidSet | GtidList
+Place = tuple[int, int, int]
+"""A place in the log of one server, in its order: number of the file, start of a transaction, events taken of it."""
 _MARIADB, _MYSQL = "mariadb", "mysql"
 
 
@@ -33,6 +35,11 @@ class BinlogPosition:
     @property
     def inside_transaction(self) -> bool:
         return self.events > 0 or self.rows > 0
+
+    @property
+    def place(self) -> Place:
+        """Without a file: before every place that has one."""
+        return file_number(self.file), self.offset, self.events
 
     def after_rows(self, rows: int) -> BinlogPosition:
         """The position that many rows into the event after this one."""
@@ -57,6 +64,12 @@ class BinlogPosition:
             gtids = GtidList.parse(text) if plain["flavor"] == _MARIADB else GtidSet.parse(text)
         offset, events, rows = (_whole(plain, name) for name in ("offset", "events", "rows"))
         return BinlogPosition(str(plain["file"]), offset, gtids, events, rows, str(plain["server"]))
+
+
+def file_number(file: str) -> int:
+    """The number that a server gives its files in order; -1 without a file."""
+    digits = file.rpartition(".")[2]
+    return int(digits) if digits.isdigit() else -1
 
 
 def _whole(plain: Mapping[str, Plain], name: str) -> int:

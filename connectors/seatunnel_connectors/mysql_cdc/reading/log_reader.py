@@ -38,6 +38,7 @@ from seatunnel_connectors.mysql_cdc.reading.changes import (
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_tracker import LogTracker
 from seatunnel_connectors.mysql_cdc.reading.rows_collector import RowsCollector
+from seatunnel_connectors.mysql_cdc.reading.table_starts import TableStarts
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Statement, StatementKind
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableHistory
@@ -46,7 +47,8 @@ _PLAIN = {"BEGIN": StatementKind.BEGIN, "COMMIT": StatementKind.COMMIT}
 
 
 class LogReader:
-    """``before = False`` drops the images before updates."""
+    """``before = False`` drops the images before updates. ``starts``: tables that count from later places of the log.
+    ``until``: the place where reading ends, an end that an earlier reader has yielded; ``ended`` tells that it has."""
 
     def __init__(
         self,
@@ -56,10 +58,17 @@ class LogReader:
         options: DecodeOptions | None = None,
         before: bool = True,
         parser: EventParser | None = None,
+        starts: TableStarts | None = None,
+        until: BinlogPosition | None = None,
     ) -> None:
         self._history = history
+        self._starts = starts
+        self._until = until
+        self.ended = until is not None and start.place >= until.place
         self._parser = parser or EventParser()
         self._track = LogTracker.at(start)
+        if starts is not None:
+            starts.reach(*start.place[:2], history)
         self._rows = RowsCollector(history, options or DecodeOptions(), before=before)
         self._transactions = 0
         self._moved = False
@@ -77,6 +86,8 @@ class LogReader:
                 kind = type(event)
                 if kind is RowsEvent:
                     self._take(event)  # type: ignore[arg-type]  # narrowed by its exact type: half of isinstance's cost
+                    if self._until is not None and self._track.place >= self._until.place:
+                        break
                     if self._rows.full:
                         yield from self.flush()
                 elif kind is Xid:
@@ -86,6 +97,10 @@ class LogReader:
             track.passed(header)
             if not track.in_transaction:
                 track.begin = track.offset
+            if self._until is not None and track.place >= self._until.place:
+                self.ended = True
+                yield from self.flush()
+                return
 
     def flush(self) -> Iterator[LogChange]:
         """Everything that was read and not yielded, and the position after it."""
@@ -126,6 +141,12 @@ class LogReader:
         elif isinstance(event, XaPrepare):
             yield from self._prepared(event, header)
 
+    def _count_tables(self) -> None:
+        """Begin the tables that count in the transaction that begins. Their maps come again in it."""
+        starts, track = self._starts, self._track
+        if starts is not None and starts.waiting and starts.reach(*track.place[:2], self._history):
+            self._rows.new_file()
+
     def _take(self, event: RowsEvent) -> None:
         track = self._track
         track.took_event()
@@ -142,6 +163,7 @@ class LogReader:
 
     def _begins(self, event: MysqlGtid | MariadbGtid, start: int) -> Iterator[LogChange]:
         self._track.begins(event, start)
+        self._count_tables()
         self._taken_in_transaction = 0
         if isinstance(event, MariadbGtid) and event.prepared:
             yield from self.flush()

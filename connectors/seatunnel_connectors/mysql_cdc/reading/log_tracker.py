@@ -16,7 +16,7 @@ from seatunnel_connectors.mysql_cdc.log.events import (
 )
 from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList, MariadbGtidId
 from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet, Interval, Source
-from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition, Gtids
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition, Gtids, Place, file_number
 
 _WRAP = 1 << 32
 
@@ -48,6 +48,11 @@ class LogTracker:
             start.file, start.offset, start.gtids, start.server, start.offset, skip_events=start.events,
             skip_rows=start.rows,
         )  # fmt: skip
+
+    @property
+    def place(self) -> Place:
+        """The place after everything that was read, or that is passed over; before the first file all are later."""
+        return file_number(self.file), self.begin, self.events if self.in_transaction else 0
 
     # ------------------------------------------------------------ files
 

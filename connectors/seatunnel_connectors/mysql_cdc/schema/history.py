@@ -81,6 +81,10 @@ class TableHistory:
         self._server_version = server_version
         self._fold_names = fold_names
 
+    def begin(self, definition: TableDefinition) -> None:
+        """Follow a table from here on under this definition, whatever is known of it."""
+        self._tables[definition.name] = _Known(definition, 0)
+
     # ------------------------------------------------------------ rows
 
     def captured(self, name: Name) -> bool:

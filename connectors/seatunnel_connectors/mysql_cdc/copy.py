@@ -1,0 +1,52 @@
+"""Copies the rows of tables before the log: tables are divided and read as by Jdbc, behind a mark in the log.
+
+A snapshot cannot be shared by several connections of MySQL or MariaDB, so each query of a copy shows another moment.
+All of them are later than the mark, which is taken before the first one, and the log is read from the mark. It holds
+every change since then, in order, each with the whole row: whatever version of a row a query has shown, the last
+change of its key makes it right, a row that the query was too late for is inserted or deleted again, and a row that no
+change touches was the same all the time. This ends in the source's rows in every sink that writes by key, and passes
+through older states of a row until the log has passed the end of the copy. A sink that only appends keeps both the
+copied row and its changes since the mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
+from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcSource
+from seatunnel_connectors.mysql_cdc.log_places import mark_before_copy
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
+from seatunnel_py.api import Enumerator, Plain, SourceTable, Split
+
+LOG_MARK = "log_mark"
+"""The place of the log before a split was read, in its payload."""
+
+
+@dataclass(frozen=True, slots=True)
+class BinlogCopySource(JdbcSource):
+    """The rows of tables behind a mark in the log."""
+
+    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
+        return BinlogCopyEnumerator(self, tables)
+
+
+class BinlogCopyEnumerator(JdbcEnumerator):
+    """Divides tables, and gives each split the mark."""
+
+    def discover(self) -> Iterable[Split]:
+        if not self.tables:
+            return ()
+        address = self.source.address
+        names = [(one.schema.path.database, one.schema.path.table) for one in self.tables]
+        with explained(f"looking up the place of a copy in the log of {address.display}"), sessions(address) as session:
+            mark = mark_before_copy(session, names).to_plain()
+        return [replace(split, payload={**split.payload, LOG_MARK: mark}) for split in super().discover()]
+
+
+def mark_of(split: Split) -> BinlogPosition:
+    """The mark before a split's rows were read."""
+    mark = split.payload[LOG_MARK]
+    assert isinstance(mark, dict), "a mark is a position of the log"
+    return BinlogPosition.of(mark)

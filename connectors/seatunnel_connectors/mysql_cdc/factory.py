@@ -1,0 +1,60 @@
+"""Declares the sources MySQL-CDC and MariaDB-CDC: options and capabilities. No client library is imported before
+``create``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from seatunnel_connectors.jdbc.url import resolve
+from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions
+from seatunnel_connectors.mysql_cdc.server_id import given_server_id, own_server_id
+from seatunnel_py.api import Determinism, SourceCapabilities, SourceFactory, SourceOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from seatunnel_connectors.jdbc.url import Address
+    from seatunnel_py.api import Source, StepContext
+
+
+def _address(options: BinlogCdcOptions) -> Address:
+    found = resolve(options.url, options.username, options.password, options.properties, None)
+    return replace(found, connect_seconds=options.connect_seconds)
+
+
+class MysqlCdcFactory(SourceFactory[BinlogCdcOptions]):
+    """Copies tables of MySQL, then follows their changes through the binary log."""
+
+    name: ClassVar[str] = "MySQL-CDC"
+    summary: ClassVar[str] = "Copies tables of MySQL, then follows their changes"
+    extra: ClassVar[str] = "mysql"
+    options: ClassVar[type[SourceOptions]] = BinlogCdcOptions
+
+    def modules(self, options: BinlogCdcOptions) -> tuple[str, ...]:
+        return ("seatunnel_connectors.mysql_cdc.source", "seatunnel_connectors.jdbc.mysql.dialect")
+
+    def test_connection(self, options: BinlogCdcOptions) -> Mapping[str, str]:
+        from seatunnel_connectors.jdbc.dialect import dialect_of
+        from seatunnel_connectors.mysql_cdc.server_checks import require_row_log
+
+        address = _address(options)
+        facts = dialect_of(address).answer(address, writing=False)
+        return {**facts, **require_row_log(address)}
+
+    def capabilities(self, options: BinlogCdcOptions, context: StepContext) -> SourceCapabilities:
+        return SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE, parallel=False, resident=True)
+
+    def create(self, options: BinlogCdcOptions, context: StepContext) -> Source:
+        from seatunnel_connectors.mysql_cdc.source import BinlogCdcSource
+
+        own = own_server_id(context.job_id, context.step, context.store)
+        server_id = own if options.server_id is None else given_server_id(options.server_id)
+        return BinlogCdcSource(_address(options), options, server_id, context.parallelism, context.registry)
+
+
+class MariadbCdcFactory(MysqlCdcFactory):
+    """Copies tables of MariaDB, then follows their changes through the binary log."""
+
+    name: ClassVar[str] = "MariaDB-CDC"
+    summary: ClassVar[str] = "Copies tables of MariaDB, then follows their changes"

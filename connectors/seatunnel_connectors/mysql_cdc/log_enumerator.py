@@ -1,0 +1,82 @@
+"""Finds the one split of a log, once the tables are copied.
+
+Definitions are those of the catalog at that moment. A table that is altered between the mark before its copy and that
+moment has rows in the log that do not fit; the reader then stops with the statement or with the columns that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, explained, sessions
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_connectors.mysql_cdc.copy import mark_of
+from seatunnel_connectors.mysql_cdc.log_places import end_of_log, first_of_log, oldest, require_log, with_transactions
+from seatunnel_connectors.mysql_cdc.log_split import LOG_ID, BinlogPlace
+from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
+from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
+from seatunnel_connectors.mysql_cdc.schema.from_catalog import definitions_of
+from seatunnel_connectors.mysql_cdc.server_checks import identity_of
+from seatunnel_py.api import Enumerator, FatalError, FollowedTable, Plain, Split
+
+
+class BinlogEnumerator(Enumerator):
+    """Enumerates the log of a step."""
+
+    def __init__(
+        self, address: Address, options: BinlogCdcOptions, tables: Sequence[FollowedTable], *, known: bool
+    ) -> None:
+        self._address, self._options = address, options
+        self._tables = tuple(tables)
+        self._known = known
+
+    def discover(self) -> Iterable[Split]:
+        if self._known:
+            return ()
+        with explained(f"looking up the log of {self._address.display}"), sessions(self._address) as session:
+            place = self._place(session)
+        self._known = True
+        return (place.split(),)
+
+    def snapshot(self) -> Plain:
+        return LOG_ID
+
+    def _place(self, session: MysqlSession) -> BinlogPlace:
+        if self._options.start is BinlogStart.INITIAL:
+            starts = {_name(one): _mark(one) for one in self._tables}
+        else:
+            begin = self._chosen(session)
+            starts = {_name(one): begin for one in self._tables}
+        server = identity_of(session)
+        begin = oldest(starts.values())
+        require_log(session, begin)
+        begin = replace(with_transactions(session, begin), server=server)
+        return BinlogPlace(server, begin, starts, definitions_of(session, list(starts)))
+
+    def _chosen(self, session: MysqlSession) -> BinlogPosition:
+        """The place that the job file asks for."""
+        match self._options.start:
+            case BinlogStart.EARLIEST:
+                return first_of_log(session)
+            case BinlogStart.SPECIFIC:
+                file, offset = self._options.start_file, self._options.start_offset
+                assert file is not None and offset is not None, "options are checked"
+                return BinlogPosition(file, offset)
+            case _:
+                return end_of_log(session)
+
+
+def _name(one: FollowedTable) -> Name:
+    return one.table.schema.path.database, one.table.schema.path.table
+
+
+def _mark(one: FollowedTable) -> BinlogPosition:
+    """The mark before the table's copy; of a copy whose splits were found at several moments, the oldest one."""
+    if not one.copied:
+        raise FatalError(
+            f"table {one.table.schema.path} was not copied, so its changes cannot be followed",
+            "begin anew with --fresh, which copies it",
+        )
+    return oldest(mark_of(split) for split in one.copied)

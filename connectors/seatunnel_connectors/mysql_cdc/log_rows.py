@@ -1,0 +1,119 @@
+"""Turns decoded blocks of the log into batches in the schema that the job was planned with.
+
+An update gives the row after it; where it changes the key, a delete of the old row and an insert of the new one. The
+rows before other updates are dropped: a sink that writes by key does not need them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_connectors.mysql_cdc.reading.changes import TableBlock
+from seatunnel_connectors.mysql_cdc.rows.table_decoder import RowMisfit
+from seatunnel_py.api import BadRowsError, Batch, FatalError, Position, Rejected, RowKind, TableSchema
+
+Mask = npt.NDArray[np.bool_]
+_FRESH = "begin anew with --fresh, which copies the table as it is now"
+
+
+def ending(elements: Iterator[Batch | Rejected], end: Position) -> Iterator[Batch | Rejected]:
+    """The elements; the last one has this end, for a unit may stop only there."""
+    held: Batch | Rejected | None = None
+    for one in elements:
+        if held is not None:
+            yield held
+        held = one
+    if held is not None:
+        yield replace(held, end=end)
+
+
+def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterator[Batch | Rejected]:
+    """The rows of a block, none with an end. ``tolerant``: rows with values that the columns cannot hold are rejected;
+    otherwise they raise BadRowsError."""
+    rows = block.rows
+    if rows.absent is not None:
+        raise FatalError(
+            f"the log lacks columns of changed rows of table {schema.path}",
+            "SET GLOBAL binlog_row_image = FULL, also for sessions that are open, and begin anew with --fresh",
+        )
+    data = _as_planned(rows.data, schema)
+    kinds, keep = without_before(data, np.asarray(rows.kinds), schema)
+    misfits = [one for one in rows.misfits if keep[one.row]]
+    if misfits and not tolerant:
+        raise BadRowsError(
+            f"a change of table {schema.path} in the log: {misfits[0].reason}",
+            "allow bad rows with env.error.max-rows, or correct the value and begin anew with --fresh",
+        )
+    keep[[one.row for one in misfits]] = False
+    if keep.all():
+        yield Batch(schema.path, data, kinds=pa.array(kinds))
+    elif keep.any():
+        yield Batch(schema.path, data.filter(pa.array(keep)), kinds=pa.array(kinds[keep]))
+    if misfits:
+        yield _rejected(data, misfits, schema)
+
+
+def _as_planned(data: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
+    wanted = schema.arrow()
+    if data.schema.names != wanted.names or data.schema.types != wanted.types:
+        raise FatalError(
+            f"table {schema.path} looks different in the log: {_columns(data.schema)} instead of {_columns(wanted)}",
+            _FRESH,
+        )
+    return pa.RecordBatch.from_arrays(data.columns, schema=wanted)
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{one.name} {one.type}" for one in schema)
+
+
+def without_before(
+    data: pa.RecordBatch, kinds: npt.NDArray[np.uint8], schema: TableSchema
+) -> tuple[npt.NDArray[np.uint8], Mask]:
+    """The kinds of rows, and which rows stay. Without a key every column belongs to it."""
+    before = np.flatnonzero(kinds == RowKind.UPDATE_BEFORE)
+    keep: Mask = np.ones(len(kinds), bool)
+    if not len(before):
+        return kinds, keep
+    names = schema.primary_key.columns if schema.primary_key is not None else schema.names
+    old, new = data.take(pa.array(before)), data.take(pa.array(before + 1))
+    moved: Mask = np.zeros(len(before), bool)
+    for name in names:
+        moved |= ~_equal(old.column(name), new.column(name))
+    keep[before[~moved]] = False
+    kinds = kinds.copy()
+    kinds[before[moved]] = RowKind.DELETE
+    kinds[before[moved] + 1] = RowKind.INSERT
+    return kinds, keep
+
+
+def _equal(old: pa.Array, new: pa.Array) -> Mask:
+    """Where values are equal. Those of a type without comparison count as different: that costs a row only."""
+    try:
+        same = pc.fill_null(pc.equal(old, new), False)
+    except pa.ArrowNotImplementedError:
+        same = pa.array(np.zeros(len(old), bool))
+    nulls = pc.and_(pc.is_null(old), pc.is_null(new))
+    found: Mask = np.asarray(pc.or_(same, nulls))
+    return found
+
+
+def _rejected(data: pa.RecordBatch, misfits: list[RowMisfit], schema: TableSchema) -> Rejected:
+    reasons: dict[int, str] = {}
+    for one in misfits:
+        reasons[one.row] = f"{reasons[one.row]}; {one.reason}" if one.row in reasons else one.reason
+    found = [json.dumps(data.slice(row, 1).to_pylist()[0], default=_plain, ensure_ascii=False) for row in reasons]
+    raw = pa.array([one.encode() for one in found], pa.binary())
+    return Rejected(schema.path, pa.RecordBatch.from_arrays([raw], names=["raw"]), tuple(reasons.values()))
+
+
+def _plain(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,59 @@
+"""The one split of a log: where it begins, and for each table where its rows count, and as what it was declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from typing import Any, cast
+
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
+from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
+from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, TableDefinition
+from seatunnel_py.api import Plain, Split, TablePath
+
+LOG_ID = "log"
+"""The id of the split."""
+
+
+@dataclass(frozen=True, slots=True)
+class BinlogPlace:
+    """``begin``: the place to read from; ``server``: the identity of the server that places belong to."""
+
+    server: str
+    begin: BinlogPosition
+    starts: Mapping[Name, BinlogPosition]
+    definitions: Mapping[Name, TableDefinition]
+
+    def split(self) -> Split:
+        starts: list[Plain] = [[*name, place.to_plain()] for name, place in self.starts.items()]
+        definitions: list[Plain] = [_plain(one) for one in self.definitions.values()]
+        database, table = next(iter(self.starts))
+        payload: dict[str, Plain] = {
+            "server": self.server, "begin": self.begin.to_plain(), "starts": starts, "definitions": definitions,
+        }  # fmt: skip
+        return Split(LOG_ID, TablePath(database, "", table), payload)
+
+    @staticmethod
+    def of(split: Split) -> BinlogPlace:
+        """The inverse of ``split``."""
+        plain = cast("dict[str, Any]", dict(split.payload))
+        starts = {(database, table): BinlogPosition.of(place) for database, table, place in plain["starts"]}
+        definitions = [_definition(one) for one in plain["definitions"]]
+        begin = BinlogPosition.of(plain["begin"])
+        return BinlogPlace(plain["server"], begin, starts, {one.name: one for one in definitions})
+
+
+def _plain(definition: TableDefinition) -> Plain:
+    columns: list[Plain] = [list(astuple(one)) for one in definition.columns]
+    return [
+        definition.database, definition.table, columns, list(definition.key), definition.charset, definition.comment
+    ]  # fmt: skip
+
+
+def _definition(plain: Any) -> TableDefinition:
+    database, table, columns, key, charset, comment = plain
+    found = [
+        ColumnDefinition(name, data_type, column_type, nullable, own, tuple(words), *rest)
+        for name, data_type, column_type, nullable, own, words, *rest in columns
+    ]
+    return TableDefinition(database, table, tuple(found), tuple(key), charset, comment)

@@ -1,0 +1,191 @@
+"""Tables of MariaDB are copied, and followed to the same rows, whatever dies on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import psycopg
+import pymysql
+import pytest
+
+from e2e.cdc.mariadb_workload import MariadbWorkload
+from e2e.support import IN_PROCESS, Process, finish, kill_driver, seatunnel, start, wait_alive, write_job
+from tests.servers.mariadb import MariadbServer
+from tests.servers.postgres import PostgresServer
+
+TABLES = ("orders", "customers", "items")
+COLUMNS = "(id INT PRIMARY KEY, source VARCHAR(20), seq INT, note TEXT)"
+SETTINGS = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
+SECONDS = 90.0
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def logged() -> Iterator[MariadbServer]:
+    with MariadbServer.running(settings=SETTINGS) as server:
+        yield server
+
+
+class FollowedLog:
+    """Three tables of a database of MariaDB, which a job copies to PostgreSQL and follows."""
+
+    def __init__(self, home: Path, server: MariadbServer, target: PostgresServer) -> None:
+        self.home, self.server, self.target = home, server, target
+        number = next(_numbers)
+        self.source, self.into = f"from{number}", f"logs{number}"
+        with psycopg.connect(target.dsn, autocommit=True) as db:
+            db.execute(f"CREATE DATABASE {self.into}".encode())
+        self.run_there(f"CREATE DATABASE {self.source}", database="test")
+        for table in TABLES:
+            self.run_there(
+                f"CREATE TABLE {table} {COLUMNS}",
+                f"INSERT INTO {table} SELECT seq, 'first', seq, 'old' FROM seq_1_to_1000",
+            )
+        self.process: Process | None = None
+
+    def connection(self) -> dict[str, Any]:
+        return self.server.connection(self.source)
+
+    def run_there(self, *statements: str, database: str = "") -> list[tuple[Any, ...]]:
+        """Run statements at the source; return the rows of the last one."""
+        with (
+            pymysql.connect(**self.server.connection(database or self.source), autocommit=True) as db,
+            db.cursor() as cursor,
+        ):
+            for statement in statements:
+                cursor.execute(statement)
+            return list(cursor.fetchall())
+
+    def rows_here(self, table: str) -> list[tuple[Any, ...]] | None:
+        """The target's rows; None without the table."""
+        with psycopg.connect(self.target.dsn_of(self.into), autocommit=True) as db:
+            if db.execute("SELECT to_regclass(%s)", [f"public.{table}"]).fetchone() == (None,):
+                return None
+            return db.execute(f"SELECT id, source, seq, note FROM {table} ORDER BY 1".encode()).fetchall()
+
+    def write(self, source: str = "", sink: str = "", plugin: str = "MariaDB-CDC") -> None:
+        names = ", ".join(f'"{self.source}.{table}"' for table in TABLES)
+        write_job(
+            self.home,
+            f"""
+            env {{ job.mode = STREAMING, checkpoint.interval = 300 }}
+            source {{ {plugin} {{ base-url = "{self.server.jdbc_url(self.source)}", username = root,
+                                  table-names = [{names}] {source} }} }}
+            sink {{ Jdbc {{ url = "{self.target.jdbc_url(self.into)}", user = postgres, generate_sink_sql = true,
+                            database = {self.into}, table = "public.${{table_name}}" {sink} }} }}""",
+        )
+
+    def run(self, *more: str) -> Process:
+        words = ("run", "job.conf", "--job-id", "job", *more)
+        self.process = start(self.home, *words, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out")
+        return self.process
+
+    def end(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            kill_driver(self.process)
+
+    def equal(self, table: str) -> bool:
+        """Whether the target has exactly the rows of the source."""
+        return self.rows_here(table) == self.run_there(f"SELECT id, source, seq, note FROM {table} ORDER BY 1")
+
+    def wait_equal(self) -> None:
+        assert self.process is not None
+        for table in TABLES:
+            wait_alive(self.process, f"{table} to be equal", lambda table=table: self.equal(table), SECONDS)
+
+    def wait_failed(self) -> str:
+        """What a job that must stop says."""
+        assert self.process is not None
+        finish(self.process, SECONDS)
+        return (self.home / "errors").read_text() + (self.home / "out").read_text()
+
+
+@pytest.fixture
+def followed(tmp_path: Path, logged: MariadbServer, postgres: PostgresServer) -> Iterator[FollowedLog]:
+    found = FollowedLog(tmp_path, logged, postgres)
+    yield found
+    found.end()
+
+
+def test_tables_are_copied_and_followed_while_they_change(followed: FollowedLog) -> None:
+    followed.write()
+    with MariadbWorkload(followed.connection(), TABLES, 1), MariadbWorkload(followed.connection(), TABLES, 2):
+        process = followed.run()
+        wait_alive(process, "rows", lambda: followed.rows_here("items"), SECONDS)
+        time.sleep(2)
+    followed.wait_equal()
+    assert seatunnel(followed.home, "jobs", "cancel", "job").code == 0
+
+
+@pytest.mark.parametrize("sink", ["", ", is_exactly_once = true"], ids=["by key", "two-phase"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_driver_is_killed_again_and_again(followed: FollowedLog, sink: str, seed: int) -> None:
+    """In the copy, between copy and log, and while the log is followed."""
+    followed.write(sink=sink)
+    random = Random(seed)
+    with (
+        MariadbWorkload(followed.connection(), TABLES, seed),
+        MariadbWorkload(followed.connection(), TABLES, seed + 100),
+    ):
+        for number in range(6):
+            process = followed.run(*(["--restore", "latest"] if number else []))
+            time.sleep(random.choice((0.7, 1.0, 1.5, 2.5, 4.0)))
+            assert process.poll() is None, (followed.home / "errors").read_text()
+            kill_driver(process)
+    followed.run("--restore", "latest")
+    followed.wait_equal()
+
+
+def test_the_log_is_followed_from_now_on(followed: FollowedLog) -> None:
+    """Only rows that change after the start arrive; MySQL-CDC reads MariaDB as well."""
+    followed.write(", startup.mode = latest, server-id = 5400-5408", plugin="MySQL-CDC")
+    process = followed.run()
+    wait_alive(process, "the log", lambda: followed.run_there("SHOW SLAVE HOSTS"), SECONDS)
+    followed.run_there(
+        "INSERT INTO items VALUES (5000, 'x', 1, 'new')", "UPDATE items SET seq = -1 WHERE id = 7",
+        "UPDATE items SET id = 6000 WHERE id = 8",
+    )  # fmt: skip
+
+    rows = [(7, "first", -1, "old"), (5000, "x", 1, "new"), (6000, "first", 8, "old")]
+    wait_alive(process, "three rows", lambda: followed.rows_here("items") == rows, SECONDS)
+    assert 5400 in {row[0] for row in followed.run_there("SHOW SLAVE HOSTS")}
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("ALTER TABLE items ADD COLUMN more INT", "changed its schema"),
+        ("TRUNCATE TABLE items", "was truncated"),
+        ("DROP TABLE items", "dropped"),
+    ],
+    ids=["alter", "truncate", "drop"],
+)
+def test_a_changed_table_stops_the_job_with_the_statement(followed: FollowedLog, statement: str, told: str) -> None:
+    followed.write()
+    followed.run()
+    followed.wait_equal()
+    followed.run_there("UPDATE items SET seq = -5 WHERE id = 5", statement)
+
+    said = followed.wait_failed()
+
+    assert told in said and statement.split(" ", 2)[2].split()[0] in said
+
+
+def test_a_purged_log_stops_the_job_with_both_places(followed: FollowedLog) -> None:
+    followed.write()
+    followed.run()
+    followed.wait_equal()
+    followed.end()
+    followed.run_there("FLUSH LOGS", "DELETE FROM items WHERE id = 1", "FLUSH LOGS")
+    newest = followed.run_there("SHOW BINARY LOGS")[-1][0]
+    followed.run_there(f"PURGE BINARY LOGS TO '{newest}'")
+
+    followed.run("--restore", "latest")
+
+    said = followed.wait_failed()
+    assert "was purged" in said and f"{newest}:4" in said and "startup.mode = latest" in said
