@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import field_validator
 
@@ -192,18 +192,23 @@ class BinlogCdcOptions(SourceOptions):
         check_settings(given)
         return given
 
-    @field_validator("start", "stop", "format")
+    @field_validator("start")
     @classmethod
-    def _choice_is_possible(cls, chosen: Any) -> Any:
-        if remedy := _REFUSED.get(chosen):
-            raise ValueError(f"{chosen} is not supported yet; {remedy}")
+    def _start_is_a_place(cls, chosen: BinlogStart) -> BinlogStart:
+        if chosen is BinlogStart.TIMESTAMP:
+            raise ValueError("timestamp is not supported; use specific, with a place that mysqlbinlog shows")
         return chosen
 
+    @field_validator("stop")
+    @classmethod
+    def _jobs_do_not_stop(cls, chosen: BinlogStop) -> BinlogStop:
+        if chosen is not BinlogStop.NEVER:
+            raise ValueError(f"{chosen} is not supported; use never, and end the job with `seatunnel jobs savepoint`")
+        return chosen
 
-_REFUSED: dict[Any, str] = {
-    BinlogStart.TIMESTAMP: "use specific, with a position that mysqlbinlog --start-datetime shows",
-    BinlogStop.LATEST: "use never, and end the job with `seatunnel jobs savepoint` or `cancel`",
-    BinlogStop.SPECIFIC: "use never, and end the job with `seatunnel jobs savepoint` or `cancel`",
-    BinlogStop.TIMESTAMP: "use never, and end the job with `seatunnel jobs savepoint` or `cancel`",
-    RowFormat.DEBEZIUM: "use DEFAULT, and a sink that writes debezium_json",
-}
+    @field_validator("format")
+    @classmethod
+    def _rows_are_rows(cls, chosen: RowFormat) -> RowFormat:
+        if chosen is not RowFormat.DEFAULT:
+            raise ValueError(f"{chosen} is not supported; use DEFAULT, and a sink that writes debezium_json")
+        return chosen
