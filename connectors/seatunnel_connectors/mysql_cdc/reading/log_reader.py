@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError, StatementLoggedError
 from seatunnel_connectors.mysql_cdc.log.event_parser import EventParser
-from seatunnel_connectors.mysql_cdc.log.event_types import EventHeader
+from seatunnel_connectors.mysql_cdc.log.event_types import EventHeader, EventType
 from seatunnel_connectors.mysql_cdc.log.events import (
     Event,
     FormatDescription,
@@ -94,7 +94,8 @@ class LogReader:
                     self._ended(header)
                 elif not (kind is TableMap and self._rows.knows(event)):  # type: ignore[arg-type]
                     yield from self._event(event, header, start)
-            track.passed(header)
+            if header.type != EventType.ROTATE:
+                track.passed(header)  # the end of a rotate event is one of the file before
             if not track.in_transaction:
                 track.begin = track.offset
             if self._until is not None and track.place >= self._until.place:

@@ -1,0 +1,261 @@
+"""The reader of the sources: what a unit reads again, up to where it stopped, is what it read before."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count, pairwise
+from random import Random
+from typing import Any
+
+import pymysql
+import pytest
+
+from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession
+from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
+from seatunnel_connectors.mysql_cdc.failures import PurgedLogError
+from seatunnel_connectors.mysql_cdc.log_places import end_of_log, mark_before_copy
+from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
+from seatunnel_connectors.mysql_cdc.reader import BinlogReader
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
+from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
+from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions
+from seatunnel_connectors.mysql_cdc.server_checks import identity_of
+from seatunnel_py.api import (
+    PLAIN_READ,
+    Batch,
+    Element,
+    Heartbeat,
+    PluginError,
+    Position,
+    ReadContext,
+    RowKind,
+    SchemaChange,
+    SourceTable,
+)
+from tests.connectors.mysql_cdc.log_place import DATABASE, SERVER_ID, LogPlace
+
+Row = tuple[str, str, tuple[Any, ...]]
+
+
+class Follower:
+    """A reader of tables, and the split of their log."""
+
+    def __init__(self, log: LogPlace, tables: tuple[str, ...], starts: dict[str, BinlogPosition] | None = None) -> None:
+        found: list[SourceTable] = [log.source(table)[0] for table in tables]
+        session = MysqlSession(log.address)
+        places = {(DATABASE, table): (starts or {}).get(table, log.start) for table in tables}
+        self.place = BinlogPlace(identity_of(session), log.start, places, log.definitions(*tables))
+        self.end = end_of_log(session)
+        session.close()
+        self.reader = BinlogReader(log.address, found, SERVER_ID, DecodeOptions())
+
+    def elements(self, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
+        return self.reader.read(self.place.split(), start, context)
+
+    def to_the_end(self, start: Position | None = None) -> Iterator[Element]:
+        """Everything up to the present end of the log."""
+        for element in self.elements(start):
+            yield element
+            end = getattr(element, "end", None)
+            if end is not None and BinlogPosition.of(end.value).place >= self.end.place:
+                return
+
+
+def rows_of(element: Element) -> list[Row]:
+    if not isinstance(element, Batch):
+        return []
+    kinds = element.kinds.to_pylist() if element.kinds is not None else [0] * element.rows
+    return [
+        (element.table.table, RowKind(kind).short, tuple(row.values()))
+        for kind, row in zip(kinds, element.data.to_pylist(), strict=True)
+    ]
+
+
+def by_table(rows: list[Row]) -> dict[str, list[Row]]:
+    return {table: [row for row in rows if row[0] == table] for table in {row[0] for row in rows}}
+
+
+def workload(log: LogPlace, seed: int, transactions: int) -> None:
+    random = Random(seed)
+    log.run("SET autocommit = 0")
+    for number in range(transactions):
+        for _ in range(random.choice((1, 1, 2, 30))):
+            table, key = random.choice("tu"), random.randrange(50)
+            log.run(
+                random.choice(
+                    (
+                        f"INSERT IGNORE INTO {table} VALUES ({key}, {number})",
+                        f"UPDATE {table} SET n = {number} WHERE id BETWEEN {key} AND {key + 3}",
+                        f"UPDATE IGNORE {table} SET id = {random.randrange(50)}, n = {number} WHERE id = {key}",
+                        f"DELETE FROM {table} WHERE id = {key}",
+                        "INSERT INTO other VALUES (1)",
+                    )
+                )
+            )
+        log.run("ROLLBACK" if random.random() < 0.1 else "COMMIT")
+        if random.random() < 0.05:
+            log.run("FLUSH LOGS")
+    log.run("SET autocommit = 1")
+
+
+def make(log: LogPlace) -> None:
+    log.run(
+        *(f"CREATE TABLE {table} (id INT PRIMARY KEY, n INT)" for table in "tu"),
+        "CREATE TABLE other (id INT) ENGINE = InnoDB",
+    )
+    log.start = log.end()
+
+
+def places_of(log: LogPlace, follower: Follower) -> list[BinlogPosition]:
+    """The place after each event of the log, where a unit may stop."""
+    history = log.history(log.definitions("t", "u"))
+    reader, dump, found = LogReader(history, log.start), DumpSession(log.address, log.request()), [log.start]
+    for event in dump.events():
+        found += [change.end for change in [*reader.read([event]), *reader.flush()]]
+    dump.close()
+    return found
+
+
+def test_ranges_of_the_log_are_its_rows_once(log: LogPlace) -> None:
+    """F-C30: ranges end inside of transactions, between the files of the log, and where nothing was read."""
+    make(log)
+    workload(log, 3, 150)
+    follower = Follower(log, ("t", "u"))
+    whole = [row for element in follower.to_the_end() for row in rows_of(element)]
+    places = places_of(log, follower)
+    assert len({one.file for one in places}) > 3 and any(one.inside_transaction for one in places)
+    chosen = sorted(Random(5).sample(range(len(places)), 80))
+    edges = [Position(places[at].to_plain()) for at in [0, *chosen, len(places) - 1]]
+
+    found: list[Row] = []
+    for start, until in pairwise(edges):
+        elements = list(follower.elements(start, ReadContext(until)))
+        found += [row for one in elements for row in rows_of(one)]
+        assert elements[-1] == Heartbeat(until)
+
+    assert by_table(found) == by_table(whole)
+    assert len(whole) > 500
+
+
+def test_rows_before_the_mark_of_their_table_are_not_given(log: LogPlace) -> None:
+    """Also where the table looked different then: what is before the mark reaches the target by the copy."""
+    make(log)
+    log.run("ALTER TABLE u ADD COLUMN gone INT", "INSERT INTO u VALUES (1, 1, 1)", "ALTER TABLE u DROP COLUMN gone")
+    workload(log, 4, 40)
+    mark = log.end()
+    workload(log, 5, 40)
+    rest = Follower(log, ("t", "u"), {"t": mark, "u": mark})
+    late = by_table([row for element in rest.to_the_end(Position(mark.to_plain())) for row in rows_of(element)])
+
+    found = by_table([row for one in Follower(log, ("t", "u"), {"u": mark}).to_the_end() for row in rows_of(one)])
+
+    assert found["u"] == late["u"] and len(found["t"]) > len(late["t"]) and found["t"][-len(late["t"]) :] == late["t"]
+
+
+def test_an_update_of_the_key_is_a_delete_and_an_insert(log: LogPlace) -> None:
+    make(log)
+    log.run(
+        "INSERT INTO t VALUES (1, 1), (2, 2)", "UPDATE t SET n = 9", "UPDATE t SET id = id + 10 WHERE id = 2",
+        "UPDATE t SET n = NULL WHERE id = 1", "DELETE FROM t WHERE id = 1",
+    )  # fmt: skip
+
+    found = [row[1:] for element in Follower(log, ("t",)).to_the_end() for row in rows_of(element)]
+
+    assert found == [
+        ("+I", (1, 1)), ("+I", (2, 2)), ("+U", (1, 9)), ("+U", (2, 9)), ("-D", (2, 9)), ("+I", (12, 9)),
+        ("+U", (1, None)), ("-D", (1, None)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("statements", "told"),
+    [
+        (("TRUNCATE TABLE t",), "truncated.*TRUNCATE TABLE t"),
+        (("RENAME TABLE t TO moved",), "renamed.*RENAME TABLE t"),
+        (("SET SESSION binlog_row_image = MINIMAL", "UPDATE t SET n = 3"), "lacks columns.*binlog_row_image = FULL"),
+        (
+            ("XA START 'one'", "UPDATE t SET n = 4", "XA END 'one'", "XA PREPARE 'one'", "XA COMMIT 'one'"),
+            "XA changes a.t",
+        ),
+        (("SET SESSION binlog_format = STATEMENT", "UPDATE t SET n = 5"), "logged by its text.*UPDATE t SET n = 5"),
+    ],
+)
+def test_a_change_without_whole_rows_stops_the_reader(log: LogPlace, statements: tuple[str, ...], told: str) -> None:
+    make(log)
+    log.run("INSERT INTO t VALUES (1, 1)")
+    follower = Follower(log, ("t",))
+    try:
+        log.run(*statements)
+    finally:
+        log.run("SET SESSION binlog_row_image = FULL", "SET SESSION binlog_format = ROW")
+
+    with pytest.raises(PluginError, match="(?s)" + told.replace(".*", ".*")) as raised:
+        list(follower.elements(None))
+    assert raised.value.remedy
+
+
+def test_a_change_of_columns_is_given_with_its_statement(log: LogPlace) -> None:
+    make(log)
+    follower = Follower(log, ("t",))
+    log.run("INSERT INTO t VALUES (1, 1)", "ALTER TABLE t ADD INDEX (n)", "ALTER TABLE t ADD COLUMN more INT")
+
+    elements = follower.elements(None)
+    found = next(one for one in elements if isinstance(one, SchemaChange))
+
+    assert (found.before.names, found.after.names) == (("id", "n"), ("id", "n", "more"))
+    assert found.statement == "ALTER TABLE t ADD COLUMN more INT"
+
+
+def test_another_server_is_refused(log: LogPlace) -> None:
+    make(log)
+    follower = Follower(log, ("t",))
+    follower.place = replace(follower.place, server="server_id 8, gtid_domain_id 0")
+
+    with pytest.raises(PurgedLogError, match="began on the server server_id 8.*is the server server_id 7"):
+        next(follower.elements(None))
+
+
+def test_a_log_that_was_reset_is_refused(log: LogPlace) -> None:
+    make(log)
+    follower = Follower(log, ("t",))
+    start = Position(replace(log.start, offset=1 << 30).to_plain())
+
+    with pytest.raises(PurgedLogError, match=r"has only \d+ bytes now"):
+        next(follower.elements(start))
+
+
+def test_the_mark_before_a_copy_hides_no_change(log: LogPlace) -> None:
+    """While a writer commits: a row that a later look does not show has its transaction behind the mark."""
+    log.run("CREATE TABLE t (id INT PRIMARY KEY)")
+    log.start = log.end()
+    stopped = threading.Event()
+
+    def write() -> None:
+        with pymysql.connect(**log.server.connection(DATABASE), autocommit=True) as db, db.cursor() as cursor:
+            for number in count():
+                if stopped.is_set():
+                    return
+                cursor.execute(f"INSERT INTO t VALUES ({number})")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    session = MysqlSession(log.address)
+    try:
+        looks = [(mark_before_copy(session, [(DATABASE, "t")]), ids(session)) for _ in range(100)]
+    finally:
+        stopped.set()
+        writer.join()
+        session.close()
+
+    follower = Follower(log, ("t",))
+    logged = [row[2][0] for element in follower.to_the_end() for row in rows_of(element)]
+    for mark, seen in looks[::9]:
+        follower = Follower(log, ("t",), {"t": mark})
+        late = [row[2][0] for one in follower.to_the_end() for row in rows_of(one)]
+        assert set(logged) - set(late) <= seen and logged[len(logged) - len(late) :] == late
+
+
+def ids(session: MysqlSession) -> set[int]:
+    return {row[0] for row in session.ask("SELECT id FROM t")}
