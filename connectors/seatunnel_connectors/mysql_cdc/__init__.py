@@ -1,6 +1,6 @@
-"""Decodes the binary logs of MySQL and MariaDB into Arrow batches: the library of the change data capture sources.
+"""Change data capture from MySQL and MariaDB: copies tables, then follows the binary log.
 
 ``log`` turns bytes into events, ``rows`` turns events into batches, ``schema`` follows the definitions of tables,
-``dump`` talks to the server, and ``changes`` puts them together. The steps that use it are issue 25's sources
-``MySQL-CDC`` and ``MariaDB-CDC``: until they exist, only tests and a benchmark reach this package.
+``dump`` talks to the server, and ``reading`` puts them together. ``source``, ``copy``, ``log_enumerator`` and
+``reader`` make the sources MySQL-CDC and MariaDB-CDC of them, which are the same but for their names.
 """

@@ -1,11 +1,11 @@
-"""Copies the rows of tables before the log: tables are divided and read as by Jdbc, behind a mark in the log.
+"""Copies the rows of tables before the log: tables are divided and read as by Jdbc, after a mark in the log.
 
 A snapshot cannot be shared by several connections of MySQL or MariaDB, so each query of a copy shows another moment.
 All of them are later than the mark, which is taken before the first one, and the log is read from the mark. It holds
-every change since then, in order, each with the whole row: whatever version of a row a query has shown, the last
-change of its key makes it right, a row that the query was too late for is inserted or deleted again, and a row that no
-change touches was the same all the time. This ends in the source's rows in every sink that writes by key, and passes
-through older states of a row until the log has passed the end of the copy. A sink that only appends keeps both the
+every change since then, in order, each with the whole row. A row without a change was the same for every query. Of
+a row with changes, the last one decides, whichever version a query has shown, and also if it has shown none. So every
+sink that writes by key ends with the rows of the source, and passes through older states of them until the log has
+passed the end of the copy. A sink that only appends keeps both the
 copied row and its changes since the mark.
 """
 
@@ -26,7 +26,7 @@ LOG_MARK = "log_mark"
 
 @dataclass(frozen=True, slots=True)
 class BinlogCopySource(JdbcSource):
-    """The rows of tables behind a mark in the log."""
+    """The rows of tables after a mark in the log."""
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         return BinlogCopyEnumerator(self, tables)

@@ -18,7 +18,7 @@ ACCEPTED = frozenset(
         "enable.time.adjuster",
     }
 )  # fmt: skip
-"""Rows and copies are exact whatever these say."""
+"""Settings without effect: rows are exact with every value of them."""
 _PATTERNS = "name the tables with table-names or table-pattern, and the columns with a transform"
 REFUSED: Mapping[str, str] = {
     "snapshot.mode": "set startup.mode",

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import pymysql
+
 from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, explained, sessions
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.copy import mark_of
+from seatunnel_connectors.mysql_cdc.dump.session import replicas
 from seatunnel_connectors.mysql_cdc.log_places import end_of_log, first_of_log, oldest, require_log, with_transactions
 from seatunnel_connectors.mysql_cdc.log_split import LOG_ID, BinlogPlace
 from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart
@@ -19,16 +22,22 @@ from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.from_catalog import definitions_of
 from seatunnel_connectors.mysql_cdc.server_checks import identity_of
-from seatunnel_py.api import Enumerator, FatalError, FollowedTable, Plain, Split
+from seatunnel_py.api import Enumerator, FatalError, FollowedTable, Plain, RetriableError, Split
 
 
 class BinlogEnumerator(Enumerator):
     """Enumerates the log of a step."""
 
     def __init__(
-        self, address: Address, options: BinlogCdcOptions, tables: Sequence[FollowedTable], *, known: bool
+        self,
+        address: Address,
+        options: BinlogCdcOptions,
+        server_id: int,
+        tables: Sequence[FollowedTable],
+        *,
+        known: bool,
     ) -> None:
-        self._address, self._options = address, options
+        self._address, self._options, self._server_id = address, options, server_id
         self._tables = tuple(tables)
         self._known = known
 
@@ -36,6 +45,7 @@ class BinlogEnumerator(Enumerator):
         if self._known:
             return ()
         with explained(f"looking up the log of {self._address.display}"), sessions(self._address) as session:
+            _require_free_id(session, self._server_id)
             place = self._place(session)
         self._known = True
         return (place.split(),)
@@ -68,6 +78,20 @@ class BinlogEnumerator(Enumerator):
                 return end_of_log(session)
 
 
+def _require_free_id(session: MysqlSession, server_id: int) -> None:
+    """Raise RetriableError while a replica has the id, as an earlier reader has until the server finds it gone. A user
+    who may not list replicas learns of another one when that is ended."""
+    try:
+        known = replicas(session)
+    except pymysql.Error:
+        return
+    if server_id in known:
+        raise RetriableError(
+            f"a replica with the server id {server_id} reads the log already (host {known[server_id]!r})",
+            "choose another `server-id` for the job",
+        )
+
+
 def _name(one: FollowedTable) -> Name:
     return one.table.schema.path.database, one.table.schema.path.table
 
@@ -77,6 +101,6 @@ def _mark(one: FollowedTable) -> BinlogPosition:
     if not one.copied:
         raise FatalError(
             f"table {one.table.schema.path} was not copied, so its changes cannot be followed",
-            "begin anew with --fresh, which copies it",
+            "start over with --fresh, which copies it",
         )
     return oldest(mark_of(split) for split in one.copied)

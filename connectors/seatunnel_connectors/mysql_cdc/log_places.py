@@ -1,6 +1,6 @@
 """Looks up places of a server's log: its first one, its end, and the mark before a copy.
 
-The mark before a copy must not lie behind a change that the copy may miss. The end of the log is no such mark: a
+The mark before a copy must be earlier than every change that the copy may miss. The end of the log is too late: a
 transaction is in the log before other sessions see it. MariaDB: a consistent snapshot knows its exact place in the
 log, and every later snapshot shows at least as much. MySQL: ``gtid_executed`` holds only transactions that are
 committed in the engine; without transaction ids, a lock on the tables for a moment waits for their writers. MySQL's
@@ -53,7 +53,7 @@ def _snapshot_place(session: MysqlSession) -> BinlogPosition:
     file, offset = (found.get(f"binlog_snapshot_{name}", "") for name in ("file", "position"))
     if not file or not offset.isdigit():
         raise FatalError(
-            "the server does not tell the place of a snapshot in its log (binlog_snapshot_file)",
+            "the server does not report the place of a snapshot in its log (binlog_snapshot_file)",
             "use MariaDB 5.3 or newer, with log_bin",
         )
     return BinlogPosition(file, int(offset))
@@ -110,7 +110,7 @@ def require_log(session: MysqlSession, place: BinlogPosition) -> None:
         why = f"was purged: the server's log begins at {begins}"
     raise PurgedLogError(
         f"the log from {place.file}:{place.offset} {why}",
-        "begin anew with --fresh, which copies the tables again, or with startup.mode = latest, which leaves a gap; "
+        "start over with --fresh, which copies the tables again, or with startup.mode = latest, which leaves a gap; "
         "raise binlog_expire_logs_seconds for the next time",
     )
 

@@ -21,7 +21,7 @@ from seatunnel_connectors.mysql_cdc.rows.table_decoder import RowMisfit
 from seatunnel_py.api import BadRowsError, Batch, FatalError, Position, Rejected, RowKind, TableSchema
 
 Mask = npt.NDArray[np.bool_]
-_FRESH = "begin anew with --fresh, which copies the table as it is now"
+_FRESH = "start over with --fresh, which copies the table as it is now"
 
 
 def ending(elements: Iterator[Batch | Rejected], end: Position) -> Iterator[Batch | Rejected]:
@@ -42,7 +42,7 @@ def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterat
     if rows.absent is not None:
         raise FatalError(
             f"the log lacks columns of changed rows of table {schema.path}",
-            "SET GLOBAL binlog_row_image = FULL, also for sessions that are open, and begin anew with --fresh",
+            "SET GLOBAL binlog_row_image = FULL, also for sessions that are open, and start over with --fresh",
         )
     data = _as_planned(rows.data, schema)
     kinds, keep = without_before(data, np.asarray(rows.kinds), schema)
@@ -50,7 +50,7 @@ def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterat
     if misfits and not tolerant:
         raise BadRowsError(
             f"a change of table {schema.path} in the log: {misfits[0].reason}",
-            "allow bad rows with env.error.max-rows, or correct the value and begin anew with --fresh",
+            "allow bad rows with env.error.max-rows, or correct the value and start over with --fresh",
         )
     keep[[one.row for one in misfits]] = False
     if keep.all():
@@ -96,7 +96,7 @@ def without_before(
 
 
 def _equal(old: pa.Array, new: pa.Array) -> Mask:
-    """Where values are equal. Those of a type without comparison count as different: that costs a row only."""
+    """Compare values, null with null. Those of a type without comparison count as different: that costs a row only."""
     try:
         same = pc.fill_null(pc.equal(old, new), False)
     except pa.ArrowNotImplementedError:

@@ -13,7 +13,7 @@ from seatunnel_connectors.mysql_cdc.server_id import given_server_id
 from seatunnel_py.api import Options, Rule, Secret, SourceOptions, exactly_one, name_pattern, option, required_when
 
 FIRST_OFFSET = 4
-"""Where the events of a file begin."""
+"""The offset of a file's first event."""
 
 
 class BinlogStart(StrEnum):
@@ -27,7 +27,7 @@ class BinlogStart(StrEnum):
 
 
 class BinlogStop(StrEnum):
-    """Where a job ends by itself."""
+    """The place at which a job ends by itself."""
 
     NEVER = "never"
     LATEST = "latest"

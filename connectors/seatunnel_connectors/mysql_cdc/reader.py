@@ -3,7 +3,7 @@
 Rules. (1) A place inside of a transaction is its start and the number of events that were taken: reading begins at the
 start, because events need the table maps before them. (2) Nothing is confirmed to the server, which keeps its log for
 a time of its own: a log that is gone is refused (F-C9). (3) The log is read on the server that it began on (F-C24).
-(4) What would change rows without row events stops the job, with its statement: DDL, TRUNCATE, statements that are
+(4) A change of rows without row events stops the job, with its statement: DDL, TRUNCATE, statements that are
 logged by their text, prepared transactions of XA.
 """
 
@@ -104,7 +104,7 @@ class BinlogReader(Reader):
             names = ", ".join(".".join(one.name) for one in block.tables)
             raise FatalError(
                 f"the transaction {block.prepared} of XA changes {names}: its rows are in the log before it is decided",
-                "write these tables without XA, and begin anew with --fresh",
+                "write these tables without XA, and start over with --fresh",
             )
         for one in block.tables:
             yield from batches(one, self._schemas[one.name], tolerant=context.tolerant)
@@ -116,13 +116,13 @@ class BinlogReader(Reader):
             raise FatalError(
                 f"table {planned.path} was truncated, which a job that follows the log cannot repeat yet: "
                 f"{change.statement}",
-                "begin anew with --fresh, which copies the table again",
+                "start over with --fresh, which copies the table again",
             )
         if change.after is None or change.needs_refresh:
             raise FatalError(
                 f"table {planned.path} was changed in a way that its rows in the log do not show ({change.kind}): "
                 f"{change.statement}",
-                "begin anew with --fresh, which copies the table again",
+                "start over with --fresh, which copies the table again",
             )
         after = change.after.as_schema(self._decode)
         if after.arrow() != planned.arrow():

@@ -21,7 +21,7 @@ def require_row_log(address: Address) -> Mapping[str, str]:
     """Raise FatalError unless the server writes a log of whole rows that the user may read. Returns its settings."""
     with explained(f"looking at the settings of {address.display}"), sessions(address) as session:
         found = settings_of(session)
-        _require_settings(address, found)
+        require_settings(address, found)
         _require_privileges(address, session)
     return {name: found[name] for name in ("binlog_row_metadata", "gtid_mode") if name in found}
 
@@ -33,7 +33,8 @@ def settings_of(session: MysqlSession) -> dict[str, str]:
     return {str(name).lower(): str(value).upper() for name, value in rows}
 
 
-def _require_settings(address: Address, found: Mapping[str, str]) -> None:
+def require_settings(address: Address, found: Mapping[str, str]) -> None:
+    """Raise FatalError for a setting that keeps rows out of the log."""
     if found.get("log_bin") not in ("ON", "1"):
         raise FatalError(
             f"{address.display} writes no binary log, so its changes cannot be followed",
@@ -91,5 +92,5 @@ def require_same_server(address: Address, session: MysqlSession, known: str) -> 
     if found != known:
         raise PurgedLogError(
             f"the log began on the server {known}, and {address.display} is the server {found}",
-            "correct the url; a job on another server begins anew with --fresh",
+            "correct the url; a job on another server starts over with --fresh",
         )

@@ -14,7 +14,7 @@ SERVER_ID_MAX = (1 << 32) - 1
 
 
 def own_server_id(job_id: str, step: str, store: str) -> int:
-    """The id of a step that gives none; the store tells jobs with the same id apart."""
+    """The id of a step that gives none; the store makes it differ between jobs with the same id."""
     digest = hashlib.sha256(repr((job_id, step, store)).encode()).digest()
     return _FIRST + int.from_bytes(digest[:8], "big") % _COUNT
 

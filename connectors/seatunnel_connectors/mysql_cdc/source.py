@@ -55,7 +55,7 @@ class BinlogCdcSource(LogSource):
         return found
 
     def _chosen(self, one: Found) -> Found:
-        """A table that the pattern matches in a database that is not chosen is left out."""
+        """Exclude a table that the pattern matches in a database that is not chosen."""
         names, pattern = self.options.database_names, self.options.database_pattern
         if not isinstance(one, SourceTable) or self.options.table_pattern is None:
             return one
@@ -102,7 +102,7 @@ class BinlogCdcSource(LogSource):
         return SourceCapabilities(determinism=Determinism.DETERMINATE)
 
     def log_enumerator(self, tables: Sequence[FollowedTable], state: Plain) -> Enumerator:
-        return BinlogEnumerator(self.address, self.options, tables, known=state is not None)
+        return BinlogEnumerator(self.address, self.options, self.server_id, tables, known=state is not None)
 
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         zero_dates = "null" in self.address.parameters.get("zerodatetimebehavior", "").lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from dataclasses import replace
 from random import Random
 
 import pyarrow as pa
@@ -162,13 +163,13 @@ def test_a_position_inside_of_a_transaction(log: LogPlace) -> None:
                 taken += sum(one.rows.data.num_rows for one in change.tables)
                 positions.append((change.end, taken))
     dump.close()
-    assert len(positions) > 8 and any(one.inside_transaction for one, _ in positions)
+    assert len(positions) > 8 and any(one.events for one, _ in positions)
     for position, count in positions:
         plain = BinlogPosition.of(position.to_plain())
         assert plain == position
         assert rows_of(blocks(list(log.changes(definitions, plain)))) == whole[count:]
-        if position.inside_transaction and count < 27:
-            assert rows_of(blocks(list(log.changes(definitions, position.after_rows(1))))) == whole[count + 1 :]
+        if position.events and count < 27:
+            assert rows_of(blocks(list(log.changes(definitions, replace(position, rows=1))))) == whole[count + 1 :]
 
 
 def test_a_transaction_of_any_size_takes_bounded_memory(log: LogPlace) -> None:

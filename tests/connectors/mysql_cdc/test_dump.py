@@ -25,12 +25,12 @@ from seatunnel_connectors.mysql_cdc.failures import (
 from seatunnel_connectors.mysql_cdc.log.charsets import charset_of_collation
 from seatunnel_connectors.mysql_cdc.log.event_parser import EventParser
 from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList
-from seatunnel_connectors.mysql_cdc.log.log_file import file_events
 from seatunnel_connectors.mysql_cdc.reading.changes import LogIdle, LogTransactionEnd, RowsBlock
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_py.api import FatalError, Secret
 from tests.connectors.mysql_cdc.conftest import SETTINGS
+from tests.connectors.mysql_cdc.log_file import file_events
 from tests.connectors.mysql_cdc.log_place import SERVER_ID, LogPlace, blocks, replayed, rows_of
 from tests.servers.install import ServerMissing
 from tests.servers.mariadb import MariadbServer

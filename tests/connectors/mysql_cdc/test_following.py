@@ -125,7 +125,7 @@ def test_ranges_of_the_log_are_its_rows_once(log: LogPlace) -> None:
     follower = Follower(log, ("t", "u"))
     whole = [row for element in follower.to_the_end() for row in rows_of(element)]
     places = places_of(log, follower)
-    assert len({one.file for one in places}) > 3 and any(one.inside_transaction for one in places)
+    assert len({one.file for one in places}) > 3 and any(one.events for one in places)
     chosen = sorted(Random(5).sample(range(len(places)), 80))
     edges = [Position(places[at].to_plain()) for at in [0, *chosen, len(places) - 1]]
 

@@ -7,7 +7,7 @@ order only within a server (F-C24).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList
 from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet
@@ -33,17 +33,9 @@ class BinlogPosition:
     server: str = ""
 
     @property
-    def inside_transaction(self) -> bool:
-        return self.events > 0 or self.rows > 0
-
-    @property
     def place(self) -> Place:
         """Without a file: before every place that has one."""
         return file_number(self.file), self.offset, self.events
-
-    def after_rows(self, rows: int) -> BinlogPosition:
-        """The position that many rows into the event after this one."""
-        return replace(self, rows=rows)
 
     def to_plain(self) -> dict[str, Plain]:
         """As a checkpoint holds it."""

@@ -48,7 +48,7 @@ _PLAIN = {"BEGIN": StatementKind.BEGIN, "COMMIT": StatementKind.COMMIT}
 
 class LogReader:
     """``before = False`` drops the images before updates. ``starts``: tables that count from later places of the log.
-    ``until``: the place where reading ends, an end that an earlier reader has yielded; ``ended`` tells that it has."""
+    ``until``: the place where reading ends, an end that an earlier reader has yielded; ``ended``: it was reached."""
 
     def __init__(
         self,
