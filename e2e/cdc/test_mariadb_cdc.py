@@ -126,6 +126,7 @@ def test_tables_are_copied_and_followed_while_they_change(followed: FollowedLog)
         time.sleep(2)
     followed.wait_equal()
     assert seatunnel(followed.home, "jobs", "cancel", "job").code == 0
+    finish(process)
 
 
 @pytest.mark.parametrize("sink", ["", ", is_exactly_once = true"], ids=["by key", "two-phase"])

@@ -9,6 +9,7 @@ from itertools import count, pairwise
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pymysql
 import pytest
 
@@ -24,12 +25,14 @@ from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions
 from seatunnel_connectors.mysql_cdc.server_checks import identity_of
 from seatunnel_py.api import (
     PLAIN_READ,
+    BadRowsError,
     Batch,
     Element,
     Heartbeat,
     PluginError,
     Position,
     ReadContext,
+    Rejected,
     RowKind,
     SchemaChange,
     SourceTable,
@@ -259,3 +262,69 @@ def test_the_mark_before_a_copy_hides_no_change(log: LogPlace) -> None:
 
 def ids(session: MysqlSession) -> set[int]:
     return {row[0] for row in session.ask("SELECT id FROM t")}
+
+
+WIDE = """
+    id INT PRIMARY KEY, a TINYINT(1), b TINYINT, c SMALLINT UNSIGNED, d MEDIUMINT, e INT UNSIGNED, f BIGINT,
+    g BIGINT UNSIGNED, h DECIMAL(20, 5), i FLOAT, j DOUBLE, k CHAR(5), l VARCHAR(20) CHARACTER SET latin1, m LONGTEXT,
+    n BINARY(4), o VARBINARY(9), p BLOB, q DATE, r TIME(3), s DATETIME(6), t TIMESTAMP(3) NULL, u YEAR, v BIT(1),
+    w BIT(9), x ENUM('one', 'two'), y SET('red', 'blue'), z JSON, aa UUID, ab INET6, ac POINT, ad INT INVISIBLE,
+    ae INT AS (id + 1) STORED
+"""
+VALUES = """
+    (1, 1, -3, 65535, -8388608, 4294967295, -9, 18446744073709551615, -12345.67891, 1.5, -2.25, 'ab', 'é', 'text',
+    x'01000000', x'00ff', x'', '2024-02-29', '-12:30:00.125', '2024-01-02 03:04:05.678901', '2024-05-06 07:08:09.120',
+    2024, 1, b'100000001', 'two', 'red,blue', '{"a": [1]}', '123e4567-e89b-12d3-a456-426655440000', '::1',
+    POINT(1, 2)), (2, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
+"""
+
+
+@pytest.mark.parametrize("metadata", ["FULL", "MINIMAL", "NO_LOG"])
+def test_the_log_has_the_rows_that_the_copy_has(log: LogPlace, metadata: str) -> None:
+    """With the types that the job was planned with, whatever the log itself knows of them."""
+    names = "id, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac"
+    log.run(f"CREATE TABLE w ({WIDE.replace(', r TIME(3)', ', r VARCHAR(20)')})")
+    log.start = log.end()
+    log.run(f"SET GLOBAL binlog_row_metadata = {metadata}")
+    try:
+        log.run(f"INSERT INTO w ({names}) VALUES {VALUES}")
+        follower = Follower(log, ("w",))
+        logged = [element.data for element in follower.to_the_end() if isinstance(element, Batch)]
+    finally:
+        log.run("SET GLOBAL binlog_row_metadata = FULL")
+
+    copied = log.source("w")[1]
+    assert pa.Table.from_batches(logged, schema=copied.schema).to_pylist() == copied.to_pylist()
+
+
+def test_a_value_that_a_column_cannot_hold_is_rejected_alone(log: LogPlace) -> None:
+    log.run("CREATE TABLE t (id INT PRIMARY KEY, d DATE)")
+    log.start = log.end()
+    follower = Follower(log, ("t",))
+    log.run("SET sql_mode = ''", "INSERT INTO t VALUES (1, '2024-01-01'), (2, '0000-00-00'), (3, NULL)")
+
+    with pytest.raises(BadRowsError, match="table a.t in the log: column 'd' holds 0000-00-00"):
+        list(follower.elements(None))
+    until = Position(log.end().to_plain())
+    elements = list(follower.elements(None, ReadContext(until, tolerant=True)))
+
+    assert [row[2][0] for one in elements for row in rows_of(one)] == [1, 3]
+    [rejected] = [one for one in elements if isinstance(one, Rejected)]
+    assert rejected.reasons[0].startswith("column 'd' holds 0000-00-00, which has no counterpart")
+    assert rejected.end == until
+    assert rejected.data.to_pylist() == [{"raw": b'{"id": 2, "d": null}'}]
+
+
+def test_the_place_moves_on_with_other_tables(log: LogPlace) -> None:
+    make(log)
+    follower = Follower(log, ("t",))
+    elements = follower.elements(None)
+    assert isinstance(next(elements), Heartbeat)
+    log.run("INSERT INTO other VALUES (1)", "INSERT INTO u VALUES (1, 1)", "FLUSH LOGS")
+    end = log.end()
+
+    for element in elements:
+        assert isinstance(element, Heartbeat)
+        if BinlogPosition.of(element.end.value).place == end.place:
+            break
