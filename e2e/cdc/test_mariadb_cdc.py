@@ -148,6 +148,33 @@ def test_the_driver_is_killed_again_and_again(followed: FollowedLog, sink: str, 
     followed.wait_equal()
 
 
+def test_the_target_may_be_on_the_same_server(followed: FollowedLog) -> None:
+    """Its rows come through the same log, as those of other tables."""
+    into = f"{followed.source}_copy"
+    followed.run_there(f"CREATE DATABASE {into}")
+    followed.write(", snapshot.split.size = 100")
+    job = (followed.home / "job.conf").read_text()
+    target = f'Jdbc {{ url = "{followed.server.jdbc_url(into)}", user = root, generate_sink_sql = true,'
+    head, _ = job.split("sink {")
+    write_job(followed.home, f'{head} sink {{ {target} database = {into}, table = "${{table_name}}" }} }}')
+
+    def equal(table: str) -> bool:
+        columns = "SELECT id, source, seq, note FROM"
+        there = followed.run_there(f"SHOW TABLES FROM {into} LIKE '{table}'")
+        return bool(there) and followed.run_there(f"{columns} {into}.{table} ORDER BY 1") == followed.run_there(
+            f"{columns} {table} ORDER BY 1"
+        )
+
+    with MariadbWorkload(followed.connection(), TABLES, 1), MariadbWorkload(followed.connection(), TABLES, 2):
+        for number in range(3):
+            process = followed.run(*(["--restore", "latest"] if number else []))
+            time.sleep(2)
+            kill_driver(process)
+    process = followed.run("--restore", "latest")
+    for table in TABLES:
+        wait_alive(process, f"{table} to be equal", lambda table=table: equal(table), SECONDS)
+
+
 def test_the_log_is_followed_from_now_on(followed: FollowedLog) -> None:
     """Only rows that change after the start arrive; MySQL-CDC reads MariaDB as well."""
     followed.write(", startup.mode = latest, server-id = 5400-5408", plugin="MySQL-CDC")
