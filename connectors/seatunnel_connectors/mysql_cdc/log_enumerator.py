@@ -17,6 +17,7 @@ from seatunnel_connectors.mysql_cdc.copy import mark_of
 from seatunnel_connectors.mysql_cdc.dump.session import replicas
 from seatunnel_connectors.mysql_cdc.log_places import end_of_log, first_of_log, oldest, require_log, with_transactions
 from seatunnel_connectors.mysql_cdc.log_split import LOG_ID, BinlogPlace
+from seatunnel_connectors.mysql_cdc.log_times import place_at
 from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
@@ -74,6 +75,9 @@ class BinlogEnumerator(Enumerator):
                 file, offset = self._options.start_file, self._options.start_offset
                 assert file is not None and offset is not None, "options are checked"
                 return BinlogPosition(file, offset)
+            case BinlogStart.TIMESTAMP:
+                assert self._options.start_timestamp is not None, "options are checked"
+                return place_at(self._address, session, self._server_id, self._options.start_timestamp)
             case _:
                 return end_of_log(session)
 

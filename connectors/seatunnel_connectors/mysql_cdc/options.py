@@ -76,8 +76,8 @@ class BinlogCdcOptions(SourceOptions):
     start: BinlogStart = option(
         BinlogStart.INITIAL,
         key="startup.mode",
-        doc="initial: copy the tables, then follow the log; latest, earliest, specific: follow the log from now on, "
-        "from its beginning, from startup.specific-offset.file and .pos; timestamp is refused",
+        doc="initial: copy the tables, then follow the log; latest, earliest, specific, timestamp: follow the log from "
+        "now on, from its beginning, from startup.specific-offset.file and .pos, from startup.timestamp",
     )
     start_file: str | None = option(
         None, key="startup.specific-offset.file", doc="file of the log where startup.mode = specific begins"
@@ -86,7 +86,7 @@ class BinlogCdcOptions(SourceOptions):
         None, key="startup.specific-offset.pos", ge=FIRST_OFFSET, doc="position of a transaction's start in that file"
     )
     start_timestamp: int | None = option(
-        None, key="startup.timestamp", doc="accepted; startup.mode = timestamp is refused"
+        None, key="startup.timestamp", ge=0, doc="milliseconds since 1970; the log itself has whole seconds"
     )
     stop: BinlogStop = option(BinlogStop.NEVER, key="stop.mode", doc="never; the other ones are refused")
     server_id: str | None = option(
@@ -153,6 +153,7 @@ class BinlogCdcOptions(SourceOptions):
     rules: ClassVar[tuple[Rule, ...]] = (
         exactly_one("table_names", "table_pattern"),
         required_when("start_file", other="start", equals=(BinlogStart.SPECIFIC,)),
+        required_when("start_timestamp", other="start", equals=(BinlogStart.TIMESTAMP,)),
         required_when("start_offset", other="start", equals=(BinlogStart.SPECIFIC,)),
     )
 
@@ -191,13 +192,6 @@ class BinlogCdcOptions(SourceOptions):
     def _settings_have_no_effect(cls, given: dict[str, str]) -> dict[str, str]:
         check_settings(given)
         return given
-
-    @field_validator("start")
-    @classmethod
-    def _start_is_a_place(cls, chosen: BinlogStart) -> BinlogStart:
-        if chosen is BinlogStart.TIMESTAMP:
-            raise ValueError("timestamp is not supported; use specific, with a place that mysqlbinlog shows")
-        return chosen
 
     @field_validator("stop")
     @classmethod

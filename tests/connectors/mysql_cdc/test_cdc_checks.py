@@ -15,6 +15,7 @@ from seatunnel_connectors.mysql_cdc.failures import PurgedLogError
 from seatunnel_connectors.mysql_cdc.log_places import first_of_log, with_transactions
 from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
 from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.server_checks import require_row_log
 from seatunnel_connectors.mysql_cdc.source import BinlogCdcSource
 from seatunnel_py.api import FatalError, FollowedTable, RetriableError, Secret, SourceTable, TableFailure, TableLeftOut
@@ -163,3 +164,30 @@ def test_a_place_that_is_asked_for_must_be_there(log: LogPlace) -> None:
 
     with pytest.raises(PurgedLogError, match=r"log.999999:4 was purged: the server's log begins at log.000001:4"):
         specific.log_enumerator(found, None).discover()
+
+
+def test_a_time_leads_to_the_first_transaction_since_then(log: LogPlace) -> None:
+    """Across the files of the log; the session sets the time of its statements."""
+    log.run("CREATE TABLE t (id INT PRIMARY KEY)")
+    [(now,)] = log.ask("SELECT UNIX_TIMESTAMP()")
+    places = {}
+    for second in range(now + 100, now + 112, 2):
+        log.run(f"SET timestamp = {second}", "FLUSH LOGS")
+        log.run("CREATE OR REPLACE TABLE u (id INT)" if second % 4 else "DO 1")
+        places[second] = log.end()
+        log.run(f"INSERT INTO t VALUES ({second})")
+    log.run("SET timestamp = DEFAULT")
+
+    def found(milliseconds: int) -> BinlogPosition:
+        chosen = {"startup.mode": "timestamp", "startup.timestamp": milliseconds}
+        one = source(log, **{"table-names": ["a.t"], **chosen})
+        tables = [FollowedTable(table) for table in one.tables() if isinstance(table, SourceTable)]
+        [split] = one.log_enumerator(tables, None).discover()
+        return BinlogPlace.of(split).begin
+
+    first, *_, last = places
+    for second in list(places)[1:]:
+        if second % 4 == 0:
+            assert found(second * 1000).place == found(second * 1000 - 999).place == places[second].place
+    assert found(first * 1000 - 50_000).place <= places[first].place
+    assert found(last * 1000 + 1).place == log.end().place

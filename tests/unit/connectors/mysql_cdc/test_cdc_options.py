@@ -35,7 +35,7 @@ def test_names_of_seatunnel_are_understood() -> None:
         ({"table-names": ["a.b,a.c"]}, r'holds several names; write \["a.b", "a.c"\]'),
         ({"table-pattern": ".*"}, "table-pattern"),
         ({"base-url": "jdbc:postgresql://host/db"}, "jdbc:mysql://host/db"),
-        ({"startup.mode": "timestamp"}, "use specific"),
+        ({"startup.mode": "timestamp"}, "startup.timestamp"),
         ({"startup.mode": "specific"}, "startup.specific-offset.file"),
         ({"startup.mode": "specific", "startup.specific-offset.file": "log.1"}, "startup.specific-offset.pos"),
         ({"stop.mode": "latest"}, "use never"),
