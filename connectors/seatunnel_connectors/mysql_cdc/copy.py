@@ -11,14 +11,27 @@ copied row and its changes since the mark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
-from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcSource
+from seatunnel_connectors.jdbc.mysql.connection.session import explained, literal, quote, sessions
+from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcReader, JdbcSource, hints_of
 from seatunnel_connectors.mysql_cdc.log_places import mark_before_copy
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
-from seatunnel_py.api import Enumerator, Plain, SourceTable, Split
+from seatunnel_py.api import (
+    PLAIN_READ,
+    Batch,
+    Element,
+    Enumerator,
+    Heartbeat,
+    Plain,
+    Position,
+    ReadContext,
+    Reader,
+    Rejected,
+    SourceTable,
+    Split,
+)
 
 LOG_MARK = "log_mark"
 """The place of the log before a split was read, in its payload."""
@@ -30,6 +43,9 @@ class BinlogCopySource(JdbcSource):
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         return BinlogCopyEnumerator(self, tables)
+
+    def reader(self, table: SourceTable) -> Reader:
+        return BinlogCopyReader(self.address, table)
 
 
 class BinlogCopyEnumerator(JdbcEnumerator):
@@ -43,6 +59,36 @@ class BinlogCopyEnumerator(JdbcEnumerator):
         with explained(f"looking up the place of a copy in the log of {address.display}"), sessions(address) as session:
             mark = mark_before_copy(session, names).to_plain()
         return [replace(split, payload={**split.payload, LOG_MARK: mark}) for split in super().discover()]
+
+
+class BinlogCopyReader(JdbcReader):
+    """Reads a range again up to the key where it ended, not up to its number of rows, which may have changed."""
+
+    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
+        if context.until is None:
+            yield from super().read(split, start, context)
+            return
+        hints = hints_of(self.table)
+        where = f"{quote(hints.key)} <= {literal(str(context.until.value['after']))}"
+        where = f"({hints.where}\n) AND {where}" if hints.where else where
+        bounded = replace(self.table, hints=replace(hints, where=where).to_plain())
+        yield from _as_one(JdbcReader(self.address, bounded).read(split, start, context), context.until)
+
+
+def _as_one(elements: Iterable[Element], until: Position) -> Iterator[Element]:
+    """All rows in one batch that ends there: batches in between could be cut by the number of rows."""
+    found: list[Batch] = []
+    for element in elements:
+        if isinstance(element, Batch):
+            found.append(element)
+        elif isinstance(element, Rejected):
+            yield replace(element, end=None)
+    if found:
+        import pyarrow as pa
+
+        yield replace(found[0], data=pa.concat_batches([one.data for one in found]), end=until)
+    else:
+        yield Heartbeat(until)
 
 
 def mark_of(split: Split) -> BinlogPosition:
