@@ -143,8 +143,9 @@ def test_a_job_is_looked_at_ended_and_gone_on_with_from_another_machine(tmp_path
     assert cancelled.code == 0, cancelled.err
     assert finish(first).code == 143
 
-    moved = led.far("state", "diff", "job@-1", "job", "--json")
-    assert json.loads(moved.out)["tables"]["shop.events"]["vertices"], moved.err
+    # On a busy machine the last checkpoint may have no other position than the one before.
+    moved = [led.far("state", "diff", f"job@-{number}", "job", "--json") for number in (1, 2)]
+    assert any(json.loads(one.out)["tables"]["shop.events"]["vertices"] for one in moved), moved[-1].err
     refused = led.far("state", "rewind", "job@-1", "--yes")
     assert refused.code == 1 and "nothing was done" in refused.err
     assert f"{databases.target}.public.events holds rows up to checkpoint" in refused.out

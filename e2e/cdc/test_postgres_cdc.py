@@ -81,7 +81,17 @@ class Followed:
     def wait_equal(self) -> None:
         assert self.process is not None
         for table in TABLES:
-            wait_alive(self.process, f"{table} to be equal", lambda table=table: self.equal(table), SECONDS)
+            try:
+                wait_alive(self.process, f"{table} to be equal", lambda table=table: self.equal(table), SECONDS)
+            except AssertionError as error:
+                raise AssertionError(f"{error}\n{self.difference(table)}") from None
+
+    def difference(self, table: str) -> str:
+        """The first rows that only one side has."""
+        wanted = {str(row)[:200] for row in self.pair.rows(self.pair.source, table)}
+        found = {str(row)[:200] for row in self.pair.rows(self.pair.target, table)}
+        lines = [f"missing: {row}" for row in sorted(wanted - found)[:5]]
+        return "\n".join([*lines, *(f"surplus: {row}" for row in sorted(found - wanted)[:5])])
 
     def slots(self) -> list[str]:
         with self.pair.connect(self.pair.source) as db:

@@ -91,6 +91,14 @@ class Pipeline:
         return tuple(table.schema.path for vertex in self.vertices if vertex.source for table in vertex.source.tables)
 
     @property
+    def log_corrects(self) -> bool:
+        """Whether the log corrects rows that are copied as of different moments: each sink writes by key, and the log
+        is read from the oldest of these moments."""
+        sources = [vertex.source for vertex in self.vertices if vertex.source is not None]
+        copies = bool(sources) and all(one.part is SourcePart.COPY for one in sources)
+        return copies and all(node.capabilities.keys for node in self.sinks)
+
+    @property
     def log(self) -> SourceNode | None:
         """The log that it follows, or None."""
         return next((one for vertex in self.vertices if (one := vertex.source) and one.part.is_log), None)

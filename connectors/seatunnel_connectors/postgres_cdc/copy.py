@@ -63,7 +63,10 @@ class CopyEnumerator(JdbcEnumerator):
     def _placed(self, split: Split) -> Split:
         snapshot = self._snapshot()
         assert isinstance(snapshot, PostgresSnapshot), "copies are made under snapshots of slots"
-        payload = {**split.payload, "snapshot": snapshot.generation, LOG_POSITION: snapshot.keeper.log_position}
+        known = split.payload.get(LOG_POSITION)
+        # A part that was read under an earlier snapshot lacks all changes since that one.
+        begins = min(snapshot.keeper.log_position, known) if isinstance(known, int) else snapshot.keeper.log_position
+        payload = {**split.payload, "snapshot": snapshot.generation, LOG_POSITION: begins}
         if self._copy.names is not None:
             payload[SLOT] = self._copy.names.slot
         return replace(split, payload=payload, generation=snapshot.generation)

@@ -112,18 +112,19 @@ class JobRunner:
         named = keys(pipelines)
         key_of = {pipeline.id: key for key, pipeline in named.items()}
         for key, pipeline in named.items():
-            past = self._past(key, authority.records.get(key))
+            past = self._past(pipeline, key, authority.records.get(key))
             machine = self._take(key, pipeline, past)
             yield _candidate(machine, frozenset(key_of[one] for one in pipeline.after if one in key_of))
             behind = key
-            for rest in recovery_pipelines(key, pipeline, past, authority, self._past):
+            for rest in recovery_pipelines(key, pipeline, past, authority, partial(self._past, pipeline)):
                 machine.isolated.spoken_for(rest.scope, rest.why if isinstance(rest, Unfinished) else None)
                 if isinstance(rest, RecoveryPipeline):
                     yield _candidate(self._take(rest.key, rest.pipeline, rest.past), frozenset({behind}))
                     behind = rest.key
 
-    def _past(self, key: str, record: CheckpointRecord | None, **more: Any) -> EarlierRun:
-        past = past_of(self._journal.journal, key, record, per_split=self._settings.per_split)
+    def _past(self, pipeline: Pipeline, key: str, record: CheckpointRecord | None, **more: Any) -> EarlierRun:
+        per_split = self._settings.per_split or pipeline.log_corrects
+        past = past_of(self._journal.journal, key, record, per_split=per_split)
         return replace(past, stood_at=self._authority.stood_at.get(key, {}), **more)
 
     def _take(self, key: str, pipeline: Pipeline, past: EarlierRun, *, first: int = 0) -> PipelineMachine:
@@ -201,8 +202,7 @@ class JobRunner:
 
     def _following(self, machine: PipelineMachine, copied: Collection[TablePath]) -> PipelineMachine:
         """The machine of a log for the tables that were copied; the others stay out of it."""
-        log = machine.pipeline.log
-        if log is None or not copied or all(table.schema.path in copied for table in log.tables):
+        if not copied or all(path in copied for path in machine.pipeline.tables):
             return machine  # without a table its sources refuse to begin
         pipeline = log_tables.following(machine.pipeline, copied)
         smaller = self._take(machine.key, pipeline, machine.context.past)
@@ -354,7 +354,7 @@ class JobRunner:
         assert before.view is not None, "it has read something"
         view, key = before.view, before.key
         strays, bad = before.cleanup.staged, before.isolated.known_bad
-        past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=bad)
+        past = self._past(before.pipeline, key, view.newest, epochs=view.epochs, strays=strays, known_bad=bad)
         machine = self._take(key, before.pipeline, past, first=view.next_checkpoint)
         machine.replaces(before)
         if self._request_handler is not None:

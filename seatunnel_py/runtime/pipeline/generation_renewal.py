@@ -1,6 +1,7 @@
 """Renews splits whose generation is lost while the pipeline runs (a snapshot is lost with its connection).
 
-Rules. (1) If splits may be read as of different moments (``source.consistency = per-split``), they continue at their
+Rules. (1) If splits may be read as of different moments (``source.consistency = per-split``, or a copy that the log
+corrects), they continue at their
 positions under the next generation: the source is opened again, and the failed units are tried again. (2) Otherwise the
 rows that were read are void: the pipeline ends, and after its last unit another machine replaces it, as in a later
 driver (``pipeline_start.py``). (3) Either costs an attempt, so that a snapshot that is always lost ends the table. (4)
@@ -38,7 +39,9 @@ class GenerationRenewal:
         assert unit is not None, "no unit was under way"
         if failure.error_type != _LOST or unit.split is None or not unit.split.generation:
             return False
-        return self._unit(run, unit, failure) if self._state.context.settings.per_split else self._all(failure)
+        context = self._state.context
+        per_split = context.settings.per_split or context.pipeline.log_corrects
+        return self._unit(run, unit, failure) if per_split else self._all(failure)
 
     def _all(self, failure: UnitFailure) -> bool:
         state = self._state
