@@ -38,7 +38,8 @@ class Cardinality(StrEnum):
 class SourceCapabilities:
     """Capabilities of a source. ``determinism`` has no default: every guarantee depends on it.
     ``independent_tables``: no split spans tables, so each table gets its own pipeline.
-    ``resident``: the readers stay open in one worker slot until the job stops."""
+    ``resident``: the readers stay open in one worker slot until the job stops. ``overlaps_log``: the copy may hold
+    changes that the log repeats, so only a sink that writes by key has each of them once."""
 
     bounded: bool = True
     replayable: bool = True
@@ -46,6 +47,7 @@ class SourceCapabilities:
     parallel: bool = True
     independent_tables: bool = True
     resident: bool = False
+    overlaps_log: bool = False
 
 
 @dataclass(frozen=True, slots=True)

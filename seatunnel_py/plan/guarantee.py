@@ -5,7 +5,8 @@ and computed again: an indeterminate step before it voids the promise, unless th
 survives indeterminate rows, for their staged rows are dropped before they are made again. (4) A source that cannot be
 read again needs its rows kept (``channel.retain``), else a failure can lose them. (5) A source of indeterminate rows
 promises nothing: a unit may stop inside a split, and the next one may read other rows than those in which its position
-was counted.
+was counted. (6) If the log of a source repeats changes that its copy holds, only a sink that writes by key has each of
+them once.
 """
 
 from __future__ import annotations
@@ -79,6 +80,12 @@ def _path(source: SourceNode, sink: SinkNode, nodes: list[TableNode]) -> PathGua
         return PathGuarantee(source.id, sink.id, Guarantee.AT_LEAST_ONCE, why)
     if declared is Guarantee.AT_LEAST_ONCE:
         return PathGuarantee(source.id, sink.id, declared, sink.capabilities.why)
+    if source.capabilities.overlaps_log and not sink.capabilities.keys:
+        why = (
+            f"{source.step.plugin} repeats changes that are made during the copy from its log, and this sink does not "
+            "write by key"
+        )
+        return PathGuarantee(source.id, sink.id, Guarantee.AT_LEAST_ONCE, why)
     if not source.capabilities.replayable:
         why = f"{source.step.plugin} cannot be read again, and its rows are not kept"
         return PathGuarantee(source.id, sink.id, Guarantee.AT_LEAST_ONCE, why)

@@ -99,7 +99,7 @@ class BinlogCdcSource(LogSource):
         return self._copy if self.options.start is BinlogStart.INITIAL else None
 
     def copy_capabilities(self) -> SourceCapabilities:
-        return SourceCapabilities(determinism=Determinism.DETERMINATE)
+        return SourceCapabilities(determinism=Determinism.DETERMINATE, overlaps_log=True)
 
     def log_enumerator(self, tables: Sequence[FollowedTable], state: Plain) -> Enumerator:
         return BinlogEnumerator(self.address, self.options, self.server_id, tables, known=state is not None)

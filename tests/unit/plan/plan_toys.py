@@ -176,6 +176,7 @@ class Graph:
         spans: bool = False,
         guarantee: Guarantee = Guarantee.TWO_PHASE_COMMIT,
         sink: Sink | None = None,
+        keys: tuple[str, ...] = (),
     ) -> None:
         """One node per table, as the planner makes them."""
         tables: dict[TablePath, list[TableStream]] = {}
@@ -187,7 +188,7 @@ class Graph:
                 _step(step, PluginKind.SINK),
                 sink or ToySink(f"{step}.{path}"),
                 group[0].table,
-                SinkCapabilities(guarantee, "toys keep their word", spans_tables=spans),
+                SinkCapabilities(guarantee, "toys keep their word", spans_tables=spans, keys=keys),
             )
             self.flow.put(node, [("", stream) for stream in group])
 

@@ -64,6 +64,18 @@ def test_a_source_of_indeterminate_rows_says_what_a_restart_can_do() -> None:
     assert "rows can come again or be missing" in path.why
 
 
+@pytest.mark.parametrize(("keys", "expected"), [((), AT_LEAST), (("n",), TWO_PHASE)])
+def test_a_copy_that_overlaps_its_log_promises_keyed_sinks_only(keys: tuple[str, ...], expected: Guarantee) -> None:
+    """A change that is made during the copy is in both."""
+    graph = Graph()
+    graph.sink("out", [graph.source("a", "x", overlaps_log=True)], guarantee=TWO_PHASE, keys=keys)
+
+    (path,) = guarantee.paths(graph.flow, divide(graph.flow)[0])
+
+    assert path.guarantee is expected
+    assert keys or "repeats changes" in path.why
+
+
 def test_a_branch_does_not_weaken_its_neighbour() -> None:
     """Two ways into one sink: only the one with the dice in it loses its promise, and the reason names them."""
     graph = Graph()
