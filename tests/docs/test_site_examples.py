@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
+import pymysql
 import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
@@ -24,10 +25,12 @@ from tests.connectors.kafka.support import send
 from tests.docs.site import examples
 from tests.servers.install import ServerMissing
 from tests.servers.kafka import KafkaServer
+from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
 ROOT = Path(__file__).parents[2]
 LOGS = ("Postgres-CDC",)
+MARIADB, MYSQL_ONLY = "localhost:3306/shop", "MySQL-CDC"  # MySQL itself cannot be started here
 POSTGRES, KAFKA, MODELS = "localhost:5432/shop", "localhost:9092", "http://localhost:8000"
 SPARK = ("Sql {", "Spark {")
 
@@ -39,7 +42,7 @@ def paths(*marks: str, without: tuple[str, ...] = ()) -> list[Path]:
     return [path for path in wanted if not any(mark in texts[path] for mark in without)]
 
 
-HERE = paths(without=(POSTGRES, KAFKA, MODELS, *SPARK))
+HERE = paths(without=(POSTGRES, KAFKA, MODELS, MARIADB, *SPARK))
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +157,27 @@ def test_examples_that_follow_a_log_run(path: Path, postgres: PostgresServer, tm
     receipt = run(path, {POSTGRES: f"127.0.0.1:{postgres.port}/shop", "5000": "200"}, tmp_path, stop_after=8)
 
     assert [(one.rows_read, one.rows_written) for one in receipt.tables] == [(1, 1), (1, 1)]
+
+
+@pytest.mark.parametrize("path", paths(MARIADB, without=(MYSQL_ONLY,)), ids=lambda path: path.stem)
+def test_examples_that_follow_a_binary_log_run(path: Path, tmp_path: Path) -> None:
+    """They copy the tables, and are stopped once the log has a few checkpoints."""
+    settings = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
+    with MariadbServer.running(settings=settings) as server:
+        with pymysql.connect(**server.connection("test"), autocommit=True) as shop, shop.cursor() as cursor:
+            cursor.execute("CREATE DATABASE shop")
+            for table in ("orders", "customers"):
+                cursor.execute(f"CREATE TABLE shop.{table} (id int PRIMARY KEY, name varchar(20))")
+                cursor.execute(f"INSERT INTO shop.{table} VALUES (1, 'Ada')")
+        here = {
+            MARIADB: f"127.0.0.1:{server.port}/shop",
+            "replicator": server.connection("test")["user"],
+            "5000": "200",
+        }
+
+        receipt = run(path, here, tmp_path, stop_after=8)
+
+        assert [(one.rows_read, one.rows_written) for one in receipt.tables] == [(1, 1), (1, 1)]
 
 
 def test_examples_with_kafka_run(tmp_path: Path) -> None:
