@@ -92,7 +92,7 @@ class SparkEngine:
     def submit(self, unit: Unit) -> None:
         chain = self._chains[unit.id.vertex]
         resident = isinstance(chain.head, ChainSource) and chain.head.resident and not self._stopping
-        if resident and self._residents.takes(unit, chain):
+        if resident and not needs_catalyst(chain) and self._residents.takes(unit, chain):
             return
         with self._changed:
             if not self._stopping:
