@@ -161,7 +161,7 @@ _HOW_ONCE = {
 
 def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
     """The sink's guarantees for one table, before any database is asked."""
-    from seatunnel_connectors.jdbc.target.target_plan import wanted_key
+    from seatunnel_connectors.jdbc.target.sink_key import wanted_key
 
     if options.query and options.is_exactly_once:
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, _BESIDE, fenced=True)

@@ -249,6 +249,12 @@ class JdbcSinkOptions(SinkOptions):
         naming=Naming.TABLE,
         doc="target table, as table or schema.table; put a name with a dot in double quotes; default: ${table_name}",
     )
+    target_schema: str | None = option(
+        None,
+        key="schema",
+        naming=Naming.PLAIN,
+        doc="schema of the target table, instead of one in `table`, where a database has schemas",
+    )
     primary_keys: tuple[str, ...] | None = option(
         None, doc="columns that identify a row; default: the upstream's primary key, else its first unique key"
     )
@@ -348,6 +354,13 @@ class JdbcSinkOptions(SinkOptions):
             lambda given, known: not known["query"] or known["exactly_once_recipe"] in (Recipe.AUTO, Recipe.DIRECT),
         ),
     )
+
+    @field_validator("target_schema")
+    @classmethod
+    def _databases_have_schemas(cls, name: str | None, info: ValidationInfo) -> str | None:
+        if name and "url" in info.data and (dialect := parse_url(info.data["url"]).dialect) in ("mysql", "sqlite"):
+            raise ValueError(f"{dialect} has no schemas below a database; leave it out")
+        return name
 
     @field_validator("table_options")
     @classmethod

@@ -33,6 +33,7 @@ from seatunnel_connectors.jdbc.target.load_decision import (
     refuse_misfit,
     visible_by,
 )
+from seatunnel_connectors.jdbc.target.sink_key import key_of
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
     TargetPlan,
@@ -40,7 +41,6 @@ from seatunnel_connectors.jdbc.target.target_plan import (
     column_problems,
     guards,
     in_own_words,
-    key_of,
     misfits,
     target_path,
 )

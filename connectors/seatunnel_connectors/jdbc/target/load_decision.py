@@ -9,11 +9,11 @@ from typing import Protocol
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
+from seatunnel_connectors.jdbc.target.sink_key import key_of
 from seatunnel_connectors.jdbc.target.target_plan import (
     TargetPlan,
     decide,
     estimated_rows,
-    key_of,
     present_of,
     target_name,
 )

@@ -22,7 +22,6 @@ from seatunnel_py.api import (
     TableSchema,
     Treatment,
     Verdict,
-    name_pattern,
     stored_as,
 )
 
@@ -64,14 +63,15 @@ def target_name(column: str, case: FieldCase) -> str:
 
 
 def target_path(options: JdbcSinkOptions, table: TableSchema, *, schema_first: bool = False) -> TablePath:
-    """The configured name of the target, with prefix and suffix. ValueError with the fault of the option
+    """The configured name of the target, with schema, prefix and suffix. ValueError with the fault of the option
     ``table``; without it the source table's name is used, as one name."""
     text = (options.table or "").strip()
     try:
         path = TablePath.parse(text, schema_first=schema_first) if text else TablePath("", "", table.path.table)
     except ValueError as error:
         raise ValueError(f"table: {error}") from None
-    return replace(path, table=f"{options.table_prefix}{path.table}{options.table_suffix}")
+    schema = (options.target_schema or "").strip() or path.schema
+    return replace(path, schema=schema, table=f"{options.table_prefix}{path.table}{options.table_suffix}")
 
 
 def check_names(rules: NameRules, *names: str) -> None:
@@ -93,47 +93,6 @@ def column_problems(rules: NameRules, names: Iterable[str], case: FieldCase) -> 
 NO_COLUMNS = (
     "the source names no columns, so no table can be made (files: none is there yet, and no schema declares them)"
 )
-
-
-def wanted_key(options: JdbcSinkOptions, table: TableSchema) -> tuple[tuple[str, ...], str]:
-    """Upstream names of the columns that identify a row, and the option that chose them."""
-    for pattern, columns in options.multi_table_config.primary_keys.items():
-        if name_pattern(pattern).fullmatch(table.path.table):
-            # ${primary_key} beside other columns is filled in as a text of several.
-            columns = tuple(
-                one for column in columns for one in ([column] if table.column(column) else column.split(","))
-            )
-            return columns, f"multi_table_config.primary_keys.{pattern!r}"
-    return (table.key, "") if options.primary_keys is None else (options.primary_keys, "primary_keys")
-
-
-EMPTY_KEYS = {"${primary_key}": "primary key", "${unique_key}": "unique key"}
-"""Placeholders of columns, which stay as they are written where a table has none."""
-
-
-def key_of(options: JdbcSinkOptions, table: TableSchema) -> tuple[str, ...]:
-    """``wanted_key``'s columns. FatalError names those that do not exist."""
-    key, said_by = wanted_key(options, table)
-    missing = [name for name in key if table.column(name) is None]
-    empty = next((name for name in missing if name in EMPTY_KEYS), None)
-    if empty:
-        raise FatalError(
-            f"table {table.path}: {said_by} holds {empty}, but the table that is read has no {EMPTY_KEYS[empty]}",
-            "name its columns, of each such table in multi_table_config.primary_keys; without primary_keys a table "
-            "that has a key is written by it, and another one is inserted into",
-        )
-    if missing:
-        raise FatalError(
-            f"table {table.path}: {said_by} names {', '.join(missing)}, but its columns are {', '.join(table.names)}",
-            f"correct {said_by}",
-        )
-    return key
-
-
-def key_is_proved(key: tuple[str, ...], table: TableSchema) -> bool:
-    """Whether the upstream guarantees that no two rows have the same key; no key needs no proof."""
-    primary = table.primary_key
-    return not key or bool(primary and primary.proved and set(primary.columns) <= set(key))
 
 
 def estimated_rows(table: TableSchema) -> int | None:

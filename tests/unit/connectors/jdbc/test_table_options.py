@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
+from seatunnel_connectors.jdbc.target.sink_key import key_of
 from seatunnel_connectors.jdbc.target.table_options import mysql_ending, postgres_ending
-from seatunnel_connectors.jdbc.target.target_plan import key_of
 from seatunnel_py.api import Column, FatalError, PrimaryKey, TablePath, TableSchema
 from seatunnel_py.api.types import BIGINT
 from seatunnel_py.config import UpstreamNames, expand_options

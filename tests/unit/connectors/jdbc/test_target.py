@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions
 from seatunnel_connectors.jdbc.statements.sink import split_statements
 from seatunnel_connectors.jdbc.target.job_targets import JobTargets
 from seatunnel_connectors.jdbc.target.query_parameters import bind
+from seatunnel_connectors.jdbc.target.sink_key import LOGGED_BY_KEY, key_is_proved, key_of
 from seatunnel_connectors.jdbc.target.target_plan import (
     TargetColumn,
     TargetPlan,
     decide,
     in_own_words,
-    key_is_proved,
-    key_of,
     misfits,
     narrower,
     target_path,
@@ -128,9 +128,27 @@ def test_keys() -> None:
         key_of(options(primary_keys=["${primary_key}"]), TABLE)
 
 
+def test_keys_of_tables_whose_log_tells_of_changes_by_their_key() -> None:
+    """A row keeps an earlier value of another column for ever: the log does not show it."""
+    logged = replace(TABLE, primary_key=PrimaryKey(("id",), proved=True), options={LOGGED_BY_KEY: "true"})
+
+    assert key_of(options(), logged) == key_of(options(primary_keys=["id"]), logged) == ("id",)
+    assert key_of(options(primary_keys=[]), logged) == ()
+    for key in (["name"], ["id", "name"]):
+        with pytest.raises(FatalError, match="only where id changes"):
+            key_of(options(primary_keys=key), logged)
+    with pytest.raises(FatalError, match="only where its key changes"):
+        key_of(options(primary_keys=["id"]), replace(logged, primary_key=None))
+
+
 def test_table_names() -> None:
     assert target_path(options(), TABLE) == TablePath("", "", "t")
     assert str(target_path(options(table="a.b", tablePrefix="p_", tableSuffix="_s"), TABLE)) == "a.p_b_s"
+    assert target_path(options(schema="x", tablePrefix="p_"), TABLE) == TablePath("", "x", "p_t")
+    assert target_path(options(schema="x", table="a.b"), TABLE, schema_first=True) == TablePath("", "x", "b")
+    for url in ("jdbc:mysql://h/d", "jdbc:sqlite:d"):
+        with pytest.raises(ValidationError, match="has no schemas below a database"):
+            options(url=url, schema="x")
 
 
 def test_types_in_the_words_of_another_database_are_dropped_and_a_persons_stay() -> None:

@@ -18,8 +18,9 @@ from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, RECREATED, S
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetTable
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, is_large
+from seatunnel_connectors.jdbc.target.sink_key import key_is_proved
 from seatunnel_connectors.jdbc.target.table_options import by_name
-from seatunnel_connectors.jdbc.target.target_plan import TargetPlan, decide, key_is_proved
+from seatunnel_connectors.jdbc.target.target_plan import TargetPlan, decide
 from seatunnel_connectors.save_modes import SchemaSaveMode
 from seatunnel_py.api import (
     Committer,

@@ -28,13 +28,13 @@ from seatunnel_connectors.jdbc.target.load_decision import (
     refuse_misfit,
     visible_by,
 )
+from seatunnel_connectors.jdbc.target.sink_key import key_is_proved
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
     TargetPlan,
     column_problems,
     estimated_rows,
     guards,
-    key_is_proved,
     misfits,
     places_of,
 )
