@@ -117,7 +117,8 @@ def _add(db: Statements, names: LogNames, missing: Sequence[str], what: str) -> 
 
 def _slot(db: Statements, address: Address, names: LogNames, *, known: bool, wait_seconds: float) -> FoundSlot:
     found = _whole_slot(db, names.slot, wait_seconds)
-    if found is None and not known:
+    created = found is None and not known
+    if created:
         _create(db, address, names.slot, wait_seconds)
         found = find_slot(db, names.slot)
     if found is None:
@@ -126,7 +127,7 @@ def _slot(db: Statements, address: Address, names: LogNames, *, known: bool, wai
             "start the job again with --fresh, which copies the tables again",
         )
     _require_usable(found, address)
-    if not known and not names.own_slot and not names.reuse:
+    if not (known or created or names.own_slot or names.reuse):
         raise FatalError(
             f"the replication slot {names.slot!r} exists already, at {lsn_text(found.confirmed)}",
             "set slot.reuse = true if no other program reads it, or choose another slot.name",

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import field_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
 from seatunnel_connectors.jdbc.url import parse_url
+from seatunnel_connectors.postgres_cdc.debezium_settings import check_settings, meant
 from seatunnel_py.api import Options, Rule, Secret, SourceOptions, exactly_one, name_pattern, option
 
 SLOT_NAME_BYTES_MAX = 63
+_NO_STARTS = {
+    "specific": "a log can only be followed from where a slot stands: use committed-offset",
+    "timestamp": "a log can only be followed from where a slot stands: use committed-offset",
+    "snapshot-only": "read the tables with Jdbc, whose job ends by itself",
+    "snapshot": "read the tables with Jdbc, whose job ends by itself",
+}
 
 
 class StartupMode(StrEnum):
@@ -26,7 +34,24 @@ class TableConfig(Options):
     """One entry of ``table-names-config``."""
 
     table: str = option(doc="full name of the table")
-    primary_keys: tuple[str, ...] = option((), key="primaryKeys", doc="columns that identify a row, if it has no key")
+    primary_keys: tuple[str, ...] = option(
+        (), key="primaryKeys", doc="columns that identify a row; the replica identity must hold them"
+    )
+    split_column: str | None = option(
+        None, key="snapshotSplitColumn", doc="column whose ranges are copied in parallel; default: the key"
+    )
+
+
+class StopMode(StrEnum):
+    """The place at which a job ends by itself."""
+
+    NEVER = "never"
+
+
+class LogRowForm(StrEnum):
+    """The form of rows."""
+
+    DEFAULT = "DEFAULT"
 
 
 class PublicationMode(StrEnum):
@@ -58,13 +83,16 @@ class PostgresCdcOptions(SourceOptions):
         None, key="table-pattern", doc="regular expression for full names of tables, instead of table-names"
     )
     database_names: tuple[str, ...] = option(
-        (), key="database-names", doc="accepted; the url names the database, and a slot belongs to one"
+        (), key="database-names", doc="databases, of which the url's must be one: a slot belongs to one database"
+    )
+    database_pattern: str | None = option(
+        None, key="database-pattern", doc="regular expression that the name of the url's database must match"
     )
     schema_names: tuple[str, ...] = option(
         (), key="schema-names", doc="schemas whose tables are read; default: all schemas"
     )
     table_config: tuple[TableConfig, ...] = option(
-        (), key="table-names-config", doc="keys of tables that have none of their own"
+        (), key="table-names-config", doc="keys and split columns of single tables"
     )
     start: StartupMode = option(
         StartupMode.INITIAL,
@@ -72,6 +100,7 @@ class PostgresCdcOptions(SourceOptions):
         doc="initial: copy the tables, then follow the log; latest: follow the log from now on; committed-offset and "
         "earliest: follow an existing slot from where it stands",
     )
+    stop: StopMode = option(StopMode.NEVER, key="stop.mode", doc="accepted; a job follows the log until it is stopped")
     slot_name: str | None = option(
         None, key="slot.name", doc="replication slot; default: a name made of job id and step, which the job creates"
     )
@@ -113,6 +142,40 @@ class PostgresCdcOptions(SourceOptions):
         "UTC", key="server-time-zone", doc="accepted; timestamps with a time zone are read exactly"
     )
     exactly_once: bool = option(False, doc="accepted; copy and log are always joined exactly")
+    format: LogRowForm = option(LogRowForm.DEFAULT, doc="accepted; rows are rows, and a sink writes debezium_json")
+    schema_changes: bool = option(
+        False,
+        key="schema-changes.enabled",
+        doc="accepted; a table whose columns change is ISOLATED with the difference, and the others are followed",
+    )
+    int_type_narrowing: bool = option(True, doc="accepted; PostgreSQL has no type for which it counts")
+    even_upper: float = option(
+        100.0, key="chunk-key.even-distribution.factor.upper-bound", gt=0,
+        doc="keys are even, and their range is divided, where (largest - smallest + 1) / rows is at most this",
+    )  # fmt: skip
+    even_lower: float = option(
+        0.05, key="chunk-key.even-distribution.factor.lower-bound", gt=0,
+        doc="keys are even, and their range is divided, where (largest - smallest + 1) / rows is at least this",
+    )  # fmt: skip
+    sample_threshold: int = option(
+        1000, key="sample-sharding.threshold", ge=1, doc="accepted; a skewed key is always sampled"
+    )
+    inverse_sampling_rate: int = option(
+        1000, key="inverse-sampling.rate", ge=1, doc="accepted; the sample size follows from the number of splits"
+    )
+    allow_sampling: bool = option(
+        True,
+        key="split.allow-sampling",
+        doc="divide uneven keys by a sample of the rows; false: by all of them, which reads the table twice",
+    )
+    concurrent_read: bool = option(
+        True, key="enable_concurrent_read", doc="divide tables into splits; false: every table is one split"
+    )
+    debezium: dict[str, str] = option(
+        {},
+        doc="settings of Debezium: slot.name, publication.name, publication.autocreate.mode, plugin.name and "
+        "snapshot.mode mean the options; settings that would change rows are refused with a remedy",
+    )
 
     @property
     def connect_seconds(self) -> int:
@@ -120,6 +183,13 @@ class PostgresCdcOptions(SourceOptions):
         return max(1, -(-self.connect_timeout_ms // 1000))
 
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one("table_names", "table_pattern"),)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _settings_mean_options(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and isinstance(given := data.get("debezium"), Mapping):
+            return {**meant({str(name): str(value) for name, value in given.items()}), **data}
+        return data
 
     @field_validator("url")
     @classmethod
@@ -146,6 +216,61 @@ class PostgresCdcOptions(SourceOptions):
         if pattern is not None:
             name_pattern(pattern)
         return pattern
+
+    @field_validator("database_names")
+    @classmethod
+    def _names_hold_the_database(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        database = parse_url(info.data["url"]).database if "url" in info.data else ""
+        if names and database and database not in names:
+            raise ValueError(f"the url names the database {database!r}; a step for each other database reads that one")
+        return names
+
+    @field_validator("database_pattern")
+    @classmethod
+    def _pattern_matches_the_database(cls, pattern: str | None, info: ValidationInfo) -> str | None:
+        database = parse_url(info.data["url"]).database if "url" in info.data else ""
+        if pattern is not None and database and not name_pattern(pattern).fullmatch(database):
+            raise ValueError(f"the url names the database {database!r}; a step for each other database reads that one")
+        return pattern
+
+    @field_validator("start", mode="before")
+    @classmethod
+    def _start_is_a_place(cls, chosen: Any) -> Any:
+        if remedy := _NO_STARTS.get(str(chosen).lower()):
+            raise ValueError(f"{chosen} is not supported; {remedy}")
+        return chosen
+
+    @field_validator("stop", mode="before")
+    @classmethod
+    def _jobs_do_not_stop(cls, chosen: Any) -> Any:
+        if str(chosen).lower() != StopMode.NEVER:
+            raise ValueError(
+                f"{chosen} is not supported; use never, and end the job with `seatunnel jobs savepoint JOB --stop`"
+            )
+        return chosen
+
+    @field_validator("format", mode="before")
+    @classmethod
+    def _rows_are_rows(cls, chosen: Any) -> Any:
+        if str(chosen).upper() != LogRowForm.DEFAULT:
+            raise ValueError(f"{chosen} is not supported; use DEFAULT, and a sink that writes debezium_json")
+        return chosen
+
+    @field_validator("debezium")
+    @classmethod
+    def _settings_are_known(cls, given: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        check_settings(given, info.data)
+        return given
+
+    @field_validator("table_config")
+    @classmethod
+    def _tables_are_named_once(cls, entries: tuple[TableConfig, ...], info: ValidationInfo) -> tuple[TableConfig, ...]:
+        twice = [one.table for at, one in enumerate(entries) if one.table in [other.table for other in entries[:at]]]
+        if twice:
+            raise ValueError(f"{twice[0]} stands in it twice")
+        if info.data.get("table_pattern") and (divided := [one.table for one in entries if one.split_column]):
+            raise ValueError(f"{divided[0]}: snapshotSplitColumn needs table-names; table-pattern divides by the key")
+        return entries
 
     @field_validator("slot_name", "publication_name")
     @classmethod

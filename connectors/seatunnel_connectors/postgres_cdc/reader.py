@@ -81,6 +81,7 @@ class SlotReader(Reader):
         self._address = address
         self._tables = {table.schema.path: table.schema for table in tables}
         self._stream: ReplicationStream | None = None
+        self._confirmed = 0
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         place = LogPlace.of(split)
@@ -89,6 +90,7 @@ class SlotReader(Reader):
         try:
             self._require_same_server(connection, place)
             self._stream = self._opened(connection, place, begin)
+            self._stream.confirm(self._confirmed)
             yield from self._elements(self._stream, place, begin, context)
         finally:
             stream, self._stream = self._stream, None
@@ -97,8 +99,9 @@ class SlotReader(Reader):
             connection.close()
 
     def confirm(self, position: Position) -> None:
+        self._confirmed = place_of(position).end
         if self._stream is not None:
-            self._stream.confirm(place_of(position).end)
+            self._stream.confirm(self._confirmed)
 
     def idle(self) -> None:
         if self._stream is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
 from seatunnel_connectors.postgres_cdc.copy import CopySource
+from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logged_by_key, whole_path
 from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator
 from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, PublicationMode, StartupMode
 from seatunnel_connectors.postgres_cdc.reader import SlotReader
@@ -21,7 +22,6 @@ from seatunnel_py.api import (
     JobRegistry,
     LogSource,
     Plain,
-    PrimaryKey,
     Reader,
     Source,
     SourceCapabilities,
@@ -42,8 +42,9 @@ class PostgresCdcSource(LogSource):
 
     def tables(self) -> Sequence[Found]:
         require_logical_log(self.address)
-        found = [self._keyed(self._in_schemas(one)) for one in self._copy_of(None).tables()]
-        found = list(checked(self.address, found))
+        found = [self._in_schemas(one) for one in self._copy_of(None).tables()]
+        found = declared_keys(self.options.table_config, self.address.database, found)
+        found = [logged_by_key(one) if isinstance(one, SourceTable) else one for one in checked(self.address, found)]
         paths = [one.schema.path for one in found if isinstance(one, SourceTable)]
         self.registry.get(LogClaims).tables[self.names.slot] = paths
         return found
@@ -53,16 +54,6 @@ class PostgresCdcSource(LogSource):
         path = one.schema.path if isinstance(one, SourceTable) else one.path
         return one if not schemas or path.schema in schemas else TableLeftOut(path, "schema-names leaves them out")
 
-    def _keyed(self, one: Found) -> Found:
-        """The table with the key that the job file declares for it, if it has none of its own."""
-        if not isinstance(one, SourceTable) or one.schema.primary_key is not None:
-            return one
-        for entry in self.options.table_config:
-            if entry.primary_keys and entry.table == one.schema.path.full_name:
-                key = PrimaryKey(entry.primary_keys, proved=False)
-                return replace(one, schema=replace(one.schema, primary_key=key))
-        return one
-
     def copy_source(self) -> Source | None:
         return self._copy_of(self.names) if self._copies else None
 
@@ -71,7 +62,7 @@ class PostgresCdcSource(LogSource):
         return self.options.start is StartupMode.INITIAL
 
     def _copy_of(self, names: LogNames | None) -> CopySource:
-        options = _jdbc_options(self.options)
+        options = _jdbc_options(self.options, self.address.database)
         return CopySource(self.address, options, self.parallelism, self.registry, names, self.options.slot_wait_seconds)
 
     def copy_capabilities(self) -> SourceCapabilities:
@@ -100,10 +91,21 @@ def names_of(options: PostgresCdcOptions, job_id: str, step: str, store: str) ->
     )
 
 
-def _jdbc_options(options: PostgresCdcOptions) -> JdbcSourceOptions:
+def _jdbc_options(options: PostgresCdcOptions, database: str) -> JdbcSourceOptions:
     """The tables as options of Jdbc, which describes and divides them."""
-    given = {"url": options.url, "split.size": options.snapshot_split_size}
+    given = {
+        "url": options.url,
+        "split.size": options.snapshot_split_size,
+        "split.even-distribution.factor.upper-bound": options.even_upper,
+        "split.even-distribution.factor.lower-bound": options.even_lower,
+        "split.allow-sampling": options.allow_sampling,
+        "enable_concurrent_read": options.concurrent_read,
+    }
     if options.table_pattern is not None:
         return JdbcSourceOptions.model_validate({**given, "table_path": options.table_pattern, "use_regex": True})
-    listed = [TableOptions.model_validate({"table_path": name}) for name in options.table_names]
+    columns = {whole_path(one.table, database): one.split_column for one in options.table_config}
+    listed = [
+        TableOptions.model_validate({"table_path": name, "partition_column": columns.get(whole_path(name, database))})
+        for name in options.table_names
+    ]
     return JdbcSourceOptions.model_validate({**given, "table_list": listed})

@@ -10,12 +10,18 @@ from seatunnel_connectors.jdbc.postgres.connection.session import explained, quo
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.source import hints_of
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import FatalError, SourceTable, TableFailure
+from seatunnel_py.api import FatalError, PrimaryKey, SourceTable, TableFailure
 
-_DEFAULT, _NOTHING, _FULL = "d", "n", "f"
+_DEFAULT, _FULL = "d", "f"
+_LACKING = {"n": "NOTHING", "i": "USING INDEX, without that index"}
 _TABLES = """
     SELECT n.nspname, c.relname, c.relreplident::text, c.relpersistence::text,
-           EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary),
+           ARRAY(SELECT a.attname::text FROM pg_index i
+                 CROSS JOIN unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) WITH ORDINALITY AS k (attnum, place)
+                 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
+                 WHERE i.indrelid = c.oid
+                 AND CASE c.relreplident WHEN 'i' THEN i.indisreplident WHEN 'd' THEN i.indisprimary END
+                 ORDER BY k.place),
            ARRAY(SELECT a.attname::text FROM pg_attribute a
                  WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> '')
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -38,9 +44,11 @@ def require_logical_log(address: Address) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _LoggedTable:
+    """``named``: the columns by which the log names a row; empty under REPLICA IDENTITY FULL, which holds all."""
+
     identity: str
     persistence: str
-    has_key: bool
+    named: tuple[str, ...]
     generated: tuple[str, ...]
 
 
@@ -62,8 +70,8 @@ def _looked_up(address: Address, tables: Sequence[SourceTable]) -> Mapping[tuple
         rows = db.execute(_TABLES, [[one.schema for one in paths], [one.table for one in paths]]).fetchall()
         logs_generated = db.info.server_version >= _GENERATED_ARE_LOGGED_SINCE
     return {
-        (schema, table): _LoggedTable(identity, persistence, has_key, () if logs_generated else tuple(generated))
-        for schema, table, identity, persistence, has_key, generated in rows
+        (schema, table): _LoggedTable(identity, persistence, tuple(named), () if logs_generated else tuple(generated))
+        for schema, table, identity, persistence, named, generated in rows
     }
 
 
@@ -75,13 +83,28 @@ def _checked(table: SourceTable, logged: _LoggedTable) -> Found:
             path, f"table {path} is unlogged or temporary: its changes are not in the log",
             f"ALTER TABLE {relation} SET LOGGED",
         )  # fmt: skip
-    if logged.identity == _NOTHING or (logged.identity == _DEFAULT and not logged.has_key):
-        why = "has REPLICA IDENTITY NOTHING" if logged.identity == _NOTHING else "has no primary key"
+    if logged.identity != _FULL and not logged.named:
+        why = (
+            "has no primary key" if logged.identity == _DEFAULT else f"has REPLICA IDENTITY {_LACKING[logged.identity]}"
+        )
         return TableFailure(
             path, f"table {path} {why}, so the log does not hold which row an update or delete changes",
             f"ALTER TABLE {relation} REPLICA IDENTITY FULL, or give it a primary key",
         )  # fmt: skip
+    table = table if table.schema.primary_key or not logged.named else _named_by(table, logged.named)
+    key = table.schema.primary_key.columns if table.schema.primary_key else ()
+    if logged.identity != _FULL and (lacking := [name for name in key if name not in logged.named]):
+        return TableFailure(
+            path, f"table {path}: the log names rows by {', '.join(logged.named)}, and lacks {', '.join(lacking)} of "
+            "its key where a row is changed or deleted",
+            f"ALTER TABLE {relation} REPLICA IDENTITY FULL",
+        )  # fmt: skip
     return _without(table, logged.generated) if logged.generated else table
+
+
+def _named_by(table: SourceTable, columns: tuple[str, ...]) -> SourceTable:
+    """The table with the key of its identity: a unique index over columns without nulls."""
+    return replace(table, schema=replace(table.schema, primary_key=PrimaryKey(columns, proved=True)))
 
 
 def _without(table: SourceTable, names: Sequence[str]) -> SourceTable:

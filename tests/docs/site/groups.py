@@ -88,9 +88,9 @@ GROUPS: dict[tuple[PluginKind, str], tuple[Group, ...]] = {
         Group("Consumer", ("consumer.group", "commit_on*", "kafka.config")),
     ),
     (PluginKind.SOURCE, "Postgres-CDC"): (
-        Group("Which tables", ("table-*", "schema-names", "database-names")),
-        Group("Where reading begins", ("startup.*", "snapshot.*")),
-        Group("Slot and publication", ("slot.*", "publication.*", "decoding*")),
+        Group("Which tables", ("table-*", "schema-names", "database-*")),
+        Group("Where reading begins", ("startup.*", "snapshot.*", "chunk-key.*", "split.*", "enable_concurrent_read")),
+        Group("Slot and publication", ("slot.*", "publication.*", "decoding*", "debezium")),
         Group("Connection", ("connect*", "properties")),
     ),
     (PluginKind.SINK, "Kafka"): (
