@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from e2e.conformance import content, servers, topics
+from e2e.conformance import content, followed, servers, topics
 from e2e.conformance.content import Check
 
 SURPLUS = "fields beyond the columns of the schema are refused; surplus_fields = drop is the switch"
@@ -24,6 +24,8 @@ class Expectation:
     ``unknown_keys`` are refused by name as long as the job is strict, and the job passes when it is not.
     ``runs`` are the variables of each run of the job, one after the other in the same scratch directory;
     ``after`` names the job whose scratch directory it continues; ``empty`` are directories that must exist.
+    ``changes`` are made one after the other while the job runs, each when the check passes; ``ended`` looks at what only
+    a job that has ended shows.
     """
 
     passes: bool | None = None
@@ -35,6 +37,8 @@ class Expectation:
     empty: tuple[str, ...] = ()
     prepare: Callable[[Any], None] | None = None
     check: Check | None = None
+    changes: tuple[Callable[[servers.Servers], None], ...] = ()
+    ended: Check | None = None
 
 
 _FILES = {
@@ -267,6 +271,16 @@ EXPECTATIONS: Mapping[str, Expectation] = {
         prepare=topics.both(topics.topic("test-ogg-source", topics.changes()), servers.pg_products),
         check=content.exact_rows("postgresql", "SELECT * FROM sink ORDER BY id", topics.CHANGED),
     ),
+    **{
+        f"connector-cdc-postgres/{job}": Expectation(
+            passes=True,
+            prepare=followed.pg_tables,
+            check=content.every(*(followed.pg_equal(source, target) for source, target in tables.items())),
+            changes=tuple(followed.pg_changes(*tables)),
+            ended=followed.pg_ended,
+        )
+        for job, tables in followed.PG_JOBS.items()
+    },
 }
 
 

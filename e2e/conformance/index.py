@@ -12,6 +12,7 @@ LATER = {
     "s3file": "S3File: this version has no such connector",
     "http": "Http: this version has no such connector",
     "redis": "Redis: this version has no such connector",
+    "mysql-cdc": "MySQL-CDC: not run yet",
 }
 
 FORMATS = ("compatible_debezium_json",)
@@ -45,8 +46,6 @@ class Entry:
 
     def skipped_because(self, text: str) -> str:
         """The reason why the job, a file of this text, is out of scope; empty when it is in scope."""
-        if any(plugin.endswith("-cdc") for plugin in self.plugins):
-            return "CDC: this version has no such connector"
         for plugin in self.plugins:
             if plugin in LATER:
                 return LATER[plugin]

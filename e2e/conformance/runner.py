@@ -124,11 +124,17 @@ def _judged(runs: list[_Run], scratch: Path, servers: Servers) -> Iterator[Judge
 
 
 def _streamed(run: _Run, servers: Servers) -> CaseOutcome:
-    """A stream is done when what it should leave is there."""
+    """A stream is done when what it should leave is there, also after each of its changes."""
+    changes = iter(run.expected.changes)
 
     def is_out(printed: str) -> bool:
         assert run.expected.check is not None, f"{run.entry.name}: nobody says when its data is out"
-        return not _wrong(run.expected.check, Left(run.around.tmp, printed, run.case.variables, servers))
+        if _wrong(run.expected.check, Left(run.around.tmp, printed, run.case.variables, servers)):
+            return False
+        change = next(changes, None)
+        if change is not None:
+            change(servers)
+        return change is None
 
     return streams.run(run.case, run.case.path.parent / "home", is_out)
 
@@ -156,7 +162,7 @@ def _problem(run: _Run, outcome: CaseOutcome, left: Left) -> str:
     refused = _not_refused(run)
     if refused:
         return f"not refused while strict: {', '.join(refused)}"
-    wrong = _wrong(expected.check, left) if expected.check is not None else ""
+    wrong = next(filter(None, (_wrong(check, left) for check in (expected.check, expected.ended) if check)), "")
     return f"what it left behind: {wrong}" if wrong else ""
 
 

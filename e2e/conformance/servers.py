@@ -105,13 +105,13 @@ class Postgres:
         self.execute("DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
         self.execute("CREATE DOMAIN geometry AS text", "CREATE DOMAIN geography AS text")
 
-    def execute(self, *statements: str) -> None:
-        with psycopg.connect(self.server.dsn_of("test"), autocommit=True) as connection:
+    def execute(self, *statements: str, database: str = "test") -> None:
+        with psycopg.connect(self.server.dsn_of(database), autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement.encode())
 
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        with psycopg.connect(self.server.dsn_of("test"), autocommit=True) as connection:
+    def rows(self, query: str, database: str = "test") -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.server.dsn_of(database), autocommit=True) as connection:
             return connection.execute(query.encode()).fetchall()
 
 
@@ -362,7 +362,8 @@ def started(kinds: set[str]) -> Iterator[Servers]:
     with ExitStack() as stack:
         if "postgresql" in kinds:
             try:
-                postgres = Postgres(stack.enter_context(PostgresServer.running()))
+                settings = {"wal_level": "logical"}
+                postgres = Postgres(stack.enter_context(PostgresServer.running(settings=settings)))
                 postgres.create()
             except ServerMissing as error:
                 missing["postgresql"] = str(error)

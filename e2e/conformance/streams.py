@@ -17,7 +17,8 @@ LOOK_SECONDS = 0.5
 ON_SPARK = (
     "batch_cancel_task_1.conf",
     "unify_flink_table_env_param_fakesource_to_console.conf",
-)  # the second has a query
+    "postgrescdc_to_postgres.conf",
+)  # the second has a query, the third a resident worker
 
 
 def run(case: Case, home: Path, is_out: Callable[[str], bool]) -> CaseOutcome:
