@@ -185,8 +185,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "epochs of one that begins again begin anew",
         JOB,
-        "past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=bad)",
-        "past = self._past(key, view.newest, strays=strays, known_bad=bad)",
+        "past = self._past(before.pipeline, key, view.newest, epochs=view.epochs, strays=strays, known_bad=bad)",
+        "past = self._past(before.pipeline, key, view.newest, strays=strays, known_bad=bad)",
         "job_runner 3",
         "tests/unit/runtime/test_renewing.py",
     ),
