@@ -32,8 +32,8 @@ PAGES = sorted(
 OF_ALL = {"--help", "-h", "--debug"}
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 _SET = re.compile(r"(?:^|[{,\s])([a-z][\w.-]*) = ")
-ELSEWHERE = {"kafka.config", "sasl.username", "security.protocol", "wal_level"}
-"""Keys of maps, whose names are Kafka's own, and settings of servers."""
+ELSEWHERE = {"kafka.config", "sasl.username", "security.protocol", "slot.drop.on.stop", "wal_level"}
+"""Keys of maps, whose names are Kafka's or Debezium's own, and settings of servers."""
 
 
 def inline(path: Path) -> list[str]:
