@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -92,6 +93,17 @@ class Followed:
         found = {str(row)[:200] for row in self.pair.rows(self.pair.target, table)}
         lines = [f"missing: {row}" for row in sorted(wanted - found)[:5]]
         return "\n".join([*lines, *(f"surplus: {row}" for row in sorted(found - wanted)[:5])])
+
+    def state(self) -> str:
+        """The slots and sessions of the source, and the last words of the driver: for a test that waited in vain."""
+        with self.pair.connect(self.pair.source) as db:
+            slots = db.execute(
+                "SELECT slot_name, active_pid, restart_lsn, confirmed_flush_lsn FROM pg_replication_slots"
+            )
+            lines = [str(row) for row in slots]
+            query = "SELECT pid, backend_type, state, wait_event, left(query, 120) FROM pg_stat_activity WHERE datname IS NOT NULL"
+            lines += [str(row) for row in db.execute(query)]
+        return "\n".join([*lines, (self.home / "errors").read_text()[-2000:]])
 
     def slots(self) -> list[str]:
         with self.pair.connect(self.pair.source) as db:
@@ -249,9 +261,18 @@ def test_rows_that_are_appended_arrive_once(followed: Followed, seed: int) -> No
     process = followed.run("--restore", "latest")
 
     def lines(table: str) -> list[str]:
-        return sorted(line for file in (out / table).rglob("*.csv") for line in file.read_text().splitlines())
+        # staged files, which come and go, are in a hidden folder beside these
+        return sorted(line for file in (out / table).glob("*.csv") for line in file.read_text().splitlines())
 
     for table in TABLES:
         rows = followed.pair.rows(followed.pair.source, table)
         wanted = sorted(",".join("" if value is None else str(value) for value in row) for row in rows)
-        wait_alive(process, f"the rows of {table}", lambda table=table, wanted=wanted: lines(table) == wanted, 60.0)
+        try:
+            wait_alive(process, f"the rows of {table}", lambda table=table, wanted=wanted: lines(table) == wanted, 60.0)
+        except AssertionError as error:
+            surplus, missing = Counter(lines(table)), Counter(wanted)
+            surplus.subtract(wanted)
+            missing.subtract(lines(table))
+            first = [f"surplus {line[:80]}" for line in sorted((+surplus).elements())[:5]]
+            first += [f"missing {line[:80]}" for line in sorted((+missing).elements())[:5]]
+            raise AssertionError("\n".join([str(error), *first, followed.state()])) from None
