@@ -19,12 +19,13 @@ from typing import Any
 
 import psycopg
 
-from seatunnel_connectors.jdbc.postgres.connection.session import Statements, conninfo, opened
+from seatunnel_connectors.jdbc.postgres.connection.session import Statements, conninfo, end_with_client
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Block, NativeRefusedError, borrow
 
 READ_BYTES = 1 << 20  # also the largest block: the servers work while it travels
 GSS_SINCE = 120000  # older servers cannot encrypt by GSSAPI
+_BY_GSS = "(SELECT encrypted FROM pg_stat_gssapi WHERE pid = pg_backend_pid())"
 # The unit's deadline limits a wait; but a socket with any timeout stays non-blocking for libpq.
 WAIT_SECONDS = 86_400.0
 
@@ -58,19 +59,15 @@ class CopyStream:
         self._connect()
 
     def _connect(self) -> None:
-        self.session: Statements = opened(self.info)
-        self.encrypted = bool(self.session.pgconn.ssl_in_use) or self._by_gss()
+        self.session: Statements = psycopg.connect(self.info, autocommit=True)
+        asked = _BY_GSS if self.session.info.server_version >= GSS_SINCE else ""
+        by_gss = end_with_client(self.session, asked)
+        self.encrypted = bool(self.session.pgconn.ssl_in_use or by_gss)
         self._socket = socket.socket(fileno=os.dup(self.session.pgconn.socket))
         self._socket.settimeout(WAIT_SECONDS)
         self._data = b""
         self._at = 0
         self._error: ServerError | None = None
-
-    def _by_gss(self) -> bool:
-        if self.session.info.server_version < GSS_SINCE:
-            return False
-        row = self.session.execute("SELECT encrypted FROM pg_stat_gssapi WHERE pid = pg_backend_pid()").fetchone()
-        return bool(row and row[0])
 
     def refresh(self) -> None:
         """Reconnect if the server has ended the idle session: an idle server sends no messages otherwise."""

@@ -227,14 +227,27 @@ def connect(address: Address) -> Statements:
 
 
 def opened(info: str, **more: Any) -> Statements:
-    """Open a session that ends with its client, even while it waits for a lock: PostgreSQL 14 and later check for
-    that."""
+    """Open a session that ends with its client."""
     db = psycopg.connect(info, autocommit=True, **more)
+    end_with_client(db)
+    return db
+
+
+def end_with_client(db: Statements, asked: str = "") -> Any:
+    """Make a session end with its client, even while it waits for a lock: PostgreSQL 14 and later check for that.
+    Return the value of the SQL expression ``asked``, from the same round trip; None without one."""
     if db.info.server_version >= 140000:
+        check = f"set_config('client_connection_check_interval', '{CLIENT_CHECK_SECONDS}s', false)"
         # the server's platform does not support the check
         with contextlib.suppress(psycopg.errors.InvalidParameterValue):
-            db.execute(f"SET client_connection_check_interval = '{CLIENT_CHECK_SECONDS}s'", prepare=False)
-    return db
+            return _value(db, f"SELECT {asked or 'NULL'}, {check}")
+    return _value(db, f"SELECT {asked}") if asked else None
+
+
+def _value(db: Statements, query: str) -> Any:
+    row = db.execute(query.encode(), prepare=False).fetchone()
+    assert row is not None, "a query without FROM has one row"
+    return row[0]
 
 
 # ---------------------------------------------------------------- errors
