@@ -12,6 +12,7 @@ import pyspark
 import pytest
 
 from seatunnel_py.errors import EngineError
+from seatunnel_py.spark import packs
 from seatunnel_py.spark.app.daemon import from_directories
 from seatunnel_py.spark.app.jvm import OPENED, find_java
 from seatunnel_py.spark.app.session import SparkApplication, master_of, spare_of
@@ -127,6 +128,24 @@ def test_workers_are_forked_with_everything_loaded(spark: SparkApplication) -> N
     found = spark.context.parallelize([0], 1).mapPartitions(look).collect()
 
     assert found == ["seatunnel_py.spark.app.daemon", True, []]  # out of zips all would be compiled anew
+
+
+@pytest.mark.spark
+def test_the_functions_that_spark_calls_bring_no_module_with_them(spark: SparkApplication) -> None:
+    """Each worker would import it within its first unit."""
+    tasks = [f"{packs.__name__}.{file.stem}" for file in Path(packs.__file__).parent.glob("*_task.py")]
+
+    def look(rows: object) -> list[str]:
+        import importlib
+        import sys
+
+        before = set(sys.modules)
+        for name in tasks:
+            importlib.import_module(name)
+        return sorted(set(sys.modules) - before)
+
+    assert len(tasks) >= 3
+    assert spark.context.parallelize([0], 1).mapPartitions(look).collect() == []
 
 
 @pytest.mark.spark

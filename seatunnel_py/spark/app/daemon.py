@@ -21,7 +21,13 @@ from seatunnel_py.spark.app.early_daemon import CALLED, hand_over, serve
 
 PRELOAD_VARIABLE = "SEATUNNEL_PRELOAD"  # module names, separated by commas
 PANDAS_VARIABLE = "SEATUNNEL_PANDAS"  # "1" if the job has queries, whose stages may use it
-ALWAYS = ("pyspark.worker", "seatunnel_py.spark.packs.pack_task", "seatunnel_py.work.segments")
+ALWAYS = (
+    "pyspark.worker",
+    "seatunnel_py.spark.packs.pack_task",
+    "seatunnel_py.spark.packs.resident_worker_task",
+    "seatunnel_py.spark.packs.slot_task",  # multiprocessing alone is 8 ms of each worker's first unit
+    "seatunnel_py.work.segments",
+)
 
 
 def preload() -> None:
