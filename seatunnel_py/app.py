@@ -292,7 +292,8 @@ class JobSession:
             begun = True
 
         try:
-            planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
+            analyst = self._engines.analyst() if needs_catalyst(job) else None
+            planned = _planned(job, analyst)
             pipelines, isolated_tables = selection.only(planned.pipelines, planned.isolated, only)
             pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
             with JobLog(place.events, place.job_id, job.file.env.log_level.value) as log:
@@ -300,7 +301,7 @@ class JobSession:
                 _announce(planned, place, tell, accepted=accept_changes)
                 described = _remembered(_plan_before(planned, place), _described(planned))
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
-                work = PlannedJob(planned.job, described, pipelines, isolated_tables)
+                work = PlannedJob(planned.job, described, pipelines, isolated_tables, analyst)
                 receipt, resumable = drive(work, engine, place, tell, begin, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)

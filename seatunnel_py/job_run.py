@@ -13,8 +13,10 @@ from typing import Any
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
+from seatunnel_py.plan import altered_log
 from seatunnel_py.plan.graph_nodes import IsolatedTable
 from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.sql.analysis import SqlAnalyst
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.plan.tables import not_carried_over
 from seatunnel_py.plan.tables.conversions import total
@@ -28,7 +30,7 @@ from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.observe.repeated_attempts import RepeatedAttempts
-from seatunnel_py.runtime.resume.begun_logs import as_begun
+from seatunnel_py.runtime.resume.begun_logs import BegunLogs, as_begun
 from seatunnel_py.runtime.resume.job_claim import SEEN, JobClaim, KnownStore, claim_job, require_no_records
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
@@ -52,12 +54,14 @@ ends."""
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """A job, its plan as stored, the pipelines to run, and the tables that cannot be planned."""
+    """A job, its plan as stored, the pipelines to run, and the tables that cannot be planned. ``analyst``: of jobs with
+    queries, for plans of changed tables."""
 
     job: Job
     plan: Mapping[str, Any]
     pipelines: tuple[Pipeline, ...]
     isolated: tuple[IsolatedTable, ...] = ()
+    analyst: SqlAnalyst | None = None
 
 
 def drive(
@@ -72,7 +76,8 @@ def drive(
     it is ready; ``on_driver`` then receives the driver, before anything is changed."""
     job = work.job
     run = _JobRun(job, work.pipelines, place, others=bool(work.isolated))
-    pipelines, late = as_begun(work.pipelines, run.authority.records)
+    plan_again = partial(altered_log.plan_again, job, work.analyst)
+    pipelines, late, logs = as_begun(work.pipelines, run.authority.records, plan_again)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 
@@ -80,7 +85,7 @@ def drive(
         repeats.saw(event)
         tell(event)
 
-    driver = run.driver(pipelines, engine, hear)
+    driver = run.driver(pipelines, engine, hear, logs)
     driver.attach_control(run.desk(work.plan))
     apart = (*map(_receipt, work.isolated), *late)
     started = time.time()
@@ -209,7 +214,11 @@ class _JobRun:
         return receipt
 
     def driver(
-        self, pipelines: tuple[Pipeline, ...], engine: Callable[[], Engine], tell: Callable[[JobEvent], None]
+        self,
+        pipelines: tuple[Pipeline, ...],
+        engine: Callable[[], Engine],
+        tell: Callable[[JobEvent], None],
+        logs: BegunLogs,
     ) -> Driver:
         driver = Driver(
             pipelines,
@@ -221,6 +230,7 @@ class _JobRun:
             self.settings,
             _SystemClock(),
             tell,
+            logs,
         )
         self.storage.begin(lambda event: driver.post(partial(driver.job.tell, event)))
         return driver

@@ -16,6 +16,7 @@ from seatunnel_py.api.batch import Batch, Plain, Position, SchemaChange
 from seatunnel_py.api.names import ALIKE, NameRules, TargetPlace
 from seatunnel_py.api.schema import Detail
 from seatunnel_py.api.types import Conversion
+from seatunnel_py.errors import FatalError
 from seatunnel_py.nouns import counted
 
 
@@ -256,10 +257,6 @@ class Committer(ABC):
         ``keep_days`` ago, by the target's clock. Called for one committer of each :meth:`ledger`."""
         return
 
-    def apply(self, change: SchemaChange) -> None:
-        """Apply a schema change to the target, between two barriers. Must be idempotent."""
-        raise ValueError(f"this sink does not support schema changes (needed for {change.table})")
-
 
 class NothingToCommit(Committer):
     """Committer of sinks whose rows are visible as soon as they are written."""
@@ -303,6 +300,16 @@ class Sink(ABC):
     def setup(self, setup: Setup) -> None:
         """Perform the start effects. Must be safe to repeat after a crash in the middle."""
         return
+
+    def alter(self, change: SchemaChange, setup: Setup) -> Setup:
+        """Alter the target, so that it takes rows of the table's new schema, for which this sink was made. Return the
+        set-up of all later units. ``change`` is that of the table that this sink gets, after all transforms. Called on
+        the driver when all rows of the earlier schema are committed; must be idempotent, because a killed driver's
+        successor calls it again. Raise FatalError to refuse: the table stops, and the target stays as it is."""
+        raise FatalError(
+            f"{self.target} does not follow changes of the schema",
+            "write the table to another sink, or copy it again with another job",
+        )
 
     def sets_up_with(self, setup: Setup) -> Hashable:
         """Return a grouping key: sinks with equal keys go to one ``set_up_together`` call, which helps with hundreds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
-from seatunnel_py.api.batch import Batch, Rejected, SchemaChange
+from seatunnel_py.api.batch import Batch, Rejected
 from seatunnel_py.api.schema import TableSchema
 
 
@@ -25,10 +25,6 @@ class Transform(ABC):
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         """Transform one batch. Keep ``kinds``, ``absent`` and ``metadata`` aligned with the rows, and ``start`` and
         ``end`` unchanged. Yield refused rows as Rejected; never drop them silently."""
-
-    def change(self, change: SchemaChange) -> SchemaChange | None:
-        """Translate a schema change of the input to one of the output; None hides it. The default raises ValueError."""
-        raise ValueError(f"{type(self).__name__} does not support a schema change of {change.table}")
 
     def close(self) -> None:
         """Close resources at the end of the unit."""

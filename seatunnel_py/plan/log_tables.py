@@ -44,3 +44,16 @@ def tables_reaching(pipeline: Pipeline, vertices: Collection[str]) -> frozenset[
     if not source.outputs:
         return frozenset(table.schema.path for table in log.tables if source.id in vertices)
     return frozenset(one.table for one in source.outputs if one.receiver in vertices)
+
+
+def tables_by_vertex(pipeline: Pipeline) -> dict[str, frozenset[TablePath]]:
+    """The tables of its log whose rows reach each vertex."""
+    found: dict[str, frozenset[TablePath]] = {}
+    for vertex in pipeline.vertices:  # senders come first
+        if vertex.source is not None:
+            found[vertex.id] = frozenset(table.schema.path for table in vertex.source.tables)
+            continue
+        sources = {one.id for one in pipeline.vertices if one.source is not None}
+        own = (frozenset({one.table}) if one.sender in sources else found[one.sender] for one in vertex.inputs)
+        found[vertex.id] = frozenset().union(*own)
+    return found

@@ -44,12 +44,15 @@ from seatunnel_py.plan.stream_tables import differ, names_of, node_id, unproved
 
 def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
     """Ask the sources for their tables and carry the schemas to the sinks. Raises PlanError with every problem.
-
-    ``analyst`` may be None if the job has no query (or its schema is not needed).
-    """
+    ``analyst`` may be None if the job has no query (or its schema is not needed)."""
     first = _Builder(job, analyst)
     graph = first.build()
-    return log_graph.with_logs(graph, first.logs, lambda logs: _Builder(job, analyst, logs).build())
+    return log_graph.with_logs(graph, first.logs, lambda logs: follow(job, analyst, logs))
+
+
+def follow(job: Job, analyst: SqlAnalyst | None, logs: Mapping[str, SourceLog]) -> FlowGraph:
+    """The graph of these logs only, by step."""
+    return _Builder(job, analyst, logs).build()
 
 
 class _RefusedError(Exception):

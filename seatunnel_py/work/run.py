@@ -57,7 +57,8 @@ def run_unit(unit: Unit, chain: Chain, residence: ReaderCache | None = None) -> 
         pieces=tuple(flow.pieces),
         slices=flow.slices,
         counts=tuple(flow.counts()),
-        events=tuple(flow.events),
+        events=tuple(flow.reports.events),
+        altered=tuple(one.to_plain() for one in flow.reports.altered),
     )
 
 

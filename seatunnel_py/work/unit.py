@@ -175,6 +175,8 @@ class UnitResult:
     failure: UnitFailure | None = None
     events: tuple[tuple[str, Plain], ...] = ()
     """Events from its reader to the enumerator, each with the split's id."""
+    altered: tuple[Mapping[str, Any], ...] = ()
+    """Changes of tables' schemas at its end (``SchemaAlteration``): the split is read on under these."""
 
     def to_plain(self) -> dict[str, Any]:
         """Convert to JSON-ready data; the inverse of :func:`result_from_plain`."""
@@ -200,4 +202,5 @@ def result_from_plain(data: Mapping[str, Any]) -> UnitResult:
         counts=tuple(StepCount(**{**item, "table": TablePath(**item["table"])}) for item in data["counts"]),
         failure=UnitFailure(**{**failure, "kind": FailureKind(failure["kind"])}) if failure else None,
         events=tuple((split, event) for split, event in data.get("events", ())),
+        altered=tuple(data.get("altered", ())),
     )

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
+from seatunnel_py.api.batch import SchemaChange
 from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.api.log_source import FollowedTable, LogSource
@@ -153,6 +154,14 @@ def setup_of(step: Step, sink: Sink) -> Setup:
         setup = _one(step, "plan_setup", sink.plan_setup(), Setup)
     _plain(step, "plan_setup", setup.data)
     return setup
+
+
+def altered_by(step: Step, sink: Sink, change: SchemaChange, setup: Setup) -> Setup:
+    """Alter the target of a sink; the set-up of later units."""
+    with attributed(step, "alter"):
+        found = _one(step, "alter", sink.alter(change, setup), Setup)
+    _plain(step, "alter", found.data)
+    return found
 
 
 def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tuple[Piece, ...]:

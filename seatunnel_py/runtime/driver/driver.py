@@ -22,6 +22,7 @@ from seatunnel_py.runtime.messages.engine_port import Clock, Engine
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableReceipt
+from seatunnel_py.runtime.resume.begun_logs import NO_LOGS, BegunLogs
 from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import JournalFile
@@ -43,6 +44,7 @@ class Driver:
         settings: Settings,
         clock: Clock,
         listen: Callable[[JobEvent], None],
+        logs: BegunLogs = NO_LOGS,
     ) -> None:
         self._await_engine = engine
         self._journal = journal
@@ -50,7 +52,17 @@ class Driver:
         self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._executors = Executors(self.post)
         self.job = JobRunner(
-            pipelines, job_id, authority, store, journal, settings, clock, self._executors, self.post, listen
+            pipelines,
+            job_id,
+            authority,
+            store,
+            journal,
+            settings,
+            clock,
+            self._executors,
+            self.post,
+            listen,
+            logs,
         )
 
     def attach_control(self, handler: RequestHandler) -> None:

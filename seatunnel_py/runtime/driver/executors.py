@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from seatunnel_py.runtime.targets.sink_operations import as_failure
+from seatunnel_py.runtime.targets.call_failure import as_failure
 from seatunnel_py.runtime.targets.target_batcher import Failed, Then
 
 Awaited = TypeVar("Awaited")

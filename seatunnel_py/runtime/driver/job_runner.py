@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.api.source import Split
 from seatunnel_py.errors import EngineError, ExitCode
 from seatunnel_py.plan import log_tables
+from seatunnel_py.plan.altered_log import AlteredLog
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.commit.record_batcher import PersistTogether
 from seatunnel_py.protocol.model.records import CheckpointRecord
@@ -25,6 +25,7 @@ from seatunnel_py.runtime.driver.admission import Admission, Candidate
 from seatunnel_py.runtime.driver.deferred_calls import DeferredCalls
 from seatunnel_py.runtime.driver.executors import Executors
 from seatunnel_py.runtime.driver.identity import identity_of
+from seatunnel_py.runtime.driver.log_pipelines import LogPipelines
 from seatunnel_py.runtime.driver.performer import Performer, Ports
 from seatunnel_py.runtime.driver.record_batcher import RecordBatcher
 from seatunnel_py.runtime.driver.record_writer import RecordWriter
@@ -42,6 +43,7 @@ from seatunnel_py.runtime.messages.engine_port import (
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+from seatunnel_py.runtime.resume.begun_logs import BegunLogs
 from seatunnel_py.runtime.resume.isolated_sink_recovery import RecoveryPipeline, Unfinished, recovery_pipelines
 from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.resume.pipeline_start import past_of
@@ -50,7 +52,7 @@ from seatunnel_py.runtime.state.shared_use import SharedUse
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
-from seatunnel_py.runtime.targets.sink_operations import as_failure
+from seatunnel_py.runtime.targets.call_failure import as_failure
 from seatunnel_py.runtime.targets.target_batcher import TargetBatcher
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.settings import Settings
@@ -76,6 +78,7 @@ class JobRunner:
         executors: Executors,
         post: Callable[[Callable[[], None]], None],
         listen: Callable[[JobEvent], None],
+        logs: BegunLogs,
     ) -> None:
         self.post = post
         self._when_begun = DeferredCalls()
@@ -87,6 +90,7 @@ class JobRunner:
         self._shared = SharedUse(journal.journal, settings)
         self.pipelines: dict[str, PipelineMachine] = {}
         self._owner: dict[str, PipelineMachine] = {}
+        self._logs = LogPipelines(logs)
         self._admission = Admission(self._candidates(pipelines))
         self._turns: deque[tuple[PipelineMachine, events.PipelineEvent]] = deque()
         self._turning = False
@@ -96,7 +100,7 @@ class JobRunner:
         self._writer = RecordWriter(store, authority.incarnation, self._journal_batcher)
         self._ports = ports = Ports(
             clock, executors, self.timers, store, authority.incarnation, journal.journal, self._journal_batcher,
-            self._records, TargetBatcher(executors.aside, post),
+            self._records, TargetBatcher(executors.aside, post), self._logs.plan_again,
         )  # fmt: skip
         self._performer = Performer(ports, self)
         self._failed_fast = False
@@ -125,7 +129,7 @@ class JobRunner:
     def _past(self, pipeline: Pipeline, key: str, record: CheckpointRecord | None, **more: Any) -> EarlierRun:
         per_split = self._settings.per_split or pipeline.log_corrects
         past = past_of(self._journal.journal, key, record, per_split=per_split)
-        return replace(past, stood_at=self._authority.stood_at.get(key, {}), **more)
+        return replace(past, stood_at=self._authority.stood_at.get(key, {}), altered=self._logs.take(key), **more)
 
     def _take(self, key: str, pipeline: Pipeline, past: EarlierRun, *, first: int = 0) -> PipelineMachine:
         """Make the machine of a pipeline. ``first``: the number of its first checkpoint if it begins again, else 0."""
@@ -194,7 +198,7 @@ class JobRunner:
 
     def _begin_pipeline(self, machine: PipelineMachine) -> None:
         """Route units of its vertices to this machine, which may replace an earlier one, and begin it."""
-        copied = self._copied(machine.pipeline)
+        copied = self._logs.copied(machine.pipeline, self.pipelines.values())
         if machine.pipeline.after and machine.pipeline.log is not None:
             machine = self._following(machine, copied)
         self._owner |= dict.fromkeys((one.id for one in machine.pipeline.vertices), machine)
@@ -209,17 +213,6 @@ class JobRunner:
         if self._performer.engine is not None:
             self.turn(smaller, events.EngineReady())
         return smaller
-
-    def _copied(self, pipeline: Pipeline) -> dict[TablePath, tuple[Split, ...]]:
-        """The splits by which the tables of a log were copied, of those whose copies are done."""
-        copies = (one for one in self.pipelines.values() if one.id in pipeline.after)
-        return {
-            vertex.source.table.schema.path: one.state.prepared.splits[vertex.id]
-            for one in copies
-            if one.shown_state is TableState.DONE
-            for vertex in one.pipeline.vertices
-            if vertex.source is not None
-        }
 
     def turn(self, machine: PipelineMachine, event: events.PipelineEvent) -> None:
         """Let a pipeline handle an event, and perform its effects; events that come meanwhile are queued."""
@@ -334,6 +327,9 @@ class JobRunner:
     def counted(self, pipeline: str, work: int) -> None:
         self._admission.counted(pipeline, work)
 
+    def planned_again(self, machine: PipelineMachine, found: AlteredLog) -> None:
+        self._logs.note(machine.key, found)
+
     def closed_pipeline(self, machine: PipelineMachine, *, begin_again: bool) -> None:
         self._records.forget(machine.key)
         if begin_again:
@@ -350,12 +346,14 @@ class JobRunner:
             self.stop_all(ExitCode.FAILED, f"stopped because {machine.pipeline.name} failed")
 
     def _begin_again(self, before: PipelineMachine) -> None:
-        """Replace a machine whose rows are void (``generation_renewal.py``)."""
+        """Replace a machine whose rows are void (``generation_renewal.py``), or that needs another plan
+        (``log_replanning.py``)."""
         assert before.view is not None, "it has read something"
         view, key = before.view, before.key
         strays, bad = before.cleanup.staged, before.isolated.known_bad
         past = self._past(before.pipeline, key, view.newest, epochs=view.epochs, strays=strays, known_bad=bad)
-        machine = self._take(key, before.pipeline, past, first=view.next_checkpoint)
+        pipeline = before.pipeline if past.altered is None else past.altered.pipeline
+        machine = self._take(key, pipeline, past, first=view.next_checkpoint)
         machine.replaces(before)
         if self._request_handler is not None:
             self._request_handler.restarted(key)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from seatunnel_py.api.source import Enumerator
+from seatunnel_py.plan.altered_log import AlteredLog, PlanAgain
 from seatunnel_py.plan.graph_nodes import SourceNode
 from seatunnel_py.runtime.driver import side_tasks
 from seatunnel_py.runtime.driver.executors import Executors
@@ -28,8 +29,9 @@ from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, Fence
 from seatunnel_py.runtime.storage.journal import Journal
 from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
 from seatunnel_py.runtime.targets import sink_operations
+from seatunnel_py.runtime.targets.call_failure import as_failure
 from seatunnel_py.runtime.targets.commit_scope import ScopeCommit, ScopeSetUp
-from seatunnel_py.runtime.targets.sink_operations import ReopenedSource, as_failure
+from seatunnel_py.runtime.targets.sink_operations import ReopenedSource
 from seatunnel_py.runtime.targets.target_batcher import TargetBatcher, TargetCall
 from seatunnel_py.runtime.values import failpoints
 from seatunnel_py.runtime.values.chain_builder import chain_of
@@ -54,6 +56,9 @@ class JobDecisions(Protocol):
     def counted(self, pipeline: str, work: int) -> None:
         """Note how many subtasks of the pipeline have work."""
 
+    def planned_again(self, machine: PipelineMachine, found: AlteredLog) -> None:
+        """Note the plan for the machine that replaces this one."""
+
     def closed_pipeline(self, machine: PipelineMachine, *, begin_again: bool) -> None:
         """Note that the pipeline is closed."""
 
@@ -71,6 +76,7 @@ class Ports:
     journal_batcher: JournalBatcher
     record_batcher: RecordBatcher
     target_batcher: TargetBatcher
+    plan_again: PlanAgain
 
     def check_claim(self, then: Callable[[BaseException | None], None]) -> None:
         """Check the claim of this driver in the store: FencedOffError if another driver has taken over."""
@@ -186,6 +192,13 @@ class Performer:
 
         self._ports.check_claim(looked)
 
+    def _plan_again(self, machine: PipelineMachine, effect: effects.PlanLogAgain) -> None:
+        def planned(found: AlteredLog) -> None:
+            self._job.planned_again(machine, found)
+
+        task = partial(self._ports.plan_again, machine.pipeline, effect.alterations, effect.without)
+        self._aside(machine, effect.call, task, planned)
+
     # ---------------------------------------------------------------- the engine, timers
 
     @property
@@ -267,6 +280,7 @@ _TABLE: Mapping[type, Callable[[Performer, PipelineMachine, Any], None]] = {
     effects.AbortPieces: Performer._drop,
     effects.CloseOut: Performer._close_out,
     effects.CheckClaim: Performer._check_claim,
+    effects.PlanLogAgain: Performer._plan_again,
     effects.SubmitUnit: Performer._submit,
     effects.CancelUnit: Performer._cancel,
     effects.AbandonUnit: Performer._abandon,

@@ -10,7 +10,7 @@ from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.messages.events import RecordNotStored, RecordStored
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
-from seatunnel_py.runtime.targets.sink_operations import as_failure
+from seatunnel_py.runtime.targets.call_failure import as_failure
 from seatunnel_py.runtime.values import failpoints
 
 Records = Mapping[str, CheckpointRecord]

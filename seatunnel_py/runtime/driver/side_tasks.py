@@ -20,7 +20,8 @@ from seatunnel_py.runtime.messages.effects import (
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan, start
 from seatunnel_py.runtime.state.context import PipelineContext
 from seatunnel_py.runtime.targets import sink_operations
-from seatunnel_py.runtime.targets.sink_operations import Groups, as_failure
+from seatunnel_py.runtime.targets.call_failure import as_failure
+from seatunnel_py.runtime.targets.sink_operations import Groups
 from seatunnel_py.runtime.values.split_progress import SplitRound
 from seatunnel_py.work.unit import UnitFailure
 

@@ -24,6 +24,7 @@ from seatunnel_py.runtime.messages.events import TimerKey
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.split_progress import SplitRound
+from seatunnel_py.work.schema_alteration import SchemaAlteration
 from seatunnel_py.work.unit import SinkPiece, Unit, UnitId
 
 Setups: TypeAlias = Mapping[str, Setup]
@@ -138,6 +139,16 @@ class CloseOut:
     setups: Setups
     given_up: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLogAgain:
+    """Plan a log for the schemas at its position; the machine that replaces this one gets the plan. ``without``: tables
+    whose steps have refused an earlier change."""
+
+    call: int
+    alterations: tuple[SchemaAlteration, ...]
+    without: tuple[TablePath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +284,7 @@ Call: TypeAlias = (
     | AbortPieces
     | CloseOut
     | CheckClaim
+    | PlanLogAgain
 )
 Effect: TypeAlias = (
     Call

@@ -116,6 +116,14 @@ def _swept(parts: Parts, _: effects.CloseOut, failure: UnitFailure | None) -> No
     parts.closing.swept(failure)
 
 
+def _planned_again(parts: Parts, _: effects.PlanLogAgain, __: Any) -> None:
+    parts.closing.planned_again()
+
+
+def _not_planned_again(parts: Parts, _: effects.PlanLogAgain, failure: UnitFailure) -> None:
+    parts.closing.planned_again(failure)
+
+
 def _checked(parts: Parts, _: effects.CheckClaim, overtaken: UnitFailure | None) -> None:
     parts.closing.checked(overtaken)
 
@@ -145,10 +153,12 @@ LATE: Mapping[type, Follow] = {
     effects.HandleReaderEvents: _heard,
     effects.CloseOut: _swept,
     effects.CheckClaim: _checked,
+    effects.PlanLogAgain: _planned_again,
 }
 LATE_FAILED: Mapping[type, Follow] = {
     effects.AbortPieces: _not_dropped,
     effects.HandleReaderEvents: _heard,
     effects.CloseOut: _swept,
     effects.CheckClaim: _checked,
+    effects.PlanLogAgain: _not_planned_again,
 }

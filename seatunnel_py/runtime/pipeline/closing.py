@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.model.records import RecordKind
-from seatunnel_py.runtime.messages.effects import CheckClaim, Closed, CloseKind
+from seatunnel_py.runtime.messages.effects import CheckClaim, Closed, CloseKind, PlanLogAgain
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.isolated_sinks import IsolatedSinks
 from seatunnel_py.runtime.pipeline.staged_cleanup import StagedCleanup
@@ -55,6 +55,7 @@ class Closing:
         self.failure: UnitFailure | None = None
         self.arrived_as: TableState | None = None
         self.begins_again = False
+        self._replans: PlanLogAgain | None = None
 
     @property
     def failed_state(self) -> TableState:
@@ -105,6 +106,11 @@ class Closing:
         self.begins_again = True
         self.failure = failure
         self._state.to_coordinator(report.CancelRequested(self._state.at))
+
+    def plan_again(self, effect: PlanLogAgain) -> None:
+        """Begin the pipeline again from its newest record, with another plan."""
+        self._replans = effect
+        self.end(None, begin_again=True)
 
     def _cancel(self) -> None:
         state = self._state
@@ -193,6 +199,15 @@ class Closing:
             self._close_out(CloseKind.WITHDRAW)
         elif self.wish is not None:
             self._stop_instead(self.wish)
+        elif self._replans is not None:
+            effect, self._replans = self._replans, None
+            state.call("plan again", lambda number: replace(effect, call=number))
         else:
             state.advance(PhaseEvent.OURS)
             state.emit(Closed(begin_again=True))
+
+    def planned_again(self, failure: UnitFailure | None = None) -> None:
+        """Continue after the log was planned again; ``failure``: it could not be."""
+        if failure is not None:
+            self.failure, self.wish = failure, self.failed_state
+        self.checked(None)

@@ -55,6 +55,7 @@ def _restart(parts: Parts, command: order.Restart) -> None:
     run = parts.executions[subtask]
     run.stop()
     run.epoch = command.epoch
+    parts.replanning.restarted()
     state.isolated.discard(subtask)
     parts.restarts.began(subtask.vertex, command.epoch, command.checkpoint)
     parts.cleanup.drop(run.unnamed(state.newest))
@@ -160,6 +161,7 @@ def _refused(parts: Parts, command: order.Refused) -> None:
     state, line = parts.state, parts.state.context.pipeline
     state.emit(effects.RefuseRequest(command.what, str(command.reason)))
     parts.closing.stop_refused(command.what)
+    parts.replanning.refused(command.what)
     state.tell(CheckpointDone(line.id, line.name, 0, f"{command.what}: {command.reason}", (), state.at))
 
 
@@ -189,6 +191,8 @@ def _ended(parts: Parts, command: order.PipelineEnded) -> None:
     closing, reason = parts.closing, command.reason
     for run in parts.executions.values():
         run.stop()
+    if reason is None and parts.replanning.ended(command.savepoint):
+        return
     if reason is None:
         closing.arrived(TableState.STOPPED if command.savepoint else TableState.DONE)
         parts.state.emit(effects.HitFailpoint(failpoints.ENDED))

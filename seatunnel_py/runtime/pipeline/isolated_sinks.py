@@ -62,7 +62,12 @@ class IsolatedSinks:
                 before, stand = self.cause(vertex.id), self._stand_in(record, vertex.id)
                 why = self._stays.get(vertex.id, "" if context.bounded else NEVER_ENDS)
                 self._told[vertex.id] = not_finished(before, stand, why) if why else wait_for_other_sinks(before)
-                self._tell(vertex)
+                if not past.epochs:  # else an earlier machine of this driver has reported it
+                    self._tell(vertex)
+
+    def replaces(self, before: IsolatedSinks) -> None:
+        """Take over which sinks others finish, from the machine that this one replaces."""
+        self._apart, self._stays = before._apart, before._stays
 
     def spoken_for(self, scope: str, why: str | None) -> None:
         """Note whether a recovery pipeline of this driver finishes the sinks of this scope and reports on them;

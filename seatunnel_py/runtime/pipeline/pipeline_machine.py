@@ -15,14 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
+from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.view import CoordinatorView
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.participant.messages import AlignmentTimedOut, Triggered
-from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.counts.table_counts import TableCounts
 from seatunnel_py.runtime.messages import effects, events
 from seatunnel_py.runtime.messages.answers import Prepared
@@ -32,7 +31,7 @@ from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline import call_answers, coordinator_commands, participant_commands
 from seatunnel_py.runtime.pipeline.coordinator_settings import coordinator_of
-from seatunnel_py.runtime.pipeline.parts import parts_of
+from seatunnel_py.runtime.pipeline.parts import begin_executions, parts_of
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan
 from seatunnel_py.runtime.state.context import PipelineContext
 from seatunnel_py.runtime.state.journal_entries import Activate, AddRound, Deliver
@@ -42,7 +41,6 @@ from seatunnel_py.runtime.storage.journal import dropped_line, graph_line
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution, UnitRepeated, begin_all
 from seatunnel_py.runtime.subtasks.unit_table import UnitCounts
 from seatunnel_py.runtime.values import failpoints
-from seatunnel_py.runtime.values.split_progress import assign_splits
 from seatunnel_py.work.unit import UnitFailure, UnitResult
 
 
@@ -66,6 +64,7 @@ class PipelineMachine:
         self.state.shown.replaces(before.state.shown)
         self.state.failures = before.state.failures
         self.parts.renewal.tries = before.parts.renewal.tries
+        self.isolated.replaces(before.isolated)
         before.parts.segments.forget()
 
     # ---------------------------------------------------------------- events
@@ -75,6 +74,8 @@ class PipelineMachine:
         state = self.state
         state.at = at
         _HANDLERS[type(event)](self, event)
+        self._drain()
+        self.parts.replanning.look()
         self._drain()
         self.parts.segments.scan_if_due()
         if state.phase is PipelinePhase.CLOSING:
@@ -145,25 +146,13 @@ class PipelineMachine:
             state.tell(TargetSwept(self.id, self.pipeline.name, outcome.prepared.swept, state.at))
         self._start = outcome, coordinator_of(self.context, outcome, state.plan)
         for vertex in self.pipeline.vertices:
-            self._executions_of(vertex, outcome)
+            begin_executions(self.parts, vertex, outcome)
         self.isolated.begin(outcome.record, self.context.past)
         self.begins_with = outcome.record
         with_work = (run.vertex.source is None or bool(run.splits) for run in self.executions.values())
         state.emit(effects.ReportWork(sum(with_work)))
         if self._engine_ready:
             self._register()
-
-    def _executions_of(self, vertex: PlannedVertex, outcome: StartPlan) -> None:
-        topology, state = self.context.graph.topology, self.state
-        subtasks = topology.subtasks([vertex.id])
-        hands = assign_splits(state.prepared.rounds.get(vertex.id, ()), len(subtasks))
-        timeout, names = self.context.settings.alignment_timeout, outcome.numberings
-        for subtask, hand in zip(subtasks, hands, strict=True):
-            participant = state.participants[subtask] = Participant(subtask, topology, timeout)
-            numbering = names.get(subtask, outcome.graph[1])
-            self.executions[subtask] = SubtaskExecution(
-                state, self.units, self.parts.segments, vertex, participant, hand, numbering
-            )
 
     def _register(self) -> None:
         """Register the chains with the engine. From now on the pipeline may change things."""
@@ -305,6 +294,8 @@ class PipelineMachine:
                 self.parts.discovery.look(*about)
             case "stop":
                 self.closing.stop_again()
+            case "schema change":
+                self.parts.replanning.look_again()
             case "call":
                 state.call_again(*about)
             case _:

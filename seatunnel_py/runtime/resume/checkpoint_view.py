@@ -9,7 +9,7 @@ from typing import Any
 from seatunnel_py.protocol.commit.claims import Claim, DamagedRecord, Stored, on_chain
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.counts.row_tallies import tally_of
-from seatunnel_py.runtime.targets.sink_operations import prepared_of
+from seatunnel_py.runtime.targets.prepared_pipeline import prepared_of
 from seatunnel_py.runtime.values.split_progress import reading_of
 from seatunnel_py.runtime.values.subtask_state import state_of
 from seatunnel_py.work.rows.positions import state_bytes

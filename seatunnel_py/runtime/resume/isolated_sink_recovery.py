@@ -24,7 +24,8 @@ from seatunnel_py.protocol.failover.isolated_recovery import begin_apart, cannot
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.observe.receipt import ResumePoint, stand_text
 from seatunnel_py.runtime.resume.job_claim import JobClaim
-from seatunnel_py.runtime.targets.sink_operations import exactly_once_visibility, prepared_of
+from seatunnel_py.runtime.targets.prepared_pipeline import prepared_of
+from seatunnel_py.runtime.targets.sink_operations import exactly_once_visibility
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 

@@ -31,7 +31,7 @@ from seatunnel_py.protocol.model.topology import Topology, VertexDeterminism
 from seatunnel_py.runtime.resume.rescaling import rescaled
 from seatunnel_py.runtime.storage.journal import Journal
 from seatunnel_py.runtime.targets import sink_operations
-from seatunnel_py.runtime.targets.sink_operations import PreparedPipeline
+from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline, prepared_of
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.split_progress import SplitRound, rounds_of, rounds_plain
@@ -99,7 +99,7 @@ def _start(
             f"restore the old steps of the job file; or {BEGIN_ANEW}",
         )
     references = references_of(pipeline)
-    before = sink_operations.prepared_of(references.opened(record.plan))
+    before = prepared_of(references.opened(record.plan))
     before = _with_found(before, {vertex: _opened(rounds, references) for vertex, rounds in past.found.items()})
     record = _fitted(pipeline, record, topology, before)
     out = {node.id for one in pipeline.vertices if one.id in record.topology.detached for node in one.sinks}
@@ -108,7 +108,7 @@ def _start(
         group for name, group in groups.items() if name in set_up and group[0].id not in out
     )
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
-        prepared = sink_operations.resume(pipeline, before, made, job, record, copied)
+        prepared = sink_operations.resume(pipeline, before, made, job, record, copied, past.altered)
         return StartPlan(prepared, record, past.done)
     begun = (node for group in made for node in group)
     at_commits = record.snapshots and sink_operations.exactly_once_visibility(pipeline.sinks, before.setups) - {

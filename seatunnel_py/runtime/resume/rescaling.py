@@ -111,7 +111,12 @@ def _dealt(
 ) -> list[State]:
     """The states of the new subtasks of one vertex."""
     total = reduce(RowTally.plus, (tally_of(state.tally) for state in before), RowTally())
-    after = [State(tally=total.to_plain() if at == 0 else None) for at in range(parallelism)]
+    altered = tuple(one for state in before for one in state.altered)
+    refused = tuple(sorted({name for state in before for name in state.refused}))
+    after = [
+        State(tally=total.to_plain() if at == 0 else None, altered=altered, refused=refused)
+        for at in range(parallelism)
+    ]
     if readings is None:
         return after
     ended = frozenset[str]().union(*(finished for finished, _ in readings))

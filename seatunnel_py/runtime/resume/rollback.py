@@ -23,7 +23,7 @@ from seatunnel_py.runtime.resume.checkpoint_view import select
 from seatunnel_py.runtime.resume.job_claim import NotRestoredError, kept_journal
 from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointStore, StoreContents
 from seatunnel_py.runtime.storage.journal import JournalFile, graph_line
-from seatunnel_py.runtime.targets.sink_operations import prepared_of
+from seatunnel_py.runtime.targets.prepared_pipeline import prepared_of
 
 REWOUND = "rewound"  # never the name of a graph
 

@@ -29,7 +29,7 @@ from seatunnel_py.runtime.state.journal_entries import Entry
 from seatunnel_py.runtime.state.phases import PhaseEvent, PipelinePhase, advance
 from seatunnel_py.runtime.state.shown_state import ShownState
 from seatunnel_py.runtime.state.troubles import Troubles, retry_of
-from seatunnel_py.runtime.targets.sink_operations import PreparedPipeline
+from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.work.unit import UnitFailure, UnitId
 
 

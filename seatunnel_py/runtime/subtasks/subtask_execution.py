@@ -4,7 +4,8 @@ Rules. (1) A unit that the participant asks for becomes a unit for a worker: for
 the slices of one batch. An end marker needs no worker. (2) A unit waits while an output channel is full; a back-edge
 never is, nor a channel to a receiver that repeats its journal (I47). (3) A wide query needs its inputs whole: batches
 are gathered, and the query runs when the last sender has ended. (4) Attempts at a unit are made outside of the
-participant, which hears of the last one only (I7, ``unit_attempts.py``).
+participant, which hears of the last one only (I7, ``unit_attempts.py``). (5) A log whose position is after a change of
+a schema waits for another plan (``log_replanning.py``).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from seatunnel_py.runtime.values import full_channels
 from seatunnel_py.runtime.values.rate_limit import Grant, RateLimit
 from seatunnel_py.runtime.values.split_progress import ReadRange, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
+from seatunnel_py.work.schema_alteration import SchemaAlteration
 from seatunnel_py.work.unit import Budget, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
 IDLE_SECONDS = 0.1  # pause before an unbounded split without new rows is read again
@@ -82,7 +84,7 @@ class SubtaskExecution:
         self.numbering = numbering
         self._counting = TallyCounter(vertex)
         self._grant: Grant | None = None
-        self._builder = UnitBuilder(state.context, vertex, participant.subtask)
+        self._builder = UnitBuilder(state.context, vertex, participant.subtask, state.prepared)
         self.outputs = self._builder.outputs
         self.reads(splits)
 
@@ -141,7 +143,7 @@ class SubtaskExecution:
         """Begin the waiting unit, unless an output channel is full, there is nothing to read for now, or the source has
         to pause."""
         command = self.command
-        if not self.held or command is None or self.full_outputs or self._must_pause():
+        if not self.held or command is None or self.full_outputs or self._must_pause() or self.unplanned:
             return
         work = self._builder.build(command, state_of(command.state), self._budget, self._state.at)
         if work is None:
@@ -164,6 +166,15 @@ class SubtaskExecution:
         state = self._state
         back_edges, capacity = state.context.graph.topology.back_edges, state.context.settings.channel_capacity
         return full_channels.full(self.outputs, back_edges, state.receiver, capacity)
+
+    @property
+    def unplanned(self) -> tuple[SchemaAlteration, ...]:
+        """Changes of schemas at its position that the plan does not have; it reads nothing before another one has
+        them."""
+        if self.command is None or self.vertex.source is None:
+            return ()
+        state = state_of(self.command.state)
+        return self._builder.unplanned(state) if state.altered else ()
 
     @property
     def pause(self) -> PauseReason | None:
@@ -250,7 +261,7 @@ class SubtaskExecution:
         before = state_of(command.state)
         tally = tally_of(before.tally).plus(added)
         state = replace(before, tally=tally.to_plain())
-        step = self._builder.after(unit, result, state)
+        step = self._builder.after(unit, result, state, command.range)
         wrong = judged(self._state, self.vertex, self.participant, unit, result, added, tally, ended=step.ended)
         if wrong is not None:
             self.strays += result.pieces

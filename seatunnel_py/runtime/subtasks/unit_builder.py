@@ -2,30 +2,51 @@
 
 Rules. (1) Units are counted from 0 in the first execution of the first driver. (2) For a source that cannot repeat its
 rows, the journal holds the results of units, so that a repeated unit needs no worker. (3) A subtask that has read all
-sends an end marker to each of its output channels if a query waits for it.
+sends an end marker to each of its output channels if a query waits for it. (4) A change of a table's schema stays in
+the state of its log until the plan has it. (5) Tables whose targets refuse a change stop first, without a worker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from seatunnel_py.api.batch import Position
+from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.source import Split
+from seatunnel_py.errors import BEGIN_ANEW
 from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.topology import VertexDeterminism
 from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone
 from seatunnel_py.runtime.state.context import PipelineContext
 from seatunnel_py.runtime.subtasks.unit_cost import cost_of_slices, cost_of_split
+from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.values import channel_payload
 from seatunnel_py.runtime.values.output_ways import OutputWays
+from seatunnel_py.runtime.values.schema_alterations import is_planned
 from seatunnel_py.runtime.values.split_progress import ReadRange, SplitProgress, reading_of, took_of
-from seatunnel_py.runtime.values.subtask_state import State
-from seatunnel_py.work.unit import Budget, Slice, Unit, UnitId, UnitResult, result_from_plain
+from seatunnel_py.runtime.values.subtask_state import State, state_of
+from seatunnel_py.work.schema_alteration import SchemaAlteration
+from seatunnel_py.work.unit import (
+    Budget,
+    FailureKind,
+    Slice,
+    Unit,
+    UnitFailure,
+    UnitId,
+    UnitResult,
+    result_from_plain,
+    stopped_slice,
+)
 
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
+REFUSED_BEFORE = UnitFailure(
+    FailureKind.FATAL,
+    "an earlier driver has stopped the table, for its target refused a change of the schema",
+    BEGIN_ANEW,
+)
 Work = Unit | UnitDone | UnitResult
 """A unit for a worker, or its end, or its result, where no worker is needed."""
 
@@ -43,9 +64,11 @@ class StateStep:
 
 class UnitBuilder:
     """Builds the units of one subtask. ``splits``: those that it reads, under their current generation; ``confirmed``:
-    their positions in the oldest checkpoint that a restore may use."""
+    their positions in the oldest checkpoint that a restore may use. ``prepared``: the decisions of the pipeline."""
 
-    def __init__(self, context: PipelineContext, vertex: PlannedVertex, subtask: Subtask) -> None:
+    def __init__(
+        self, context: PipelineContext, vertex: PlannedVertex, subtask: Subtask, prepared: PreparedPipeline
+    ) -> None:
         topology, source = context.graph.topology, vertex.source
         self._context = context
         self._vertex = vertex
@@ -60,6 +83,8 @@ class UnitBuilder:
         self.splits: tuple[Split, ...] = ()
         self.confirmed: Mapping[str, Position] = {}
         self._by_id: dict[str, Split] = {}
+        self._tables = prepared.tables
+        self._refused = {str(path): (path, why) for path, why in prepared.refused.items()} if source else {}
 
     def deal(self, splits: Sequence[Split]) -> None:
         """Set its splits."""
@@ -108,6 +133,8 @@ class UnitBuilder:
             return self._read_again(unit, command, state, at)
         reading = reading_of(state.reading)
         split = reading.next(self.splits, bounded=self.bounded)
+        if split is not None and (refused := self._refused.keys() - set(state.refused)):
+            return self._stopping(unit, refused, reading.at.get(split.id))
         if split is not None:
             allowed = budget()
             if allowed is None:
@@ -126,19 +153,47 @@ class UnitBuilder:
         if again.split is None:
             return self._done(command, state, at)
         split = self._by_id[again.split]
+        if again.refused:
+            return self._stopping(unit, again.refused, again.end)
         if again.result is not None:
             return replace(result_from_plain(again.result), id=unit)
         if again.rows:
             cost = cost_of_split(split, _UNBOUNDED)
             return Unit(unit, split, again.start, (), _UNBOUNDED, cost, until=again.end, until_rows=again.rows)
         reading = reading_of(state.reading).after(split, again.end, done=again.done, bounded=self.bounded)
-        return self._done(command, replace(state, reading=reading.to_plain()), at, ended=self._has_read_all(reading))
+        after = replace(state, reading=reading.to_plain(), altered=self._unplanned(state.altered, again.altered))
+        return self._done(command, after, at, ended=self._has_read_all(reading))
+
+    def _stopping(self, unit: UnitId, tables: Collection[str], position: Position | None) -> UnitResult:
+        """The result of a unit that reads nothing, and stops these tables."""
+        slices = []
+        for name in sorted(tables):
+            path, why = self._refused.get(name) or (TablePath.parse(name), REFUSED_BEFORE)
+            slices.append(stopped_slice(self._vertex.id, path, why.message, why.remedy))
+        return UnitResult(unit, done=False, next=position, slices=tuple(slices))
 
     def unit_of(self, result: UnitResult, command: RunUnit) -> Unit:
-        """The unit of a result from the journal."""
+        """The unit of a result that no worker makes."""
+        if command.range is None:
+            reading = reading_of(state_of(command.state).reading)
+            split = reading.next(self.splits, bounded=self.bounded)
+            assert split is not None, "a result is of a split"
+            return Unit(result.id, split, reading.at.get(split.id))
         again = took_of(command.range)
         assert again.split is not None, "a result is of a split"
         return Unit(result.id, self._by_id[again.split], again.start)
+
+    def unplanned(self, state: State) -> tuple[SchemaAlteration, ...]:
+        """The changes of schemas that the plan of the pipeline does not have: nothing is read before it has them."""
+        found = map(SchemaAlteration.from_plain, state.altered)
+        return tuple(one for one in found if not is_planned(one, self._tables))
+
+    def _unplanned(self, before: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
+        """The changes for the next state: of one table only the last."""
+        if not before and not more:
+            return ()
+        found = {one.path: one for one in map(SchemaAlteration.from_plain, [*before, *more])}
+        return tuple(one.to_plain() for one in found.values() if not is_planned(one, self._tables))
 
     def _has_read_all(self, reading: SplitProgress) -> bool:
         return self.bounded and reading.next(self.splits, bounded=True) is None
@@ -152,17 +207,26 @@ class UnitBuilder:
 
     # ---------------------------------------------------------------- results
 
-    def after(self, unit: Unit, result: UnitResult, state: State) -> StateStep:
-        """Return the step after a result that counts. ``state`` includes its counts already."""
+    def after(self, unit: Unit, result: UnitResult, state: State, repeats: Any) -> StateStep:
+        """Return the step after a result that counts. ``state`` includes its counts already; ``repeats``: the range
+        that the unit repeats, if any."""
+        again = ReadRange() if repeats is None else took_of(repeats)
         if unit.split is not None:
             reading = reading_of(state.reading).after(unit.split, result.next, done=result.done, bounded=self.bounded)
             ended = self._has_read_all(reading)
             made = None if self._replayable else result.to_plain()
             end = None if result.done else result.next
             rows = result.rows or int(bool(result.slices))  # a table that stops is read again without rows
-            taken = ReadRange(unit.split.id, unit.start, end, result.done, rows, made).to_plain()
+            altered = result.altered or again.altered
+            stopped = (str(one.table) for one in result.slices if one.stopped is not None)
+            refused = tuple(name for name in stopped if name in self._refused or name in again.refused)
+            taken = ReadRange(unit.split.id, unit.start, end, result.done, rows, made, altered, refused).to_plain()
             last = tuple(self._end_markers()) if ended else ()
-            return StateStep(replace(state, reading=reading.to_plain()), last, taken, ended)
+            after = replace(
+                state, reading=reading.to_plain(), altered=self._unplanned(state.altered, altered),
+                refused=(*state.refused, *refused),
+            )  # fmt: skip
+            return StateStep(after, last, taken, ended)
         if self._vertex.query is not None:
             ended_state = replace(state, gathered=(), ended=state.ended + 1)
             return StateStep(ended_state, tuple(channel_payload.ending(self.outputs)))

@@ -6,24 +6,21 @@ both to events.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.api.log_source import FollowedTable, LogSource
-from seatunnel_py.api.plain_data import plain_data
-from seatunnel_py.api.schema import Detail, DetailKind, TablePath
-from seatunnel_py.api.sink import CommitContext, Effect, Piece, Present, Setup, Treatment, Visible
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.sink import CommitContext, Piece, Setup, Visible
 from seatunnel_py.api.source import Enumerator, Split
-from seatunnel_py.api.types import Conversion
 from seatunnel_py.config.references import unknown
-from seatunnel_py.errors import BEGIN_ANEW, CannotResumeError, FatalError, RetriableError, SeaTunnelError, worded
+from seatunnel_py.errors import BEGIN_ANEW, CannotResumeError, FatalError
+from seatunnel_py.plan.altered_log import AlteredLog
 from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, SourcePart
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.plugins import plugin_calls
@@ -31,99 +28,15 @@ from seatunnel_py.plan.tables import existing_rows
 from seatunnel_py.plan.tables.conversions import conversions_of
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
-from seatunnel_py.runtime.targets.commit_verdict import error_type
+from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline, setup_plain
+from seatunnel_py.runtime.targets.target_alteration import altered
 from seatunnel_py.runtime.values import failpoints
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
-from seatunnel_py.runtime.values.split_progress import SplitRound, path_plain, rounds_of, rounds_plain
-from seatunnel_py.work.failing_code import SHOWS_TRACE
-from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
+from seatunnel_py.runtime.values.split_progress import SplitRound, path_plain
+from seatunnel_py.work.unit import SinkPiece
 
 Groups = Sequence[Sequence[SinkNode]]
 Copied = Mapping[TablePath, tuple[Split, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedPipeline:
-    """The plan of a pipeline, for checkpoint 0: set-ups of sinks by node id, and splits by vertex id, in rounds as they
-    were found. ``enumerators`` stay open while their splits are read (one may keep a snapshot that readers share).
-    ``left_out``: isolated vertices, with the cause. ``swept``: sentences about deleted leftovers of earlier lineages;
-    not stored."""
-
-    setups: Mapping[str, Setup]
-    rounds: Mapping[str, tuple[SplitRound, ...]]
-    enumerators: Mapping[str, Enumerator] = field(default_factory=dict)
-    left_out: Mapping[str, UnitFailure] = field(default_factory=dict)
-    swept: tuple[str, ...] = ()
-
-    @property
-    def splits(self) -> dict[str, tuple[Split, ...]]:
-        """All splits of each vertex."""
-        return {vertex: tuple(chain.from_iterable(one.splits for one in own)) for vertex, own in self.rounds.items()}
-
-    def with_round(self, vertex: str, found: SplitRound) -> PreparedPipeline:
-        """Add a round of splits."""
-        return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
-
-    def to_plain(self) -> dict[str, Any]:
-        plain: dict[str, Any] = {
-            "setups": {node: _setup_plain(setup) for node, setup in self.setups.items()},
-            "rounds": {vertex: rounds_plain(rounds) for vertex, rounds in self.rounds.items()},
-        }
-        if self.left_out:
-            plain["left_out"] = {vertex: _failure_plain(failure) for vertex, failure in self.left_out.items()}
-        return plain
-
-
-def _failure_plain(failure: UnitFailure) -> dict[str, Any]:
-    """Convert a failure to plain data, without its traceback."""
-    return {**plain_data(failure), "kind": failure.kind.value, "trace": ""}
-
-
-def _failure_of(plain: Mapping[str, Any]) -> UnitFailure:
-    return UnitFailure(**{**plain, "kind": FailureKind(plain["kind"])})
-
-
-def _setup_plain(setup: Setup) -> dict[str, Any]:
-    plain = {
-        "effects": plain_data(setup.effects),
-        "data": setup.data,
-        "visible": setup.visible,
-        "counted": setup.counted,
-    }
-    if setup.present is not None:
-        plain["present"] = plain_data(setup.present)
-    if setup.conversions:
-        plain["conversions"] = plain_data(setup.conversions)
-    if setup.left_behind:
-        plain["left_behind"] = plain_data(setup.left_behind)
-    return plain
-
-
-def prepared_of(plain: Any) -> PreparedPipeline:
-    """The inverse of ``PreparedPipeline.to_plain``, without enumerators."""
-    setups = {
-        node: Setup(
-            tuple(Effect(**effect) for effect in setup["effects"]),
-            setup["data"],
-            Visible(setup["visible"]),
-            setup.get("counted", True),  # missing in records of older versions
-            tuple(Conversion(**one) for one in setup.get("conversions", ())),
-            _present_of(setup.get("present")),
-            tuple(_detail_of(one) for one in setup.get("left_behind", ())),
-        )
-        for node, setup in plain["setups"].items()
-    }
-    rounds = {vertex: rounds_of(found) for vertex, found in plain["rounds"].items()}
-    left_out = {vertex: _failure_of(one) for vertex, one in plain.get("left_out", {}).items()}
-    return PreparedPipeline(setups, rounds, left_out=left_out)
-
-
-def _detail_of(plain: Mapping[str, Any]) -> Detail:
-    return Detail(**{**plain, "kind": DetailKind(plain["kind"]), "columns": tuple(plain["columns"])})
-
-
-def _present_of(plain: Mapping[str, Any] | None) -> Present | None:
-    return None if plain is None else Present(**{**plain, "treatment": Treatment(plain["treatment"])})
 
 
 def prepare(
@@ -161,7 +74,8 @@ def prepare(
         later = job.incarnation > 1
         setups = {node.id: _checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
-    return replace(_opened(pipeline, PreparedPipeline(setups, {}), _first_round, copied), swept=tuple(swept))
+    before = altered(pipeline, PreparedPipeline(setups, {}), None, frozenset())
+    return replace(_opened(pipeline, before, _first_round, copied), swept=tuple(swept))
 
 
 def _checked(node: SinkNode, setup: Setup, *, later: bool) -> Setup:
@@ -199,7 +113,7 @@ def _opened(
         with suppress(Exception):  # the first error is the one to report
             release(enumerators.values())
         raise
-    return PreparedPipeline(before.setups, rounds, enumerators, before.left_out)
+    return replace(before, rounds=rounds, enumerators=enumerators)
 
 
 def _enumerator(node: SourceNode, state: Plain, copied: Copied) -> Enumerator:
@@ -247,9 +161,10 @@ def resume(
     job: JobIdentity,
     record: CheckpointRecord,
     copied: Copied = MappingProxyType({}),
+    changed: AlteredLog | None = None,
 ) -> PreparedPipeline:
-    """Register this driver in every target first, so that writers of older ones are refused (I34); then open the
-    sources again. CannotResumeError if a target has a later checkpoint than the store."""
+    """Register this driver in every target first, so that writers of older ones are refused (I34); then alter targets
+    for new schemas, and open the sources again. CannotResumeError if a target has a later checkpoint than the store."""
     newest = record.checkpoint
     for group in groups:
         node = group[0]
@@ -258,6 +173,7 @@ def resume(
     failpoints.FENCED.hit()
     if record.kind is RecordKind.FINAL:
         return before
+    before = altered(pipeline, before, changed, record.topology.detached)
     return _opened(pipeline, before, _renewed, copied)
 
 
@@ -284,7 +200,7 @@ def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:
 
 def _require_values(node: SinkNode, setup: Setup) -> None:
     """Refuse start effects that need a secret which the job file no longer names."""
-    if missing := unknown([_setup_plain(setup)]):
+    if missing := unknown([setup_plain(setup)]):
         raise FatalError(
             f"the set-up of {node.shown} needs {', '.join(missing)}, which the job file no longer names",
             f"restore the old text of the sink's option; or {BEGIN_ANEW}",
@@ -371,19 +287,3 @@ def piece_of(staged: StagedPiece) -> SinkPiece:
     """The inverse of ``piece_plain``, from a record."""
     plain: Any = staged.data
     return SinkPiece(plain["step"], TablePath(**plain["table"]), Piece(**plain["piece"]))
-
-
-def as_failure(error: BaseException, step: str = "") -> UnitFailure:
-    """Convert any exception to a typed failure."""
-    trace = "".join(traceback.format_exception(error))
-    if isinstance(error, plugin_calls.PluginCallError):
-        kind, cause = FailureKind.UNEXPECTED, type(error.__cause__).__name__
-        return UnitFailure(kind, error.message, error.remedy, step or error.step, cause, trace)
-    kind = FailureKind.UNEXPECTED
-    if isinstance(error, RetriableError):
-        kind = FailureKind.RETRIABLE
-    elif isinstance(error, (FatalError, SeaTunnelError)):
-        kind = FailureKind.FATAL
-    message = error.message if isinstance(error, SeaTunnelError) else worded(error)
-    remedy = error.remedy if isinstance(error, SeaTunnelError) else SHOWS_TRACE
-    return UnitFailure(kind, message, remedy, step, error_type(error), trace)

@@ -24,6 +24,10 @@ BEFORE_RECORD = failpoint("driver.record.before", "All subtasks have acknowledge
 DRAFTED = failpoint("driver.store.drafted", "Something is in the store, but not under its name.")
 RECORDED = failpoint("driver.record.durable", "A checkpoint is durable; no participant has been notified.")
 FINAL = failpoint("driver.final.durable", "The last checkpoint is durable; no participant has been notified.")
+BEFORE_ALTERATION = failpoint(
+    "driver.schema.before", "All rows of the earlier schema are committed; the target has not been altered."
+)
+ALTERED = failpoint("driver.schema.altered", "The target is altered; no record says so.")
 SAVEPOINT = failpoint("driver.savepoint.durable", "A savepoint is durable; no participant has been notified.")
 BEFORE_COMMIT = failpoint("driver.commit.before", "A commit is about to begin.")
 COMMITTED = failpoint("driver.commit.after", "The target has committed; no record knows.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from seatunnel_py.plan.altered_log import AlteredLog
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.values.split_progress import SplitRound
@@ -18,7 +19,7 @@ class EarlierRun:
     journal, which also names its batch numbers. ``numberings``: other names, for subtasks that have reused numbers for
     other rows. ``epochs``: epochs that this driver has used; ``strays``: pieces staged in them. ``stood_at``: records,
     by number, that isolated sinks need. ``known_bad``: vertices whose bad rows the former pipeline has already
-    quarantined."""
+    quarantined. ``altered``: the plan of a log for the new schemas at its position, which no record has yet."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
@@ -31,3 +32,4 @@ class EarlierRun:
     strays: tuple[SinkPiece, ...] = ()
     stood_at: Mapping[int, CheckpointRecord] = field(default_factory=dict)
     known_bad: frozenset[str] = frozenset()
+    altered: AlteredLog | None = None

@@ -86,7 +86,8 @@ def reading_of(plain: Any) -> SplitProgress:
 class ReadRange:
     """The range that one unit has read, so that it can be read again exactly: the rows of ``split`` between two
     positions; the second is None at its end (``done``). No split: the unit read nothing. ``result``: the unit's output
-    in segments, if the source cannot give the same rows again."""
+    in segments, if the source cannot give the same rows again. ``altered``: changes of schemas at its end; ``refused``:
+    the unit only stopped these tables."""
 
     split: str | None = None
     start: Position | None = None
@@ -94,17 +95,21 @@ class ReadRange:
     done: bool = False
     rows: int = 0
     result: Any = None
+    altered: tuple[Any, ...] = ()
+    refused: tuple[str, ...] = ()
 
     def to_plain(self) -> list[Any]:
         start, end = (None if at is None else at.to_plain() for at in (self.start, self.end))
-        return [self.split, start, end, self.done, self.rows, self.result]
+        plain = [self.split, start, end, self.done, self.rows, self.result]
+        return [*plain, list(self.altered), list(self.refused)] if self.altered or self.refused else plain
 
 
 def took_of(plain: Any) -> ReadRange:
     """The inverse of ``ReadRange.to_plain``."""
-    split, start, end, done, rows, result = plain
+    split, start, end, done, rows, result, *more = plain
     begun, ended = (None if at is None else Position.of(at) for at in (start, end))
-    return ReadRange(split, begun, ended, done, rows, result)
+    altered, refused = more or ((), ())
+    return ReadRange(split, begun, ended, done, rows, result, tuple(altered), tuple(refused))
 
 
 def rounds_plain(rounds: Iterable[SplitRound]) -> list[Any]:

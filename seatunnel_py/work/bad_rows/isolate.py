@@ -120,7 +120,7 @@ class BadRowIsolation:
                     read.rows,
                     read.bytes,
                 )
-                flow.events = read.events
+                flow.reports = read.reports
                 flow.balance.adopt(read.balance)  # rows skipped by the reader; the rows themselves are counted here
                 aside = self._set_aside(spool, found, None if read.exhausted else read.position)
                 flow.stage()

@@ -2,7 +2,7 @@
 
 Rules. (1) A batch is pushed depth first: one is held at a time. (2) Nothing is staged before every row has passed, and
 a sink must confirm exactly the rows that it received. (3) A unit stops at its budget, only where the split can be
-resumed.
+resumed, and at a change of a table's schema.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from seatunnel_py.api.batch import (
     Batch,
     Element,
     Heartbeat,
-    Plain,
     Position,
     ReaderEvent,
     Rejected,
@@ -37,9 +36,10 @@ from seatunnel_py.work.reader_cache import OpenReader, ReaderCache
 from seatunnel_py.work.rows.native_copy import write_context
 from seatunnel_py.work.rows.plugin_checks import OutputChecker, expect_instance, expect_iterable, piece_given
 from seatunnel_py.work.rows.positions import Positions
+from seatunnel_py.work.rows.reader_reports import ReaderReports
 from seatunnel_py.work.rows.resume_trim import no_further, up_to
 from seatunnel_py.work.rows.row_balance import Balance
-from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit, stopped_slice
+from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
 
 if TYPE_CHECKING:
     from seatunnel_py.work.segments import SegmentWriter
@@ -77,9 +77,8 @@ class Flow:
         self.bytes = 0
         self.first_row_at = 0.0
         self.pieces: list[SinkPiece] = []
-        self.events: list[tuple[str, Plain]] = []
+        self.reports = ReaderReports(unit, chain)
         self.slices: tuple[Slice, ...] = ()
-        self._stopped: list[Slice] = []
         self._transforms: tuple[ChainTransform, ...] = ()
         self.balance = Balance()
         self._open: dict[int, OpenSink] = {}
@@ -104,7 +103,7 @@ class Flow:
     def _stay(self) -> None:
         """Keep a resident source's reader for the next unit, if it stands at that unit's start: after a held-back
         element it has read further."""
-        held_back = self._reached is not None or self.unit.until is not None
+        held_back = self._reached is not None or self.unit.until is not None or bool(self.reports.altered)
         if self._residence is None or self._reading is None or self.exhausted or self.position is None or held_back:
             return
         reading, self._reading = self._reading, None
@@ -131,6 +130,8 @@ class Flow:
                 if not resumable or end is None:
                     continue
                 self.position = end
+                if self.reports.altered:
+                    break  # the chain is made for the earlier schema
                 if self._reached is not None and self.unit.until is None:
                     if end == self._reached.end:
                         break
@@ -235,26 +236,14 @@ class Flow:
                 return element.end
             case Heartbeat() | TransactionEnd():
                 return element.end
-            case TableStopped(table, message, remedy, end):
-                if self.chain.output is None:
-                    raise FatalError(message, remedy)
-                self._stopped.append(stopped_slice(self.chain.output.channel, table, message, remedy))
-                return end
-            case ReaderEvent():
-                assert self.unit.split is not None, "only readers of splits have enumerators"
-                self.events.append((self.unit.split.id, element.event))
+            case TableStopped() | ReaderEvent() | SchemaChange():
+                self.reports.take(element)
                 return element.end
             case Skipped():
                 self.balance.skipped(head, element.table, element.rows)
                 return element.end
             case Rejected():
                 raise refusal(element, head)
-            case SchemaChange():
-                raise FatalError(
-                    f"table {element.table} changed its schema while it was read"
-                    + (f": {element.statement}" if element.statement else ""),
-                    "run the job again: the new schema is looked up when a job starts",
-                )
 
     def _reader_name(self) -> str:
         head = self.chain.head
@@ -365,7 +354,7 @@ class Flow:
         if self._segment is not None and self.chain.output is not None:
             self.step = self.chain.output.channel
             self.slices = self._segment.finish(self.chain.output.channel)
-        self.slices += tuple(self._stopped)
+        self.slices += tuple(self.reports.stopped)
 
     def _record_end(self) -> None:
         if not isinstance(self.chain.head, ChainSource):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.native import NativeSink, NativeSource, NativeWriter
 from seatunnel_py.api.sink import WriteContext
 from seatunnel_py.work import failpoints
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
 from seatunnel_py.work.close_quietly import quietly, stop
+from seatunnel_py.work.rows.reader_reports import ReaderReports
 from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
 
 OVER_BUDGET_MAX = 2.0  # a split's size is an estimate, and finishing it is cheaper than starting another unit
@@ -26,7 +26,6 @@ class NativeCopy:
     exhausted = True
     position = None
     slices: tuple[Slice, ...] = ()
-    events: tuple[tuple[str, Plain], ...] = ()
 
     def __init__(
         self, unit: Unit, chain: Chain, head: ChainSource, source: NativeSource, bound: ChainSink, sink: NativeSink
@@ -42,6 +41,7 @@ class NativeCopy:
         self.bytes = 0
         self.first_row_at = 0.0
         self.pieces: list[SinkPiece] = []
+        self.reports = ReaderReports(unit, chain)
         self._writer: NativeWriter | None = None
 
     def run(self) -> None:

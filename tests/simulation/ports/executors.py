@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from seatunnel_py.runtime.driver.executors import Executors
-from seatunnel_py.runtime.targets.sink_operations import as_failure
+from seatunnel_py.runtime.targets.call_failure import as_failure
 from tests.simulation.process import Died, Process
 from tests.simulation.violation import JobViolationError
 

@@ -39,7 +39,7 @@ from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.plugins.registry import BrokenPluginError, PluginEntry, PluginKind, Registry
 from seatunnel_py.plan.steps import Job, understand
-from seatunnel_py.runtime.targets.sink_operations import as_failure
+from seatunnel_py.runtime.targets.call_failure import as_failure
 from seatunnel_py.work.unit import FailureKind
 
 

@@ -16,6 +16,7 @@ from seatunnel_py.plan.pipelines import PlannedChannel, PlannedVertex
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.stream_elements import BatchHandle
 from seatunnel_py.runtime.subtasks.unit_builder import UnitBuilder
+from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.values import channel_payload
 from seatunnel_py.work.unit import Slice, Unit, UnitId
 from tests.kit.machine_bench import MachineBench
@@ -125,7 +126,7 @@ def test_behind_a_vertex_whose_order_may_change_every_order_may(promised: Determ
         replace(last, inputs=(second,)),
     )
     context = MachineBench(replace(line, vertices=vertices)).machine.context
-    builder = UnitBuilder(context, vertices[1], Subtask(f, 0))
+    builder = UnitBuilder(context, vertices[1], Subtask(f, 0), PreparedPipeline({}, {}))
     rows = Slice(f, 0, second.table, "mem:0", 0, 5, 40, crc=1)
     ((_, _, _, digest),) = builder.outputs_of([rows], "")
     ((_, _, _, again),) = builder.outputs_of([replace(rows, crc=2)], "")

@@ -10,8 +10,8 @@ from seatunnel_py.errors import CommitLostError, FatalError, FencedError, Foreig
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.state.troubles import STORE, Troubles, commit_of, unit_of
+from seatunnel_py.runtime.targets.call_failure import as_failure
 from seatunnel_py.runtime.targets.commit_verdict import reason_of
-from seatunnel_py.runtime.targets.sink_operations import as_failure
 from tests.unit.runtime.test_left_out import FanOut, states
 
 

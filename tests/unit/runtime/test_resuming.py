@@ -32,7 +32,8 @@ from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.model.topology import Vertex as ProtocolVertex
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan, start
-from seatunnel_py.runtime.targets.sink_operations import prepare, prepared_of
+from seatunnel_py.runtime.targets.prepared_pipeline import prepared_of
+from seatunnel_py.runtime.targets.sink_operations import prepare
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.topology_builder import graph_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seatunnel_py.api import FatalError, RetriableError
-from seatunnel_py.runtime.targets.sink_operations import as_failure
+from seatunnel_py.runtime.targets.call_failure import as_failure
 from seatunnel_py.runtime.targets.target_batcher import TargetBatcher
 
 Call = Callable[[], None]

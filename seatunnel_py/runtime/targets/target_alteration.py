@@ -1,0 +1,101 @@
+"""Alters the targets of a log for tables whose schema has changed, when a pipeline begins with the new schemas.
+
+Rules. (1) All rows of the earlier schemas are committed then (``log_replanning.py``). (2) The set-up of a changed sink
+is replaced, and every later record holds the new one together with the tables' schemas; a driver that dies before its
+first record finds the change in the state of the source, and alters again, which has no further effect. (3) A target
+that refuses stops its table, not the others. (4) So does one that cannot be asked for a while: the other tables wait.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from seatunnel_py.api.batch import SchemaChange
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.sink import Setup
+from seatunnel_py.errors import FatalError, RetriableError
+from seatunnel_py.plan.altered_log import AlteredLog
+from seatunnel_py.plan.graph_nodes import SinkNode
+from seatunnel_py.plan.log_tables import tables_by_vertex
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.plugins import plugin_calls
+from seatunnel_py.runtime.targets.call_failure import as_failure
+from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
+from seatunnel_py.runtime.values import failpoints
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+TRIES = 3
+PAUSE_SECONDS = 1.0
+
+
+def altered(
+    pipeline: Pipeline, before: PreparedPipeline, found: AlteredLog | None, out: frozenset[str]
+) -> PreparedPipeline:
+    """Alter the targets. ``out``: vertices that are isolated. Return the decisions with the tables of the log."""
+    log = pipeline.log
+    if log is None:
+        return before
+    tables = {one.schema.path: one for one in log.tables}
+    if found is None:
+        return replace(before, tables=tables)
+    setups = dict(before.setups)
+    refused = {**before.refused, **{path: _failure(one.message, one.remedy, one.step)
+                                    for path, one in found.refused.items()}}  # fmt: skip
+    sources = _sources(pipeline, out)
+    for node in pipeline.sinks:
+        change, reached = found.changes.get(node.id), sources.get(node.id, frozenset())
+        if change is None or not reached or not refused.keys().isdisjoint(reached):
+            continue
+        made = _altered(node, change, setups[node.id])
+        if isinstance(made, Setup):
+            setups[node.id] = made
+        else:
+            refused |= dict.fromkeys(reached, made)
+    _require_channels(pipeline, refused)
+    return replace(before, setups=setups, tables=tables, refused=refused)
+
+
+def _require_channels(pipeline: Pipeline, refused: Mapping[TablePath, UnitFailure]) -> None:
+    """A table that is alone in its pipeline cannot stop alone. Raises FatalError."""
+    alone = any(one.source is not None and not one.outputs for one in pipeline.vertices)
+    for failure in refused.values() if alone else ():
+        raise FatalError(failure.message, failure.remedy)
+
+
+def _sources(pipeline: Pipeline, out: Iterable[str]) -> dict[str, frozenset[TablePath]]:
+    """The tables of the log that each sink gets rows of."""
+    found: dict[str, frozenset[TablePath]] = {}
+    reached = tables_by_vertex(pipeline)
+    for vertex in pipeline.vertices:
+        if vertex.id not in out:
+            for node in vertex.sinks:
+                found[node.id] = found.get(node.id, frozenset()) | reached[vertex.id]
+    return found
+
+
+def _altered(node: SinkNode, change: SchemaChange, setup: Setup) -> Setup | UnitFailure:
+    error: Exception = AssertionError("it is tried at least once")
+    for attempt in range(TRIES):
+        if attempt:
+            time.sleep(PAUSE_SECONDS)
+        failpoints.BEFORE_ALTERATION.hit()
+        try:
+            made = plugin_calls.altered_by(node.step, node.sink, change, setup)
+        except RetriableError as found:
+            error = found
+        except Exception as found:  # noqa: BLE001 - whatever a plugin raises stops its table
+            error = found
+            break
+        else:
+            failpoints.ALTERED.hit()
+            return made
+    failure = as_failure(error, node.step.id)
+    statement = f" ({change.statement})" if change.statement else ""
+    text = f"{node.shown} refuses the new schema of {change.table}{statement}: {failure.message}"
+    return replace(failure, kind=FailureKind.FATAL, message=text)
+
+
+def _failure(message: str, remedy: str, step: str) -> UnitFailure:
+    return UnitFailure(FailureKind.FATAL, message, remedy, step)
