@@ -117,7 +117,8 @@ class SchemaChange:
     """The table's schema changes at this place of a log; ``end`` is the place, and the log is read on from there under
     the schema ``after``. ``statement`` is the source's statement, for display only. ``renamed``: columns by their
     earlier names, as far as the source proves it; any other difference of names is a dropped or an added column. The
-    ``default`` of an added column is the value that earlier rows have in it. ``hints`` replace those of the table."""
+    ``default`` of an added column is the value that earlier rows have in it. ``log_hints`` replace those of the
+    table."""
 
     table: TablePath
     before: TableSchema
@@ -126,7 +127,7 @@ class SchemaChange:
     statement: str = ""
     end: Position | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
-    hints: Mapping[str, Plain] = field(default_factory=dict)
+    log_hints: Mapping[str, Plain] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

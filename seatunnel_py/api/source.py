@@ -19,13 +19,15 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 class SourceTable:
     """A table of the source. ``rows`` and ``bytes`` are estimates (None: unknown) for packs and for display; ``hints``
     is plain data for the source's own enumerator and readers. ``notes``: parts of the table that are not copied, though
-    nothing is refused; `plan` and the receipt show them."""
+    nothing is refused; `plan` and the receipt show them. ``log_hints``: plain data for readers of a log, of the same
+    version as the schema: checkpoints hold both."""
 
     schema: TableSchema
     rows: int | None = None
     bytes: int | None = None
     hints: Mapping[str, Plain] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    log_hints: Mapping[str, Plain] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

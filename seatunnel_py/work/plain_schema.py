@@ -37,8 +37,8 @@ def table_plain(table: SourceTable) -> dict[str, Any]:
         plain["comment"] = schema.comment
     if schema.options:
         plain["options"] = dict(schema.options)
-    if table.hints:
-        plain["hints"] = dict(table.hints)
+    if table.log_hints:
+        plain["log_hints"] = dict(table.log_hints)
     return plain
 
 
@@ -54,7 +54,7 @@ def table_of(plain: Mapping[str, Any]) -> SourceTable:
         plain.get("comment", ""),
         dict(plain.get("options", {})),
     )
-    return SourceTable(schema, hints=dict(plain.get("hints", {})))
+    return SourceTable(schema, log_hints=dict(plain.get("log_hints", {})))
 
 
 def _column_plain(column: Column) -> list[Any]:

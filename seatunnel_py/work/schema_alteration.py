@@ -31,7 +31,7 @@ class SchemaAlteration:
     @staticmethod
     def of(change: SchemaChange) -> SchemaAlteration:
         """The alteration that a reader reports."""
-        return SchemaAlteration(SourceTable(change.after, hints=change.hints), change.renamed, change.statement)
+        return SchemaAlteration(SourceTable(change.after, log_hints=change.log_hints), change.renamed, change.statement)
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> SchemaAlteration:

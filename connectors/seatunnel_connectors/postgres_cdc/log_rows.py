@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogPosition, TableRows
-from seatunnel_py.api import Batch, Position, RowKind, TablePath, TableStopped
+from seatunnel_py.api import Batch, Position, RowKind, SchemaChange, TablePath, TableStopped
 
 Mask = npt.NDArray[np.bool_]
 
@@ -83,12 +83,15 @@ def moves_partially(batch: Batch) -> bool:
     return batch.kinds is not None and bool((np.asarray(batch.kinds) == RowKind.UPDATE_BEFORE).any())
 
 
-def ending(elements: Iterator[Batch | TableStopped], end: Position) -> Iterator[Batch | TableStopped]:
-    """The elements; only the last one has an end, for a unit may stop only there."""
-    held: Batch | TableStopped | None = None
+RowElement = Batch | TableStopped | SchemaChange
+
+
+def ending(elements: Iterator[RowElement], end: Position) -> Iterator[RowElement]:
+    """The elements; only the last one has an end, for a unit may stop only there. A change of a schema has its own."""
+    held: RowElement | None = None
     for element in elements:
         if held is not None:
             yield held
         held = element
     if held is not None:
-        yield replace(held, end=end)
+        yield held if isinstance(held, SchemaChange) else replace(held, end=end)

@@ -146,7 +146,8 @@ class PostgresCdcOptions(SourceOptions):
     schema_changes: bool = option(
         False,
         key="schema-changes.enabled",
-        doc="accepted; a table whose columns change is ISOLATED with the difference, and the others are followed",
+        doc="follow changes of columns, and alter the targets; false: a table whose columns change is ISOLATED with "
+        "the difference, and the others are followed",
     )
     int_type_narrowing: bool = option(True, doc="accepted; PostgreSQL has no type for which it counts")
     even_upper: float = option(

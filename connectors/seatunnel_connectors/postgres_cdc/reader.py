@@ -4,15 +4,15 @@ Rules. (1) Reading begins at the end of the last whole transaction before the po
 the open one. (2) The server gets only positions that a checkpoint confirms (``confirm``). (3) A slot that another
 connection holds is taken over: it belongs to a driver that this one has replaced, or to a worker that is gone. (4) The
 log is read on the server that it began on: a log that went on elsewhere, or was forgotten, is refused (F-C6, F-C16).
-(5) A table that changes, is truncated or cannot be read stops alone.
+(5) A table that is truncated or cannot be read stops alone, and so
+does one whose schema changes, unless the job follows that. (6) A change of a schema counts from the first row under it,
+at the position before the block of that row: nothing of the block is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-
-import pyarrow as pa
+from dataclasses import dataclass, field, replace
 
 from seatunnel_connectors.jdbc.postgres.connection.session import conninfo, statements
 from seatunnel_connectors.jdbc.postgres.connection.types import NativeType
@@ -30,7 +30,12 @@ from seatunnel_connectors.postgres_cdc.log_rows import (
 from seatunnel_connectors.postgres_cdc.pgoutput.changes import Before
 from seatunnel_connectors.postgres_cdc.pgoutput.decoder import PgoutputDecoder
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogElement, LogPosition, Truncation
-from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationCache, RelationChange, TableRefused
+from seatunnel_connectors.postgres_cdc.pgoutput.relations import (
+    RelationCache,
+    RelationChange,
+    TableRefused,
+    TableVersion,
+)
 from seatunnel_connectors.postgres_cdc.pgoutput.transactions import TransactionTracker
 from seatunnel_connectors.postgres_cdc.replication.connection import (
     Received,
@@ -40,15 +45,18 @@ from seatunnel_connectors.postgres_cdc.replication.connection import (
 )
 from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError, SlotInUseError
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot, take_over
+from seatunnel_connectors.postgres_cdc.table_versions import COPY_AGAIN, TableVersions
 from seatunnel_py.api import (
     PLAIN_READ,
     Batch,
     Element,
+    FatalError,
     Heartbeat,
     Position,
     ReadContext,
     Reader,
     RetriableError,
+    SchemaChange,
     SourceTable,
     Split,
     TablePath,
@@ -57,7 +65,7 @@ from seatunnel_py.api import (
 
 IDLE_SECONDS = 0.05
 TAKE_OVER_SECONDS = 10.0
-COPY_ANEW = "schema changes are not followed yet: start the job again with --fresh, which copies the table as it is now"
+NOT_FOLLOWED = "set schema-changes.enabled = true, which follows such changes"
 
 
 @dataclass(slots=True)
@@ -75,11 +83,14 @@ class PooledTypes:
 
 
 class SlotReader(Reader):
-    """Reads the log for these tables, whose schemas are those that the job was planned with."""
+    """Reads the log for these tables, whose schemas are those of the position. ``follows_changes``: of schemas."""
 
-    def __init__(self, address: Address, tables: Sequence[SourceTable]) -> None:
+    def __init__(self, address: Address, tables: Sequence[SourceTable], *, follows_changes: bool) -> None:
         self._address = address
         self._tables = {table.schema.path: table.schema for table in tables}
+        self._versions = TableVersions({table.schema.path: table for table in tables})
+        self._follows_changes = follows_changes
+        self._given_until = LogPosition()
         self._stream: ReplicationStream | None = None
         self._confirmed = 0
 
@@ -141,6 +152,7 @@ class SlotReader(Reader):
         )
         decoder = PgoutputDecoder(relations, TransactionTracker(begin), Before.MOVES)
         chosen, now = RowFilter(starts, until), begin
+        self._given_until = begin
         stream.expect(len(starts))
         while until is None or not has_reached(now, until):
             received = stream.receive(IDLE_SECONDS)
@@ -163,31 +175,58 @@ class SlotReader(Reader):
                 if until is not None and has_reached(element.position, place_of(until)):
                     end = until
                 yield from ending(self._fitting(element, decoder, chosen), end)
-            case RelationChange(before, after):
-                yield self._stops(decoder, before.path, after.relation.oid, changed_text(element), COPY_ANEW)
+                self._given_until = element.position
+            case RelationChange(before, after) if element.renamed or element.recreated:
+                yield self._stops(decoder, before.path, after.relation.oid, changed_text(element), COPY_AGAIN)
             case TableRefused(path, message, remedy):
                 yield TableStopped(path, message, remedy, position_of(decoder.tracker.position))
             case Truncation(tables):
                 for table in tables:
                     text = f"table {table.path} was truncated at the source"
-                    yield self._stops(decoder, table.path, table.relation.oid, text, COPY_ANEW)
+                    yield self._stops(decoder, table.path, table.relation.oid, text, COPY_AGAIN)
             case _:
                 return
 
-    def _fitting(self, block: Block, decoder: PgoutputDecoder, chosen: RowFilter) -> Iterator[Batch | TableStopped]:
-        """The batches of a block; a table that looks different from the plan stops instead."""
-        oids = {rows.table.path: rows.table.relation.oid for rows in block.rows}
-        for batch in chosen.batches(block):
-            wanted, found = self._tables[batch.table].arrow(), batch.data.schema
-            if found != wanted and columns_text(found) != columns_text(wanted):
-                text = f"its columns are {columns_text(found)} in the log, and {columns_text(wanted)} in the plan"
-                yield self._stops(decoder, batch.table, oids[batch.table], f"table {batch.table}: {text}", COPY_ANEW)
-            elif batch.absent is not None and moves_partially(batch):
-                text = f"table {batch.table}: an update of a key leaves a large value unchanged, which the log lacks"
-                remedy = f"ALTER TABLE {batch.table.schema}.{batch.table.table} REPLICA IDENTITY FULL; {COPY_ANEW}"
-                yield self._stops(decoder, batch.table, oids[batch.table], text, remedy)
-            else:
-                yield batch
+    def _fitting(
+        self, block: Block, decoder: PgoutputDecoder, chosen: RowFilter
+    ) -> Iterator[Batch | TableStopped | SchemaChange]:
+        """The batches of a block, or the first change of a schema instead (rule 6). A table that changes in another way
+        stops."""
+        versions = {rows.table.path: rows.table for rows in block.rows}
+        batches = list(chosen.batches(block))
+        stopped: dict[TablePath, TableStopped] = {}
+        for batch in batches:
+            found = self._changed(batch, versions[batch.table])
+            if isinstance(found, SchemaChange):
+                yield replace(found, end=position_of(self._given_until))
+                return
+            if found is not None:
+                stopped[batch.table] = self._stops(
+                    decoder, batch.table, versions[batch.table].relation.oid, found.message, found.remedy
+                )
+        for batch in batches:
+            yield stopped.get(batch.table, batch)
+
+    def _changed(self, batch: Batch, version: TableVersion) -> SchemaChange | FatalError | None:
+        """The change of the schema that the rows of a batch show, or the reason why the table stops."""
+        path = batch.table
+        if batch.absent is not None and moves_partially(batch):
+            return FatalError(
+                f"table {path}: an update of a key leaves a large value unchanged, which the log lacks",
+                f"ALTER TABLE {path.schema}.{path.table} REPLICA IDENTITY FULL; {COPY_AGAIN}",
+            )
+        if self._versions.fits(version):
+            change = self._versions.made_nullable(batch)
+        else:
+            try:
+                with statements(self._address) as db:
+                    change = self._versions.change(db, version)
+            except FatalError as refused:
+                return refused
+        if change is None or self._follows_changes:
+            return change
+        text = f"the schema of table {path} has changed at the source: {change.statement}"
+        return FatalError(text, f"{NOT_FOLLOWED}; {COPY_AGAIN}")
 
     def _stops(self, decoder: PgoutputDecoder, path: TablePath, oid: int, message: str, remedy: str) -> TableStopped:
         """Give no more rows of the table."""
@@ -210,25 +249,12 @@ def _after(decoder: PgoutputDecoder, received: Received) -> LogPosition:
     return moved
 
 
-def columns_text(schema: pa.Schema) -> str:
-    """The columns with their types, for comparison and display."""
-    return ", ".join(f"{one.name} {one.type}" for one in schema)
-
-
 def changed_text(change: RelationChange) -> str:
     """A sentence about the difference."""
     path = change.before.path
-    parts = [
-        *(f"{name!r} was added" for name in change.added),
-        *(f"{name!r} was dropped" for name in change.dropped),
-        *(f"{name!r} has another type" for name in change.retyped),
-    ]
+    parts = []
     if change.renamed:
         parts.append(f"it is called {change.after.path} now")
     if change.recreated:
-        parts.append("it was created anew")
-    if change.reordered:
-        parts.append("its columns have another order")
-    if change.identity:
-        parts.append("it has another key or replica identity")
+        parts.append("it was created again")
     return f"table {path} has changed at the source: {', '.join(parts)}"

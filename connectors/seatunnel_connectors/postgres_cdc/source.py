@@ -75,7 +75,7 @@ class PostgresCdcSource(LogSource):
         )  # fmt: skip
 
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
-        return SlotReader(self.address, tables)
+        return SlotReader(self.address, tables, follows_changes=self.options.schema_changes)
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy_of(None).blocked_by()

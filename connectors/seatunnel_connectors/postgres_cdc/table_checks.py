@@ -10,8 +10,11 @@ from seatunnel_connectors.jdbc.postgres.connection.session import explained, quo
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.source import hints_of
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import FatalError, PrimaryKey, SourceTable, TableFailure
+from seatunnel_py.api import FatalError, Plain, PrimaryKey, SourceTable, TableFailure
 
+ATTRIBUTES = "attributes"
+"""Key of ``SourceTable.log_hints``: by column its number, type and modifier in pg_attribute. A renamed column keeps its
+number, and two types may be read as the same one."""
 _DEFAULT, _FULL = "d", "f"
 _LACKING = {"n": "NOTHING", "i": "USING INDEX, without that index"}
 _TABLES = """
@@ -23,7 +26,10 @@ _TABLES = """
                  AND CASE c.relreplident WHEN 'i' THEN i.indisreplident WHEN 'd' THEN i.indisprimary END
                  ORDER BY k.place),
            ARRAY(SELECT a.attname::text FROM pg_attribute a
-                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> '')
+                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> ''),
+           (SELECT json_object_agg(a.attname, json_build_array(a.attnum, a.atttypid::int8, a.atttypmod))
+            FROM pg_attribute a
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE (n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
 """
@@ -44,12 +50,14 @@ def require_logical_log(address: Address) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _LoggedTable:
-    """``named``: the columns by which the log names a row; empty under REPLICA IDENTITY FULL, which holds all."""
+    """``named``: the columns by which the log names a row; empty under REPLICA IDENTITY FULL, which holds all.
+    ``attributes``: number, type and modifier of each column."""
 
     identity: str
     persistence: str
     named: tuple[str, ...]
     generated: tuple[str, ...]
+    attributes: Mapping[str, list[int]]
 
 
 def checked(address: Address, found: Sequence[Found]) -> Iterator[Found]:
@@ -70,8 +78,10 @@ def _looked_up(address: Address, tables: Sequence[SourceTable]) -> Mapping[tuple
         rows = db.execute(_TABLES, [[one.schema for one in paths], [one.table for one in paths]]).fetchall()
         logs_generated = db.info.server_version >= _GENERATED_ARE_LOGGED_SINCE
     return {
-        (schema, table): _LoggedTable(identity, persistence, tuple(named), () if logs_generated else tuple(generated))
-        for schema, table, identity, persistence, named, generated in rows
+        (schema, table): _LoggedTable(
+            identity, persistence, tuple(named), () if logs_generated else tuple(generated), attributes or {}
+        )
+        for schema, table, identity, persistence, named, generated, attributes in rows
     }
 
 
@@ -99,7 +109,9 @@ def _checked(table: SourceTable, logged: _LoggedTable) -> Found:
             "its key where a row is changed or deleted",
             f"ALTER TABLE {relation} REPLICA IDENTITY FULL",
         )  # fmt: skip
-    return _without(table, logged.generated) if logged.generated else table
+    table = _without(table, logged.generated) if logged.generated else table
+    attributes: dict[str, Plain] = {name: [*logged.attributes[name]] for name in table.schema.names}
+    return replace(table, log_hints={ATTRIBUTES: attributes})
 
 
 def _named_by(table: SourceTable, columns: tuple[str, ...]) -> SourceTable:

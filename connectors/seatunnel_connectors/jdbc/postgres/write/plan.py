@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.postgres.read import details
 from seatunnel_connectors.jdbc.postgres.read.arrow_conversion import direct_type
 from seatunnel_connectors.jdbc.postgres.write import ddl
 from seatunnel_connectors.jdbc.postgres.write.inspect_target import PLAIN, Target
-from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, LoadColumn
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, LoadColumn, load_of
 from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.column_fit import checked_columns, conversions
 from seatunnel_connectors.jdbc.target.details import divided
@@ -28,7 +28,7 @@ from seatunnel_connectors.jdbc.target.load_decision import (
     refuse_misfit,
     visible_by,
 )
-from seatunnel_connectors.jdbc.target.sink_key import key_is_proved
+from seatunnel_connectors.jdbc.target.sink_key import key_is_proved, key_of
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
     TargetPlan,
@@ -37,6 +37,7 @@ from seatunnel_connectors.jdbc.target.target_plan import (
     guards,
     misfits,
     places_of,
+    target_name,
 )
 from seatunnel_py.api import (
     Detail,
@@ -92,6 +93,23 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     changes = conversions(table, columns, names)
     there = present_in(request, decision, target, guarded=guards(target.columns, target.keys, names.values()))
     return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left if chosen.create else ())
+
+
+def planned_again(request: SinkRequest, target: Target, setup: Setup) -> Setup:
+    """The set-up of later units, once the target is altered for the schema of ``request``: the same recipe and ledger.
+    FatalError names every problem of the target."""
+    load, table, chosen = load_of(setup.data), request.table, TargetPlan()
+    key = key_of(request.options, table)
+    names = {column: target_name(column, request.options.field_ide) for column in table.names}
+    refuse_misfit(request, load.shown, _problems(request, target, chosen, key, names))
+    columns = target.columns
+    load = replace(
+        load, key=tuple(names[column] for column in key), columns=_columns(table, names, target, chosen, key),
+        checks=_checks(target, names), versioned_by=version_column.versioned_by(request.options, names),
+        triggered=target.triggered, nulls_in_key=any(columns[names[column]].nullable for column in key), make=(),
+        checked=tuple((one.name, str(one.dtype), one.digits) for one in checked_columns(table, columns, names)),
+    )  # fmt: skip
+    return replace(setup, data=load.to_plain(), conversions=conversions(table, columns, names))
 
 
 def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:

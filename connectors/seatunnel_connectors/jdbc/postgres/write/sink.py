@@ -27,6 +27,7 @@ from seatunnel_py.api import (
     NativeWriter,
     NothingToCommit,
     Plain,
+    SchemaChange,
     Setup,
     SinkSetup,
     TablePath,
@@ -82,6 +83,14 @@ class PostgresSink(TableSink, NativeSink):
         path = self._path()
         with explained(f"looking at the sink table {path}"), statements(self.address) as db:
             return plan(self.request, look(db, path.schema, path.table))
+
+    def alter(self, change: SchemaChange, setup: Setup) -> Setup:
+        if self.request.options.query:
+            return super().alter(change, setup)
+        from seatunnel_connectors.jdbc.postgres.write.alter import alter  # workers never alter
+
+        with explained(f"altering the sink table {self._path()}"), statements(self.address) as db:
+            return alter(db, self.request, change, setup)
 
     def _path(self) -> TablePath:
         return target_path(self.request.options, self.request.table, schema_first=True)
