@@ -14,6 +14,7 @@ from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
 from seatunnel_py.plan import altered_log
+from seatunnel_py.plan.altered_log import PlanAgain
 from seatunnel_py.plan.graph_nodes import IsolatedTable
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.sql.analysis import SqlAnalyst
@@ -30,7 +31,7 @@ from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.observe.repeated_attempts import RepeatedAttempts
-from seatunnel_py.runtime.resume.begun_logs import BegunLogs, as_begun
+from seatunnel_py.runtime.resume.begun_logs import as_begun
 from seatunnel_py.runtime.resume.job_claim import SEEN, JobClaim, KnownStore, claim_job, require_no_records
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
@@ -77,7 +78,7 @@ def drive(
     job = work.job
     run = _JobRun(job, work.pipelines, place, others=bool(work.isolated))
     plan_again = partial(altered_log.plan_again, job, work.analyst)
-    pipelines, late, logs = as_begun(work.pipelines, run.authority.records, plan_again)
+    pipelines, late = as_begun(work.pipelines, run.authority.records, plan_again)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 
@@ -85,7 +86,7 @@ def drive(
         repeats.saw(event)
         tell(event)
 
-    driver = run.driver(pipelines, engine, hear, logs)
+    driver = run.driver(pipelines, engine, hear, plan_again)
     driver.attach_control(run.desk(work.plan))
     apart = (*map(_receipt, work.isolated), *late)
     started = time.time()
@@ -218,7 +219,7 @@ class _JobRun:
         pipelines: tuple[Pipeline, ...],
         engine: Callable[[], Engine],
         tell: Callable[[JobEvent], None],
-        logs: BegunLogs,
+        plan_again: PlanAgain,
     ) -> Driver:
         driver = Driver(
             pipelines,
@@ -230,7 +231,7 @@ class _JobRun:
             self.settings,
             _SystemClock(),
             tell,
-            logs,
+            plan_again,
         )
         self.storage.begin(lambda event: driver.post(partial(driver.job.tell, event)))
         return driver

@@ -50,6 +50,11 @@ PlanAgain: TypeAlias = Callable[[Pipeline, Sequence[SchemaAlteration], Collectio
 """``plan_again`` for one job."""
 
 
+def no_plan(*_: object) -> AlteredLog:
+    """``plan_again`` for a job without logs."""
+    raise AssertionError("a job without logs meets no change of a schema")
+
+
 def plan_again(
     job: Job,
     analyst: SqlAnalyst | None,

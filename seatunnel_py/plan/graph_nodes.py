@@ -69,6 +69,11 @@ class SourcePart(StrEnum):
     def is_log(self) -> bool:
         return self in (SourcePart.LOG, SourcePart.LOG_AFTER_COPY)
 
+    @property
+    def has_log(self) -> bool:
+        """Whether the changes of the table are followed, by this part or by another one."""
+        return self is not SourcePart.TABLE
+
 
 @dataclass(frozen=True, slots=True)
 class SourceNode:

@@ -16,7 +16,7 @@ from typing import Any
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, explained
 from seatunnel_connectors.jdbc.postgres.connection.types import NativeType, is_exact, length_of
 from seatunnel_connectors.jdbc.target.target_plan import KEPT_BY_POSTGRES
-from seatunnel_connectors.postgres_cdc.pgoutput.relations import TableVersion
+from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationColumn, TableVersion
 from seatunnel_connectors.postgres_cdc.table_checks import ATTRIBUTES
 from seatunnel_py.api import (
     Batch,
@@ -24,6 +24,7 @@ from seatunnel_py.api import (
     DataType,
     FatalError,
     Kind,
+    Plain,
     RowKind,
     SchemaChange,
     SourceTable,
@@ -32,28 +33,48 @@ from seatunnel_py.api import (
 
 DEFAULT_IDENTITY = "d"
 COPY_AGAIN = "start the job again with --fresh, which copies the table as it is now"
-_NOW = """
-    SELECT c.name, format_type(c.type, c.modifier), a.attnum::int,
-           coalesce(a.atthasdef OR a.attidentity <> '', false), coalesce(a.atthasmissing, false),
-           (a.attmissingval::text::text[])[1]
-    FROM unnest(%s::text[], %s::oid[], %s::int[]) WITH ORDINALITY AS c (name, type, modifier, place)
-    LEFT JOIN pg_attribute a ON a.attrelid = %s AND a.attname = c.name AND a.attnum > 0 AND NOT a.attisdropped
-    ORDER BY c.place
+_FULL_NAMES = """
+    SELECT format_type(c.type, c.modifier)
+    FROM unnest(%s::oid[], %s::int[]) WITH ORDINALITY AS c (type, modifier, place) ORDER BY c.place
 """
-_LIVE = """
-    SELECT attnum::int, attname::text FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
+_ATTRIBUTES = """
+    SELECT attnum::int, attname::text, atttypid::int8, atttypmod, atthasdef OR attidentity <> '', atthasmissing,
+           (attmissingval::text::text[])[1]
+    FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
 """
 
 
 @dataclass(frozen=True, slots=True)
-class _CatalogColumn:
-    """A column of the log, as the catalog has it now. ``number`` is None if there is none of that name."""
+class _Attribute:
+    """A column of the catalog as it is now. ``filled``: it has a default or an identity; ``missing``: the value that
+    rows have that were there before it."""
 
-    full: str
-    number: int | None
+    number: int
+    name: str
+    type_oid: int
+    modifier: int
     filled: bool
     has_missing: bool
     missing: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Catalog:
+    """The table in the catalog, which may be later than the log. ``live``: its columns by number; ``known``: numbers of
+    the columns of the plan; ``full``: type names of the columns in the log."""
+
+    live: Mapping[int, _Attribute]
+    known: Mapping[str, int]
+    full: Mapping[str, str]
+
+    def named(self, name: str) -> _Attribute | None:
+        """The column that has this name now."""
+        return next((one for one in self.live.values() if one.name == name), None)
+
+    def nameless(self, names: Sequence[str]) -> list[_Attribute]:
+        """New columns that have none of these names by now."""
+        known = set(self.known.values())
+        return [one for one in self.live.values() if one.number not in known and one.name not in names]
 
 
 @dataclass(slots=True)
@@ -78,7 +99,7 @@ class TableVersions:
             flagged = ", ".join(one.name for one in version.relation.columns if one.identity) or "no column"
             raise FatalError(f"table {version.path} has another key now: {flagged}", COPY_AGAIN)
         with explained(f"looking at the columns of {version.path}"):
-            return _change(table, version, _columns_now(db, version), _live(db, version))
+            return _change(table, version, _catalog(db, version, table))
 
     def made_nullable(self, batch: Batch) -> SchemaChange | None:
         """The change that a null in a column without nulls shows; the log describes no such change."""
@@ -136,48 +157,36 @@ def _has_other_key(version: TableVersion, schema: TableSchema) -> bool:
     return flagged != len(key.columns)
 
 
-def _columns_now(db: Statements, version: TableVersion) -> list[_CatalogColumn]:
+def _catalog(db: Statements, version: TableVersion, table: SourceTable) -> _Catalog:
     columns = version.relation.columns
-    rows = db.execute(
-        _NOW,
-        [
-            [one.name for one in columns], [one.type_oid for one in columns], [one.modifier for one in columns],
-            version.relation.oid,
-        ],
-    ).fetchall()  # fmt: skip
-    return [_CatalogColumn(*row[1:]) for row in rows]
+    types = [[one.type_oid for one in columns], [one.modifier for one in columns]]
+    full = [str(row[0]) for row in db.execute(_FULL_NAMES, types).fetchall()]
+    found = [_Attribute(*row) for row in db.execute(_ATTRIBUTES, [version.relation.oid]).fetchall()]
+    known = {name: number for name, (number, _, _) in _attributes(table).items() if number}
+    return _Catalog({one.number: one for one in found}, known, dict(zip(version.relation.names, full, strict=True)))
 
 
-def _live(db: Statements, version: TableVersion) -> dict[int, str]:
-    return dict(db.execute(_LIVE, [version.relation.oid]).fetchall())
-
-
-def _change(
-    table: SourceTable, version: TableVersion, now: Sequence[_CatalogColumn], live: Mapping[int, str]
-) -> SchemaChange:
+def _change(table: SourceTable, version: TableVersion, catalog: _Catalog) -> SchemaChange:
     schema, path = table.schema, version.path
-    attributes = _attributes(table)
-    numbers = {name: number for name, (number, _, _) in attributes.items()}
-    catalog = dict(zip(version.relation.names, now, strict=True))
-    renamed = _renamed(schema, version, catalog, numbers, live)
+    renamed = _renamed(schema, version, catalog)
     before_names = {new: old for old, new in renamed.items()}
     columns, statements = [], [f"RENAME COLUMN {old} TO {new}" for old, new in renamed.items()]
-    found: dict[str, Any] = {}
-    for at, (name, dtype, native) in enumerate(
-        zip(version.relation.names, version.types, version.natives, strict=True)
-    ):
-        logged, earlier_name = version.relation.columns[at], before_names.get(name, name)
-        earlier = schema.column(earlier_name)
-        number = numbers.get(earlier_name, catalog[name].number)
-        found[name] = [number, logged.type_oid, logged.modifier]
-        if number and catalog[name].number not in (None, number):
-            raise FatalError(f"table {path}: column {name!r} was dropped and added again", COPY_AGAIN)
-        column = _column(name, dtype, native, catalog[name].full, earlier)
+    attributes: dict[str, Plain] = {}
+    for logged, dtype, native in zip(version.relation.columns, version.types, version.natives, strict=True):
+        name, earlier_name = logged.name, before_names.get(logged.name, logged.name)
+        earlier, full = schema.column(earlier_name), catalog.full[name]
+        column = _column(name, dtype, native, full, earlier)
         if earlier is None:
-            column = replace(column, default=_missing(path, column, catalog[name], numbers, live, catalog))
-            statements.append(f"ADD COLUMN {name} {catalog[name].full}")
-        elif attributes.get(earlier_name, (0, 0, 0))[1:] != (logged.type_oid, logged.modifier):
-            statements.append(f"ALTER COLUMN {name} TYPE {catalog[name].full}")
+            added = _added(path, name, version, catalog, renamed)
+            column = replace(column, default=None if added is None else added.missing)
+            statements.append(f"ADD COLUMN {name} {full}")
+            number = 0 if added is None else added.number
+        else:
+            number = catalog.known.get(earlier_name, 0)
+            _require_same(path, name, logged, catalog, number)
+            if _attributes(table).get(earlier_name, (0, 0, 0))[1:] != (logged.type_oid, logged.modifier):
+                statements.append(f"ALTER COLUMN {name} TYPE {full}")
+        attributes[name] = [number, logged.type_oid, logged.modifier]
         columns.append(column)
     gone = [name for name in schema.names if name not in version.relation.names and name not in renamed]
     statements += [f"DROP COLUMN {name}" for name in gone]
@@ -185,33 +194,60 @@ def _change(
     if schema.primary_key is not None and after.primary_key is None:
         raise FatalError(f"table {path} has lost a column of its key ({'; '.join(statements)})", COPY_AGAIN)
     return SchemaChange(
-        path, schema, after, statement="; ".join(statements), renamed=renamed, log_hints={ATTRIBUTES: found}
+        path, schema, after, statement="; ".join(statements), renamed=renamed, log_hints={ATTRIBUTES: attributes}
     )
 
 
-def _renamed(
-    schema: TableSchema, version: TableVersion, catalog: Mapping[str, _CatalogColumn], numbers: Mapping[str, int],
-    live: Mapping[int, str],
-) -> dict[str, str]:  # fmt: skip
+def _require_same(path: object, name: str, logged: RelationColumn, catalog: _Catalog, number: int) -> None:
+    """Refuse a column that was dropped and added again with the same type: the log does not show it."""
+    now = catalog.named(name)
+    alike = now is not None and (now.type_oid, now.modifier) == (logged.type_oid, logged.modifier)
+    if number and now is not None and alike and now.number != number and number not in catalog.live:
+        raise FatalError(f"table {path}: column {name!r} was dropped and added again", COPY_AGAIN)
+
+
+def _renamed(schema: TableSchema, version: TableVersion, catalog: _Catalog) -> dict[str, str]:
     """The renamed columns by their earlier names (rule 2)."""
-    added = [name for name in version.relation.names if schema.column(name) is None]
-    unknown = [name for name in added if catalog[name].number is None]
+    names = version.relation.names
+    added = [name for name in names if schema.column(name) is None]
+    unknown = [name for name in added if catalog.named(name) is None]
     found = {}
     for name in schema.names:
-        if name in version.relation.names or not added:
-            continue
-        number = numbers.get(name) or None
-        if number is not None and number not in live:
-            continue  # it was dropped
-        now = live.get(number, "") if number is not None else ""
-        new = now if now in added else unknown[0] if len(unknown) == 1 and number is not None else ""
-        if not new:
+        number = catalog.known.get(name)
+        if name in names or not added or (number is not None and number not in catalog.live):
+            continue  # it is there, or it was dropped
+        now = catalog.live[number].name if number is not None else ""
+        if now in added:
+            found[name] = now
+        elif len(unknown) == 1 and number is not None and not catalog.nameless(names):
+            found[name] = unknown[0]
+        else:
             raise FatalError(
                 f"table {version.path}: column {name!r} has another name or is gone, which the catalog does not show "
                 "any more",
                 COPY_AGAIN,
             )
-        found[name] = new
+    return found
+
+
+def _added(
+    path: object, name: str, version: TableVersion, catalog: _Catalog, renamed: Mapping[str, str]
+) -> _Attribute | None:
+    """An added column in the catalog; None if it was dropped since. FatalError if the value of earlier rows in it
+    cannot be known (rule 3)."""
+    names = version.relation.names
+    unknown = [
+        one for one in names if one not in catalog.known and one not in renamed.values() and not catalog.named(one)
+    ]
+    nameless = catalog.nameless(names)
+    found = catalog.named(name)
+    if found is None and len(unknown) == len(nameless) == 1:
+        found = nameless[0]
+    unclear = found is None and bool(nameless)
+    if unclear or (found is not None and found.filled and not found.has_missing):
+        raise FatalError(
+            f"table {path}: column {name!r} was added, and the log does not hold its value in earlier rows", COPY_AGAIN
+        )
     return found
 
 
@@ -222,22 +258,6 @@ def _column(name: str, dtype: DataType, native: NativeType, full: str, earlier: 
         comment=earlier.comment if earlier else "", native=full if KEPT_BY_POSTGRES.fullmatch(full) else "",
         converted_from="" if is_exact(native) else full,
     )  # fmt: skip
-
-
-def _missing(
-    path: object, column: Column, now: _CatalogColumn, numbers: Mapping[str, int], live: Mapping[int, str],
-    catalog: Mapping[str, _CatalogColumn],
-) -> str | None:  # fmt: skip
-    """The value of earlier rows in an added column (rule 3), as text."""
-    if now.has_missing:
-        return now.missing
-    known = {one.number for one in catalog.values()} | set(numbers.values())
-    if now.filled or (now.number is None and any(number not in known for number in live)):
-        raise FatalError(
-            f"table {path}: column {column.name!r} was added, and the log does not hold its value in earlier rows",
-            COPY_AGAIN,
-        )
-    return None
 
 
 def _with_columns(schema: TableSchema, columns: tuple[Column, ...], renamed: Mapping[str, str]) -> TableSchema:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from seatunnel_py.errors import ExitCode
+from seatunnel_py.plan.altered_log import PlanAgain, no_plan
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.counts import log_receipts
@@ -22,7 +23,6 @@ from seatunnel_py.runtime.messages.engine_port import Clock, Engine
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableReceipt
-from seatunnel_py.runtime.resume.begun_logs import NO_LOGS, BegunLogs
 from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import JournalFile
@@ -44,7 +44,7 @@ class Driver:
         settings: Settings,
         clock: Clock,
         listen: Callable[[JobEvent], None],
-        logs: BegunLogs = NO_LOGS,
+        plan_again: PlanAgain = no_plan,
     ) -> None:
         self._await_engine = engine
         self._journal = journal
@@ -62,7 +62,7 @@ class Driver:
             self._executors,
             self.post,
             listen,
-            logs,
+            plan_again,
         )
 
     def attach_control(self, handler: RequestHandler) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.errors import EngineError, ExitCode
 from seatunnel_py.plan import log_tables
-from seatunnel_py.plan.altered_log import AlteredLog
+from seatunnel_py.plan.altered_log import AlteredLog, PlanAgain
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.commit.record_batcher import PersistTogether
 from seatunnel_py.protocol.model.records import CheckpointRecord
@@ -43,7 +43,6 @@ from seatunnel_py.runtime.messages.engine_port import (
 from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
-from seatunnel_py.runtime.resume.begun_logs import BegunLogs
 from seatunnel_py.runtime.resume.isolated_sink_recovery import RecoveryPipeline, Unfinished, recovery_pipelines
 from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.resume.pipeline_start import past_of
@@ -78,7 +77,7 @@ class JobRunner:
         executors: Executors,
         post: Callable[[Callable[[], None]], None],
         listen: Callable[[JobEvent], None],
-        logs: BegunLogs,
+        plan_again: PlanAgain,
     ) -> None:
         self.post = post
         self._when_begun = DeferredCalls()
@@ -90,7 +89,7 @@ class JobRunner:
         self._shared = SharedUse(journal.journal, settings)
         self.pipelines: dict[str, PipelineMachine] = {}
         self._owner: dict[str, PipelineMachine] = {}
-        self._logs = LogPipelines(logs)
+        self._logs = LogPipelines()
         self._admission = Admission(self._candidates(pipelines))
         self._turns: deque[tuple[PipelineMachine, events.PipelineEvent]] = deque()
         self._turning = False
@@ -100,7 +99,7 @@ class JobRunner:
         self._writer = RecordWriter(store, authority.incarnation, self._journal_batcher)
         self._ports = ports = Ports(
             clock, executors, self.timers, store, authority.incarnation, journal.journal, self._journal_batcher,
-            self._records, TargetBatcher(executors.aside, post), self._logs.plan_again,
+            self._records, TargetBatcher(executors.aside, post), plan_again,
         )  # fmt: skip
         self._performer = Performer(ports, self)
         self._failed_fast = False

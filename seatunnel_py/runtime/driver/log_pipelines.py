@@ -10,15 +10,13 @@ from seatunnel_py.plan.altered_log import AlteredLog
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
-from seatunnel_py.runtime.resume.begun_logs import BegunLogs
 
 
 class LogPipelines:
-    """The logs of one job. ``plan_again``: plans one for the schemas at its position; from any thread."""
+    """The logs of one job."""
 
-    def __init__(self, begun: BegunLogs) -> None:
-        self.plan_again = begun.plan_again
-        self._altered = dict(begun.altered)
+    def __init__(self) -> None:
+        self._altered: dict[str, AlteredLog] = {}
 
     def note(self, key: str, found: AlteredLog) -> None:
         """Keep the plan for the machine that begins next."""

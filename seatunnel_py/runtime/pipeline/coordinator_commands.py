@@ -30,6 +30,7 @@ from seatunnel_py.runtime.state.beat import on_beat
 from seatunnel_py.runtime.state.journal_entries import Deliver
 from seatunnel_py.runtime.state.troubles import commit_of, unit_of
 from seatunnel_py.runtime.storage.journal import kept_line
+from seatunnel_py.runtime.subtasks.subtask_execution import begin_all
 from seatunnel_py.runtime.subtasks.unit_table import LOOK_AT_NETWORK
 from seatunnel_py.runtime.values import failpoints
 from seatunnel_py.runtime.values.chain_endpoints import endpoints
@@ -173,6 +174,8 @@ def _checkpoint_ended(parts: Parts, command: order.CheckpointEnded) -> None:
         state.emit(effects.CompleteRecord(state.newest))
         parts.discovery.completed(state.newest)
         parts.segments.completed(state.newest)
+        if parts.replanning.completed(state.newest):
+            begin_all(parts.executions.values())
     if command.reason is Reason.EXPIRED:
         parts.units.last_expired = "; ".join(_kept_waiting(parts, command.missing))
     state.tell(CheckpointDone(line.id, line.name, command.checkpoint, reason, missing, state.at, state.good))

@@ -3,20 +3,25 @@
 Rules. (1) The unit that meets the change ends there, and the source holds the change in its state and reads nothing.
 (2) The pipeline stops with a savepoint, like one that a user stops: all rows of the earlier schema are committed before
 the target is altered, and no row of the new one is read. (3) Then the steps are planned again for the schemas that the
-savepoint's states hold, and another machine begins from it, in this driver or in a later one. (4) A savepoint that is
-refused or fails is requested again. (5) A request of a user to stop comes first: the next driver begins with (3).
+savepoint's states hold, and another machine begins from it. (4) A savepoint that is refused or fails is requested
+again. (5) A driver that is restored from a state with a change begins with the earlier plan, and with (2): its record
+may name rows that are not committed. So it is after a request of a user to stop. (6) The new machine reads the log when
+a record holds its plan: a restored driver repeats units of the journal under the schemas of its record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.trigger import TriggerKind
 from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import PipelineState
 from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind
 from seatunnel_py.runtime.messages.effects import PlanLogAgain
 from seatunnel_py.runtime.pipeline.closing import Closing
-from seatunnel_py.runtime.state.phases import PipelinePhase
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 from seatunnel_py.runtime.values.schema_alterations import pending_in
@@ -36,17 +41,39 @@ class LogReplanning:
         self._log = state.context.pipeline.log
         self._asked = False
 
+    def begins(self, record: CheckpointRecord | None) -> None:
+        """Begin from this record; a checkpoint comes first if it has other schemas (rule 6)."""
+        if self._log is not None and record is not None:
+            self._state.awaits_record = not self._is_in(record)
+
+    def completed(self, record: CheckpointRecord) -> bool:
+        """Note a durable record. Return whether the log is read from now on."""
+        ends = self._state.awaits_record and self._is_in(record)
+        if ends:
+            self._state.awaits_record = self._asked = False
+        return ends
+
+    def _is_in(self, record: CheckpointRecord) -> bool:
+        plain: Any = record.plan
+        return bool((plain or {}).get("tables") == self._state.plan["tables"])
+
     def look(self) -> None:
-        """Request the savepoint if the log holds a change that the plan does not have."""
-        if self._log is None or self._asked or self._state.phase is not PipelinePhase.RUNNING:
+        """Request a savepoint if the log has met a change that the plan does not have, or a checkpoint if no record has
+        the plan."""
+        view = self._state.view
+        if self._log is None or self._asked or view is None or view.state is not PipelineState.RUNNING:
             return
-        if any(run.unplanned for subtask, run in self._executions.items() if subtask.vertex == self._log.id):
+        if self._state.awaits_record:
+            self._asked = True
+            operation = Operation(OperationKind.SCHEMA_CHANGE)
+            self._state.to_coordinator(report.OperationRequested(self._state.at, operation))
+        elif any(run.unplanned for subtask, run in self._executions.items() if subtask.vertex == self._log.id):
             self._asked = True
             self._state.to_coordinator(report.SavepointRequested(self._state.at, SCHEMA_CHANGE, stop=True))
 
     def refused(self, savepoint: str) -> None:
-        """Request the savepoint again after a pause."""
-        if savepoint == SCHEMA_CHANGE:
+        """Request it again after a pause."""
+        if savepoint in (SCHEMA_CHANGE, TriggerKind.OPERATION):
             self._state.after((SCHEMA_CHANGE,), AGAIN_SECONDS)
 
     def look_again(self) -> None:

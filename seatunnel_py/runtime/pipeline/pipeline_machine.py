@@ -149,6 +149,7 @@ class PipelineMachine:
             begin_executions(self.parts, vertex, outcome)
         self.isolated.begin(outcome.record, self.context.past)
         self.begins_with = outcome.record
+        self.parts.replanning.begins(outcome.record)
         with_work = (run.vertex.source is None or bool(run.splits) for run in self.executions.values())
         state.emit(effects.ReportWork(sum(with_work)))
         if self._engine_ready:

@@ -2,7 +2,8 @@
 
 Rules. (1) An enumerator does one thing at a time. (2) Splits that were found are durable in the journal, and in every
 record from then on, before any reader gets them (I41). (3) An enumerator gets the positions of the oldest checkpoint
-that can be restored (I40); for a slow one, newer positions replace those that it has not got yet. (4) A failure that
+that can be restored (I40), savepoints aside once there is a later one: they stay for ever, and a log does not; for a
+slow enumerator, newer positions replace those that it has not got yet. (4) A failure that
 may pass leads to the next look after the usual pause; any other one ends the pipeline, for it would go on without these
 splits. (5) The events of a reader are heard, and the splits that follow are durable, before its unit counts: no
 checkpoint is without them, and a unit that is repeated reports again. An enumerator that fails at it fails the unit.
@@ -49,6 +50,7 @@ class SplitDiscovery:
         self._reports: dict[str, deque[UnitResult]] = defaultdict(deque)
         self._hearing: dict[str, UnitResult] = {}
         self._stood: dict[int, Mapping[str, Positions]] = {}
+        self._savepoints: set[int] = set()
 
     def opened_sources(self, facts: Mapping[str, SourceFacts]) -> None:
         """Note the open enumerators, by vertex."""
@@ -73,7 +75,7 @@ class SplitDiscovery:
         for gone in self._stood.keys() - view.completed:
             del self._stood[gone]
         if self._stood:
-            self._confirm(self._stood[min(self._stood)])
+            self._confirm(self._stood[min(self._stood.keys() - self._savepoints, default=max(self._stood))])
         for vertex in list(self._unsent_positions):
             self._next(vertex)
 
@@ -88,6 +90,8 @@ class SplitDiscovery:
         listening = [name for name, one in self._sources.items() if one.listens or self._is_log(name)]
         if listening and record.kind is not RecordKind.ZERO:
             self._stood[record.checkpoint] = {name: self._positions(name, record) for name in listening}
+            if record.kind is RecordKind.SAVEPOINT:
+                self._savepoints.add(record.checkpoint)
 
     def _is_log(self, vertex: str) -> bool:
         log = self._state.context.pipeline.log

@@ -3,7 +3,8 @@
 Rules. (1) All changes are reported before any effect, table by table and step by step. (2) A change that does not
 affect existing rows (another parallelism, more tables) is accepted. (3) A change that makes rows of one run
 inconsistent, or drops the position of a table, needs the flag ``--accept-changes``. (4) A change that makes resuming
-impossible (for example another target for the remaining rows) needs a new start.
+impossible (for example another target for the remaining rows) needs a new start. (5) Other columns of a table whose log
+is followed are accepted: the log is read under the schema of its position, and meets the change itself.
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ def described(
                 node.id: _digest(node.id, node.sink.target) for node in pipeline.sinks if node.shown != node.sink.target
             },
             "graph": promised(graph_of(pipeline, job.file.env.channel_retain).topology),
+            "has_log": any(one.source is not None and one.source.part.has_log for one in pipeline.vertices),
             "promises": {node.id: node.capabilities.guarantee.name for node in pipeline.sinks},
             "columns": {
                 str(table.schema.path): [f"{column.name} {column.dtype}" for column in table.schema.columns]
@@ -203,6 +205,10 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
         if columns != before:
             words = ", ".join([*(f"+ {one}" for one in more), *(f"- {one}" for one in less)])
             words = words or f"in another order, {', '.join(columns)}"
+            if new.get("has_log"):
+                follows = f"its columns: {words}; its log is read under the schema of its position"
+                yield Change(f"table {table}", ChangeKind.CHANGED, follows, of=ChangedPart.TABLE)
+                continue
             follows = f"its columns: {words}; the target is not changed by that"
             yield Change(f"table {table}", ChangeKind.CHANGED, follows, RequiredFlag.ACCEPTANCE, ChangedPart.TABLE)
 

@@ -5,7 +5,7 @@ the slices of one batch. An end marker needs no worker. (2) A unit waits while a
 never is, nor a channel to a receiver that repeats its journal (I47). (3) A wide query needs its inputs whole: batches
 are gathered, and the query runs when the last sender has ended. (4) Attempts at a unit are made outside of the
 participant, which hears of the last one only (I7, ``unit_attempts.py``). (5) A log whose position is after a change of
-a schema waits for another plan (``log_replanning.py``).
+a schema waits for another plan, and for a record of it (``log_replanning.py``).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class SubtaskExecution:
         """Begin the waiting unit, unless an output channel is full, there is nothing to read for now, or the source has
         to pause."""
         command = self.command
-        if not self.held or command is None or self.full_outputs or self._must_pause() or self.unplanned:
+        if not self.held or command is None or self.full_outputs or self._must_pause() or self._awaits_plan:
             return
         work = self._builder.build(command, state_of(command.state), self._budget, self._state.at)
         if work is None:
@@ -171,10 +171,16 @@ class SubtaskExecution:
     def unplanned(self) -> tuple[SchemaAlteration, ...]:
         """Changes of schemas at its position that the plan does not have; it reads nothing before another one has
         them."""
-        if self.command is None or self.vertex.source is None:
-            return ()
+        if self.command is None or self.vertex.source is None or self.command.range is not None:
+            return ()  # a range of the journal was read before the change, or without rows
         state = state_of(self.command.state)
         return self._builder.unplanned(state) if state.altered else ()
+
+    @property
+    def _awaits_plan(self) -> bool:
+        """Whether the source must not read on: another plan follows, or no record holds this one."""
+        reads_on = self.vertex.source is not None and self.command is not None and self.command.range is None
+        return reads_on and (self._state.awaits_record or bool(self.unplanned))
 
     @property
     def pause(self) -> PauseReason | None:

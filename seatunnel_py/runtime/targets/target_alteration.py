@@ -1,9 +1,9 @@
 """Alters the targets of a log for tables whose schema has changed, when a pipeline begins with the new schemas.
 
 Rules. (1) All rows of the earlier schemas are committed then (``log_replanning.py``). (2) The set-up of a changed sink
-is replaced, and every later record holds the new one together with the tables' schemas; a driver that dies before its
-first record finds the change in the state of the source, and alters again, which has no further effect. (3) A target
-that refuses stops its table, not the others. (4) So does one that cannot be asked for a while: the other tables wait.
+is replaced, and every later record holds the new one together with the tables' schemas; if the driver dies before the
+first of these, the next one meets the change again, and alters again, which has no further effect. (3) A target that
+refuses stops its table, not the others. (4) So does one that cannot be asked for a while: the other tables wait.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def altered(
     pipeline: Pipeline, before: PreparedPipeline, found: AlteredLog | None, out: frozenset[str]
 ) -> PreparedPipeline:
     """Alter the targets. ``out``: vertices that are isolated. Return the decisions with the tables of the log."""
-    log = pipeline.log
-    if log is None:
+    sources = [one.source for one in pipeline.vertices if one.source is not None and one.source.part.has_log]
+    if not sources:
         return before
-    tables = {one.schema.path: one for one in log.tables}
+    tables = {table.schema.path: table for one in sources for table in one.tables}
     if found is None:
         return replace(before, tables=tables)
     setups = dict(before.setups)
     refused = {**before.refused, **{path: _failure(one.message, one.remedy, one.step)
                                     for path, one in found.refused.items()}}  # fmt: skip
-    sources = _sources(pipeline, out)
+    reaching = _sources(pipeline, out)
     for node in pipeline.sinks:
-        change, reached = found.changes.get(node.id), sources.get(node.id, frozenset())
+        change, reached = found.changes.get(node.id), reaching.get(node.id, frozenset())
         if change is None or not reached or not refused.keys().isdisjoint(reached):
             continue
         made = _altered(node, change, setups[node.id])
