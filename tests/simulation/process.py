@@ -13,9 +13,11 @@ from seatunnel_py.runtime.driver.job_runner import JobRunner
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+from seatunnel_py.runtime.resume.begun_logs import as_begun
 from seatunnel_py.runtime.state.phases import PipelinePhase
 from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.unit import UnitId
+from tests.simulation.jobs.logs import plan_again
 from tests.simulation.machine.watch import MachineWatch
 from tests.simulation.violation import expect
 
@@ -68,11 +70,12 @@ class Process:
         self.engine = SimulatedEngine(self)
         store, authority = claimed(world, list(keys(self.pipelines)))
         self.incarnation = authority.incarnation
+        lines, _ = as_begun(tuple(self.pipelines), authority.records, plan_again)
         self._journal = WatchedJournal(JournalStorage(self), authority.incarnation, world)
         world.read(self._journal.journal)  # its driver may have died before it heard of these lines
         self.job = WatchedJob(
-            self, tuple(self.pipelines), "j", authority, store, self._journal, world.settings, world.clock,
-            SimulatedExecutors(self), self.post, self._listen,
+            self, lines, "j", authority, store, self._journal, world.settings, world.clock,
+            SimulatedExecutors(self), self.post, self._listen, plan_again,
         )  # fmt: skip
         self._perform, self.job._performer.perform = self.job._performer.perform, self._watched  # type: ignore[method-assign]
         self.later(0.0, self.job.admit)

@@ -107,8 +107,8 @@ class Closing:
         self.failure = failure
         self._state.to_coordinator(report.CancelRequested(self._state.at))
 
-    def plan_again(self, effect: PlanLogAgain) -> None:
-        """Begin the pipeline again from its newest record, with another plan."""
+    def plan_again(self, effect: PlanLogAgain | None) -> None:
+        """Begin the pipeline again from its newest record, with another plan; None: with the plan that it has."""
         self._replans = effect
         self.end(None, begin_again=True)
 

@@ -6,7 +6,9 @@ the target is altered, and no row of the new one is read. (3) Then the steps are
 savepoint's states hold, and another machine begins from it. (4) A savepoint that is refused or fails is requested
 again. (5) A driver that is restored from a state with a change begins with the earlier plan, and with (2): its record
 may name rows that are not committed. So it is after a request of a user to stop. (6) The new machine reads the log when
-a record holds its plan: a restored driver repeats units of the journal under the schemas of its record.
+a record holds its plan: a restored driver repeats units of the journal under the schemas of its record. (7) If batches
+are in channels at the savepoint, because barriers have overtaken them or a loop holds them, the pipeline begins again
+with the plan that it has, and (2) follows once more.
 """
 
 from __future__ import annotations
@@ -32,13 +34,15 @@ AGAIN_SECONDS = 1.0
 
 
 class LogReplanning:
-    """Asks for another plan of one pipeline. ``_asked``: a savepoint is requested or refused for a moment."""
+    """Asks for another plan of one pipeline. ``_log``: the vertex that reads its log; ``_asked``: a savepoint is
+    requested, or refused for a moment."""
 
     def __init__(self, state: SharedState, executions: Mapping[Subtask, SubtaskExecution], closing: Closing) -> None:
         self._state = state
         self._executions = executions
         self._closing = closing
-        self._log = state.context.pipeline.log
+        vertices = state.context.pipeline.vertices
+        self._log = next((one.id for one in vertices if one.source is not None and one.source.part.is_log), None)
         self._asked = False
 
     def begins(self, record: CheckpointRecord | None) -> None:
@@ -67,7 +71,7 @@ class LogReplanning:
             self._asked = True
             operation = Operation(OperationKind.SCHEMA_CHANGE)
             self._state.to_coordinator(report.OperationRequested(self._state.at, operation))
-        elif any(run.unplanned for subtask, run in self._executions.items() if subtask.vertex == self._log.id):
+        elif any(run.unplanned for subtask, run in self._executions.items() if subtask.vertex == self._log):
             self._asked = True
             self._state.to_coordinator(report.SavepointRequested(self._state.at, SCHEMA_CHANGE, stop=True))
 
@@ -90,10 +94,11 @@ class LogReplanning:
         newest = self._state.newest
         if savepoint != SCHEMA_CHANGE or self._closing.wish is not None or newest is None:
             return False
-        self._closing.plan_again(self._effect(newest))
+        held = any(batches for one in newest.snapshots.values() for batches in one.channel_state.values())
+        self._closing.plan_again(None if held else self._effect(newest))
         return True
 
     def _effect(self, newest: CheckpointRecord) -> PlanLogAgain:
         assert self._log is not None, "only a log meets changes of schemas"
         prepared = self._state.prepared
-        return PlanLogAgain(0, pending_in(newest, self._log.id, prepared.tables), tuple(prepared.refused))
+        return PlanLogAgain(0, pending_in(newest, self._log, prepared.tables), tuple(prepared.refused))

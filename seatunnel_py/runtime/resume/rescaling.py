@@ -111,12 +111,7 @@ def _dealt(
 ) -> list[State]:
     """The states of the new subtasks of one vertex."""
     total = reduce(RowTally.plus, (tally_of(state.tally) for state in before), RowTally())
-    altered = tuple(one for state in before for one in state.altered)
-    refused = tuple(sorted({name for state in before for name in state.refused}))
-    after = [
-        State(tally=total.to_plain() if at == 0 else None, altered=altered, refused=refused)
-        for at in range(parallelism)
-    ]
+    after = [State(tally=total.to_plain() if at == 0 else None) for at in range(parallelism)]
     if readings is None:
         return after
     ended = frozenset[str]().union(*(finished for finished, _ in readings))
@@ -124,7 +119,18 @@ def _dealt(
     for _, reading in readings:
         stands |= reading.at
     hands = assign_splits(rounds, parallelism)
-    return [replace(state, reading=_held(hand, ended, stands)) for state, hand in zip(after, hands, strict=True)]
+    return [
+        replace(state, reading=_held(hand, ended, stands), **(_of_log(before) if hand else {}))
+        for state, hand in zip(after, hands, strict=True)
+    ]
+
+
+def _of_log(before: Sequence[State]) -> dict[str, Any]:
+    """The changes of schemas that a log has met belong to the subtask that reads its split."""
+    return {
+        "altered": tuple(one for state in before for one in state.altered),
+        "refused": tuple(dict.fromkeys(name for state in before for name in state.refused)),
+    }
 
 
 def _held(hand: Sequence[Split], ended: frozenset[str], stands: Mapping[str, Any]) -> Any:

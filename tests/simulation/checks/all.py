@@ -10,6 +10,7 @@ from tests.simulation.checks import (
     fencing,
     isolation,
     restart,
+    schemas,
     start,
     visible,
 )
@@ -24,4 +25,5 @@ CHECKERS = (
     *start.CHECKERS,
     *isolation.CHECKERS,
     *commit.CHECKERS,
+    *schemas.CHECKERS,
 )

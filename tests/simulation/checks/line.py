@@ -293,7 +293,7 @@ class Line:
             self.setting_up[node].tell(what, node, ledger)
         else:
             for line in [one for one in self.world.lines.values() if one.root is self]:
-                line.tell(what, node, ledger)
+                line.tell(what, node, ledger, *about)
 
     # ---------------------------------------------------------------- the end
 

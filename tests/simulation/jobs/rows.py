@@ -16,6 +16,7 @@ from seatunnel_py.api import Piece, Position
 from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.protocol.model.topology import VertexDeterminism
 from seatunnel_py.work.unit import SinkPiece, Slice, Unit, UnitResult
+from tests.simulation.jobs.logs import cut
 from tests.simulation.jobs.shapes import Job, Role
 from tests.simulation.jobs.sources import source_of
 
@@ -64,12 +65,15 @@ class Workers:
         """Whether a second run of it may give other rows than were promised."""
         return self._roles[vertex] in (Role.PASS, Role.COUNT)
 
-    def run(self, unit: Unit, driver: int, salt: Callable[[], int], *, lies: bool = False) -> UnitResult:
-        """What comes of a unit. ``driver`` names whose unit it is, where several have units of one id."""
+    def run(
+        self, unit: Unit, driver: int, salt: Callable[[], int], *, lies: bool = False, version: int = 0
+    ) -> UnitResult:
+        """What comes of a unit. ``driver`` names whose unit it is, where several have units of one id; ``version``: of
+        the schema that its reader was made for."""
         vertex = self.vertices[unit.id.vertex]
         following, bounded = None, True
         if unit.split is not None:
-            rows, stop = self._read(vertex, unit)
+            rows, stop = self._read(vertex, unit, version)
             assert unit.split.rows is not None and vertex.source is not None
             bounded = vertex.source.capabilities.bounded
             following = Position({"n": stop}) if stop < unit.split.rows or not bounded else None
@@ -84,15 +88,19 @@ class Workers:
             for node in vertex.sinks
         )
         slices = self._slices(vertex, rows)
-        return UnitResult(unit.id, following is None, following, read, pieces=pieces, slices=slices)
+        result = UnitResult(unit.id, following is None, following, read, pieces=pieces, slices=slices)
+        if vertex.source is None or unit.until is not None or not source_of(vertex.source).changes.places:
+            return result
+        return cut(result, vertex.source, version, _start(unit), early=bool(salt() & 1))
 
-    def _read(self, vertex: PlannedVertex, unit: Unit) -> tuple[list[Row], int]:
+    def _read(self, vertex: PlannedVertex, unit: Unit, version: int) -> tuple[list[Row], int]:
         split = unit.split
         assert split is not None and split.rows is not None and vertex.source is not None
-        start = int(str(unit.start.value["n"])) if unit.start else 0
+        start = _start(unit)
         if not vertex.source.capabilities.replayable:
             start = max(start, self._gone.get((vertex.id, split.id), 0))
-        stop = min(start + unit.budget.rows, split.rows)
+        end = source_of(vertex.source).changes.end_of(version)
+        stop = min(start + unit.budget.rows, split.rows, split.rows if end is None else max(end, start))
         if unit.until is not None:
             stop = int(str(unit.until.value["n"]))
         return [(vertex.id, split.id, number, "", 0, 0) for number in range(start, stop)], stop
@@ -131,6 +139,10 @@ class Workers:
         self._exchange[segment] = rows
         crc = zlib.crc32(repr(rows).encode())
         return Slice(channel, 0, vertex.outputs[0].table, segment, 0, len(rows), len(rows) * ROW_BYTES, crc)
+
+
+def _start(unit: Unit) -> int:
+    return int(str(unit.start.value["n"])) if unit.start else 0
 
 
 def _moved(row: Row, channel: str, vertex: PlannedVertex) -> Row:

@@ -14,6 +14,7 @@ from seatunnel_py.protocol.model.topology import Topology, VertexDeterminism
 from tests.kit.runtime_toys import ToySource, filter_node, sink_node, source_node
 from tests.kit.toy_jobs import query, union
 from tests.simulation.choices import Choices, Stream
+from tests.simulation.jobs.logs import with_log
 from tests.simulation.jobs.sources import Finds, SimulatedSource, with_sources
 from tests.simulation.jobs.targets import SimulatedLedger, SimulatedSink, with_ledgers
 
@@ -107,7 +108,25 @@ def pipeline_of(name: str, choices: Choices, terms: Terms) -> Job:
     if alone and made.pipeline.vertices[0].outputs and finds is Finds.AT_ONCE and stream.chance(0.2):
         made = _once(made)
     line = with_sources(made.pipeline, finds, terms.now)
+    single = len([one for one in line.vertices if one.source is not None]) == 1
+    if single and not made.bounded and finds is Finds.AT_ONCE and stream.chance(0.5):
+        line = _as_log(line, stream)
     return replace(made, pipeline=line, elastic=elastic and finds is not Finds.OF_ONE_MOMENT)
+
+
+def _as_log(line: Pipeline, stream: Stream) -> Pipeline:
+    """A log is one split, which one subtask reads; its schema changes up to three times."""
+    total = max(sum(sources_of(line)[0].rows), 2)
+    places = sorted({stream.between(1, total) for _ in range(stream.between(1, 4))})
+    vertices = tuple(one if one.source is None else _of_one_split(one, total) for one in line.vertices)
+    return with_log(replace(line, vertices=vertices), tuple(places))
+
+
+def _of_one_split(vertex: PlannedVertex, rows: int) -> PlannedVertex:
+    node = vertex.source
+    assert node is not None and isinstance(node.source, SimulatedSource)
+    source = replace(node.source, rows=(rows,))
+    return replace(vertex, nodes=(replace(node, source=source), *vertex.nodes[1:]), parallelism=1)
 
 
 def _toy(name: str, shape: str, rows: tuple[int, ...], width: int, visible: Visible) -> Job:

@@ -15,6 +15,7 @@ from seatunnel_py.plan.graph_nodes import SourceNode
 from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.work.unit import Unit
 from tests.kit.runtime_toys import ToySource
+from tests.simulation.jobs.versions import SchemaChanges
 from tests.simulation.violation import expect
 
 MORE = "more"
@@ -32,9 +33,10 @@ class Finds(StrEnum):
 
 @dataclass(frozen=True)
 class SimulatedSource(ToySource):
-    """``opened``: enumerators that are not closed; ``forgotten``: by split, up to where; ``dead``: generations."""
+    """``changes``: of the schema, if it is a log; ``opened``: enumerators that are not closed; ``forgotten``: by split, up to where; ``dead``: generations."""
 
     finds: Finds = Finds.AT_ONCE
+    changes: SchemaChanges = field(default_factory=SchemaChanges)
     now: Callable[[], float] = lambda: 0.0
     opened: list[Enumerator] = field(default_factory=list)
     forgotten: dict[str, int] = field(default_factory=dict)
@@ -119,7 +121,7 @@ def _with_source(vertex: PlannedVertex, finds: Finds, now: Callable[[], float]) 
         return vertex
     old = node.source
     assert isinstance(old, ToySource)
-    source = SimulatedSource(old.rows, old.state, finds, now)
+    source = SimulatedSource(old.rows, old.state, finds, now=now)
     return replace(vertex, nodes=(replace(node, source=source), *vertex.nodes[1:]))
 
 

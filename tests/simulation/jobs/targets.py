@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from seatunnel_py.api import CommitContext, Committer, Piece, Setup
+from seatunnel_py.api import CommitContext, Committer, Piece, SchemaChange, Setup
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import FencedError
 from seatunnel_py.plan.pipelines import Pipeline
 from tests.kit.toy_jobs import Ledger, LedgerSink
+from tests.simulation.jobs.versions import VERSION, altered_for
 
 
 class Answer(StrEnum):
@@ -24,9 +25,10 @@ class Answer(StrEnum):
 
 @dataclass
 class SimulatedLedger(Ledger):
-    """``seen`` is told of each commit, and of each time that it is emptied for a start."""
+    """``seen`` is told of each commit, of each alteration, and of each time that it is emptied for a start."""
 
     seen: Callable[..., None] = lambda *_: None
+    version: int = 0
 
     @property
     def shown(self) -> list[Any]:
@@ -47,6 +49,12 @@ class SimulatedSink(LedgerSink):
     def setup(self, setup: Setup) -> None:
         super().setup(setup)
         self.state.seen("set up")  # type: ignore[attr-defined]
+
+    def alter(self, change: SchemaChange, setup: Setup) -> Setup:
+        assert isinstance(self.state, SimulatedLedger)
+        made = altered_for(change, setup)
+        self.state.seen("altered", int(str(made.data[VERSION])))
+        return made
 
     def committer(self) -> Committer:
         assert isinstance(self.state, SimulatedLedger)

@@ -11,10 +11,14 @@ from tests.simulation.violation import expect
 
 
 def hold(machine: PipelineMachine, effect: ConfirmPositions, retained: Iterable[CheckpointRecord]) -> None:
-    """Each record that is retained stands at these positions, or behind them."""
-    view = machine.view
-    for record in retained:  # one that is not completed any longer is on its way out of the store
+    """Each record that is retained stands at these positions, or behind them; savepoints only while they are the
+    newest, for the outside would keep everything since them."""
+    view, records = machine.view, list(retained)
+    newest = max((record.checkpoint for record in records), default=0)
+    for record in records:  # one that is not completed any longer is on its way out of the store
         if record.kind is RecordKind.ZERO or view is None or record.checkpoint not in view.completed:
+            continue
+        if record.kind is RecordKind.SAVEPOINT and record.checkpoint < newest:
             continue
         stands: dict[str, int] = {}
         for subtask, run in machine.executions.items():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ANY = 1 << 30
 """Later than any epoch."""
 _WHILE_OVER = (
-    effects.CloseOut, effects.CheckClaim, effects.CancelUnit, effects.AbandonUnit, effects.StopTimer,
+    effects.CloseOut, effects.CheckClaim, effects.PlanLogAgain, effects.CancelUnit, effects.AbandonUnit, effects.StopTimer,
     effects.RemoveRecord, effects.RemoveSegments, effects.Tell, effects.HitFailpoint, effects.Closed,
 )  # fmt: skip
 """May be asked for by a pipeline that is at its end; of the journal, that all is dropped."""

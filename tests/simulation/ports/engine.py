@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from seatunnel_py.errors import GenerationLostError
 from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
-from seatunnel_py.work.chain import Chain
+from seatunnel_py.work.chain import Chain, ChainSource
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId, UnitResult
 from tests.simulation.jobs.rows import Workers
 from tests.simulation.jobs.sources import SimulatedSource, source_of
+from tests.simulation.jobs.versions import VERSION
 from tests.simulation.process import Process
 
 
@@ -24,6 +25,7 @@ class SimulatedEngine:
         self._workers = Workers(process.jobs, process.world.exchange, process.world.gone)
         self.under_way: dict[UnitId, Unit] = {}
         self._registered: set[str] = set()
+        self._versions: dict[str, int] = {}
 
     def start(self, report: Callable[[EngineEvent], None]) -> None:
         self._report = report
@@ -32,6 +34,8 @@ class SimulatedEngine:
         if self._process.world.faults.strikes("chain cannot travel"):
             raise TypeError(f"{chain.vertex} cannot be pickled")
         self._registered.add(chain.vertex)
+        if isinstance(chain.head, ChainSource) and chain.head.log_tables:
+            self._versions[chain.vertex] = int(str(chain.head.log_tables[0].log_hints[VERSION]))
 
     def submit(self, unit: Unit) -> None:
         assert unit.id.vertex in self._registered, f"{unit.id} before its chain"
@@ -63,7 +67,8 @@ class SimulatedEngine:
             self._workers.may_lie(unit.id.vertex) and process.repeats(unit.id) and faults.strikes("repeats other rows")
         )
         world.lied |= lies
-        result = self._workers.run(unit, process.incarnation, world.salt, lies=lies)
+        version = self._versions.get(unit.id.vertex, 0)
+        result = self._workers.run(unit, process.incarnation, world.salt, lies=lies, version=version)
         world.logged.makers |= dict.fromkeys((one.segment for one in result.slices), unit.id)
         gone = False
         if source is not None and unit.split is not None:
