@@ -104,6 +104,21 @@ def drive(
 
     tables = (*driver.run(begin), *apart)
     run.leave(driver)
+    receipt = _receipt_of(run, driver, tables, repeats, began, started)
+    tell(JobEnded(receipt, time.time()))
+    return receipt, driver.job.resumable or bool(apart)
+
+
+def _receipt_of(
+    run: _JobRun,
+    driver: Driver,
+    tables: tuple[TableReceipt, ...],
+    repeats: RepeatedAttempts,
+    began: float,
+    started: float,
+) -> Receipt:
+    """The receipt of the run, which is also left for other machines."""
+    job, place = run.job, run.place
     left = driver.end_lineage()
     ended = time.time()
     seen = (*run.opened.notes(), *quarantine_store.notes(place.job_id, tables), *driver.swept())
@@ -113,9 +128,7 @@ def drive(
     receipt = Receipt(
         place.job_id, job.name, tables, seconds, notes, driver.job.stopped_by, *which, repeated=repeats.told()
     )
-    receipt = run.tell_end(receipt)
-    tell(JobEnded(receipt, ended))
-    return receipt, driver.job.resumable or bool(apart)
+    return run.tell_end(receipt)
 
 
 def _converted(tables: Sequence[TableReceipt]) -> tuple[str, ...]:

@@ -252,7 +252,13 @@ def _after(decoder: PgoutputDecoder, received: Received) -> LogPosition:
 def changed_text(change: RelationChange) -> str:
     """A sentence about the difference."""
     path = change.before.path
-    parts = []
+    parts = [
+        *(f"{name!r} was added" for name in change.added),
+        *(f"{name!r} was dropped" for name in change.dropped),
+        *(f"{name!r} has another type" for name in change.retyped),
+    ]
+    if change.reordered:
+        parts.append("its columns have another order")
     if change.renamed:
         parts.append(f"it is called {change.after.path} now")
     if change.recreated:
