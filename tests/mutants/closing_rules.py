@@ -6,9 +6,60 @@ from tests.mutants.mutant import Mutant, runtime
 
 CLOSING, CLEANUP, MACHINE = "pipeline/closing.py", "pipeline/staged_cleanup.py", "pipeline/pipeline_machine.py"
 COMMANDS, ISOLATED = "pipeline/coordinator_commands.py", "pipeline/isolated_sinks.py"
+REPLANNING = "pipeline/log_replanning.py"
 DISCOVERY, RENEWAL = "pipeline/split_discovery.py", "pipeline/generation_renewal.py"
 
 MUTANTS: tuple[Mutant, ...] = (
+    # ---- changes of schemas
+    runtime(
+        "a log is read on under a schema that no plan has",
+        "subtasks/subtask_execution.py",
+        "return reads_on and (self._state.awaits_record or bool(self.unplanned))",
+        "return reads_on and self._state.awaits_record",
+        "log_replanning 1",
+    ),
+    runtime(
+        "a log is read under a schema that no record holds",
+        "subtasks/subtask_execution.py",
+        "return reads_on and (self._state.awaits_record or bool(self.unplanned))",
+        "return reads_on and bool(self.unplanned)",
+        "log_replanning 6",
+    ),
+    runtime(
+        "a target is altered while batches are in channels",
+        REPLANNING,
+        "self._closing.plan_again(None if held else self._effect(newest))",
+        "self._closing.plan_again(self._effect(newest))",
+        "log_replanning 7",
+    ),
+    runtime(
+        "a savepoint for a change of a schema that failed is not requested again",
+        REPLANNING,
+        "        self._asked = False\n\n    def ended",
+        "        return\n\n    def ended",
+        "log_replanning 4",
+    ),
+    runtime(
+        "a change of a schema ends a pipeline that is to be stopped",
+        REPLANNING,
+        "if savepoint != SCHEMA_CHANGE or self._closing.wish is not None or newest is None:",
+        "if savepoint != SCHEMA_CHANGE or newest is None:",
+        "log_replanning 5",
+    ),
+    runtime(
+        "a change of a schema is forgotten by the next unit",
+        "subtasks/unit_builder.py",
+        "altered=self._unplanned(state.altered, altered),",
+        "altered=self._unplanned((), altered),",
+        "unit_builder 4",
+    ),
+    runtime(
+        "a repeated range forgets its change of a schema",
+        "subtasks/unit_builder.py",
+        "altered = result.altered or again.altered",
+        "altered = result.altered",
+        "unit_builder 4",
+    ),
     # ---- wishes and the outcome
     runtime(
         "one that is to be stopped begins again",
@@ -21,8 +72,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "one that is to be stopped while its claim is checked begins again",
         CLOSING,
-        "        elif self.wish is not None:\n            self._stop_instead(self.wish)\n        else:",
-        "        else:",
+        "        elif self.wish is not None:\n            self._stop_instead(self.wish)\n        elif self._replans",
+        "        elif self._replans",
         "closing 4",
         "tests/unit/runtime/test_machine_end.py",
     ),
@@ -209,7 +260,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "the newest positions are confirmed",
         DISCOVERY,
-        "self._confirm(self._stood[min(self._stood)])",
+        "self._confirm(self._stood[min(self._stood.keys() - self._savepoints, default=max(self._stood))])",
         "self._confirm(self._stood[max(self._stood)])",
         "split_discovery 3",
     ),

@@ -177,8 +177,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "checkpoints of one that begins again begin anew",
         JOB,
-        "machine = self._take(key, before.pipeline, past, first=view.next_checkpoint)",
-        "machine = self._take(key, before.pipeline, past)",
+        "machine = self._take(key, pipeline, past, first=view.next_checkpoint)",
+        "machine = self._take(key, pipeline, past)",
         "job_runner 3",
         "tests/unit/runtime/test_renewing.py",
     ),

@@ -19,6 +19,8 @@ from seatunnel_py.api import (
     Piece,
     Plain,
     RowKind,
+    SchemaChange,
+    Setup,
     Sink,
     TableSchema,
     WriteContext,
@@ -44,6 +46,9 @@ class ConsoleSink(Sink):
     @property
     def target(self) -> str:
         return "the console"
+
+    def alter(self, change: SchemaChange, setup: Setup) -> Setup:
+        return setup
 
     def open(self, context: WriteContext) -> Writer:
         return ConsoleWriter(self, context.subtask)

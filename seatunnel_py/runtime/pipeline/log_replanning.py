@@ -8,7 +8,7 @@ again. (5) A driver that is restored from a state with a change begins with the 
 may name rows that are not committed. So it is after a request of a user to stop. (6) The new machine reads the log when
 a record holds its plan: a restored driver repeats units of the journal under the schemas of its record. (7) If batches
 are in channels at the savepoint, because barriers have overtaken them or a loop holds them, the pipeline begins again
-with the plan that it has, and (2) follows once more.
+with the plan that it has, and then (2) is repeated.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Rules. (1) An enumerator does one thing at a time. (2) Splits that were found are durable in the journal, and in every
 record from then on, before any reader gets them (I41). (3) An enumerator gets the positions of the oldest checkpoint
-that can be restored (I40), savepoints aside once there is a later one: they stay for ever, and a log does not; for a
-slow enumerator, newer positions replace those that it has not got yet. (4) A failure that
-may pass leads to the next look after the usual pause; any other one ends the pipeline, for it would go on without these
-splits. (5) The events of a reader are heard, and the splits that follow are durable, before its unit counts: no
+that can be restored (I40); for a slow one, newer positions replace those that it has not got yet. Savepoints do not
+count if there is a later checkpoint: nothing deletes them, and the source would keep its log since then. (4) A failure
+that may pass leads to the next look after the usual pause; any other one ends the pipeline, for it would go on without
+these splits. (5) The events of a reader are heard, and the splits that follow are durable, before its unit counts: no
 checkpoint is without them, and a unit that is repeated reports again. An enumerator that fails at it fails the unit.
 (6) A source is opened again when its enumerator is at nothing (1), which keeps the splits that it has found meanwhile;
 that another call fails before is expected then, and ends nothing.

@@ -36,7 +36,7 @@ from seatunnel_py.work.unit import UnitFailure, UnitId
 class SharedState:
     """The state that the parts of one pipeline share. ``at``: the time of the current event; ``is_over``: the pipeline
     only waits for units and calls under way; ``entries``: the next step after each journal entry; ``isolated``: the
-    isolated subtasks; ``failures``: failed attempts, by vertex; ``awaits_record``: no record holds the schemas of the
+    isolated subtasks; ``failures``: failed attempts, by vertex. ``awaits_record``: no record holds the schemas of the
     plan, so its log is not read."""
 
     def __init__(self, context: PipelineContext) -> None:

@@ -1,8 +1,8 @@
 """Alters the targets of a log for tables whose schema has changed, when a pipeline begins with the new schemas.
 
 Rules. (1) All rows of the earlier schemas are committed then (``log_replanning.py``). (2) The set-up of a changed sink
-is replaced, and every later record holds the new one together with the tables' schemas; if the driver dies before the
-first of these, the next one meets the change again, and alters again, which has no further effect. (3) A target that
+is replaced, and every later record holds the new one together with the tables' schemas. If the driver dies before the
+first of these, the next one meets the change again; its alteration has no further effect. (3) A target that
 refuses stops its table, not the others. (4) So does one that cannot be asked for a while: the other tables wait.
 """
 

@@ -10,7 +10,7 @@ from typing import Any
 class State:
     """A subtask's state: progress in its splits, counts, rows collected for a query, and ended inputs. ``altered``:
     changes of tables' schemas that its log has met (``SchemaAlteration``), until the plan of the pipeline has them;
-    ``refused``: tables of a log of which it has said that they stop, because their targets refuse a change."""
+    ``refused``: tables of its log that it has stopped, because their targets refuse a change."""
 
     reading: Any = None
     tally: Any = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +29,7 @@ from seatunnel_py.api import (
     NameRules,
     Plain,
     Present,
+    SchemaChange,
     Setup,
     Sink,
     TableSchema,
@@ -125,6 +126,17 @@ class FileSink(Sink):
             present=self._becomes(action, count),
             conversions=conversions(self.options, self.table),
         )
+
+    def alter(self, change: SchemaChange, setup: Setup) -> Setup:
+        """Later files have the new columns; they must name them."""
+        options, before, after = self.options, change.before.names, change.after.names
+        positional = options.file_format_type in (WriteFormat.TEXT, WriteFormat.CSV) and not options.enable_header_write
+        if before != after and (positional or options.single_file_mode):
+            raise FatalError(
+                f"the files in {self.target} do not name their columns, so a reader cannot know the schema of each",
+                "set enable_header_write = true without single_file_mode, or write another format",
+            )
+        return replace(setup, conversions=conversions(options, self.table))
 
     def _becomes(self, action: str, count: int) -> Present:
         """Describe existing files and what happens to them."""

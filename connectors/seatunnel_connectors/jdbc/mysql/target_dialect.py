@@ -153,6 +153,14 @@ class MysqlTargetDialect(TargetDialect):
     def changed(self, column: Column, there: TargetColumn) -> str:
         return "-0.0 is stored as 0" if there.dtype and there.dtype.kind in (Kind.FLOAT, Kind.DOUBLE) else ""
 
+    alters_at_once = True
+
+    def retyped(self, name: str, kind: str, *, nullable: bool) -> str:
+        return f"MODIFY COLUMN {self.quote(name)} {kind} {'NULL' if nullable else 'NOT NULL'}"
+
+    def literal(self, text: str) -> str:
+        return _literal(text)
+
     def upsert(
         self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
     ) -> str:

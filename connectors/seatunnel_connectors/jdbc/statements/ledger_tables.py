@@ -156,6 +156,10 @@ class StatementLedger:
             sql = self._sql("UPDATE {pieces} SET staged = ? WHERE token = ? AND data_id = ''")
             session.run(sql, (place, self.token))
 
+    def move(self, session: StatementSession, place: str) -> None:
+        """Replace the recorded id of the table: it has another one since it was altered."""
+        session.run(self._sql("UPDATE {pieces} SET staged = ? WHERE token = ? AND data_id = ''"), (place, self.token))
+
     def last(self, session: StatementSession, lineage: str, step: str) -> int | None:
         """The last checkpoint of this lineage, in any set-up."""
         key = (lineage, step, self.table)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.source.splits import NUMBERS
+from seatunnel_connectors.jdbc.statements.alter import alter, take_up
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.keyed_writer import KeyedWriter
@@ -42,6 +43,7 @@ from seatunnel_connectors.jdbc.target.target_plan import (
     guards,
     in_own_words,
     misfits,
+    target_name,
     target_path,
 )
 from seatunnel_connectors.jdbc.target.unit_record import of_job
@@ -53,6 +55,7 @@ from seatunnel_py.api import (
     NameRules,
     NothingToCommit,
     Plain,
+    SchemaChange,
     Setup,
     TablePath,
     TargetPlace,
@@ -286,6 +289,39 @@ class StatementSink(TableSink):
             statement = (self.request.options.custom_sql or "").strip().rstrip(";")
             effects.append(Effect("custom sql", shown, statement, destructive=True))
         return effects, renew, prepare
+
+    def alter(self, change: SchemaChange, setup: Setup) -> Setup:
+        if self.request.options.query:
+            return super().alter(change, setup)
+        load = load_of(setup.data)
+        with (
+            self.dialect.explained(f"altering the sink table {load.shown}"),
+            self.dialect.sessions(self.request.address) as session,
+        ):
+            target = alter(self.dialect, self.request, session, change, load)
+            made = self._planned_again(target, setup)
+            take_up(self.dialect, session, load_of(made.data), str(self.request.table.path))
+        return made
+
+    def _planned_again(self, target: TargetTable, setup: Setup) -> Setup:
+        """The set-up of later units: the same recipe and ledger, for the altered target."""
+        options, table, load, chosen = self.request.options, self.request.table, load_of(setup.data), TargetPlan()
+        key = key_of(options, table)
+        names = {column: target_name(column, options.field_ide) for column in table.names}
+        self._refuse(target, chosen, load.shown, key, names)
+        columns = columns_of(self.dialect, table, target, chosen, key, names)
+        load = replace(
+            load, names=tuple(names.values()), key=tuple(names[name] for name in key), sources=tuple(names),
+            versioned_by=version_column.versioned_by(options, names), renew=(), prepare=(),
+            required=self._required(target, chosen, key, names),
+            types=tuple(columns[name].shown for name in names.values()),
+            rewritten=tuple(tuple(one.to_plain()) for one in column_fit.rewritten_columns(table, columns, names)),
+            inexact=tuple(names[name] for name in key if columns[names[name]].inexact),
+            whole=tuple(key) if options.enable_upsert else (),
+            other_keys=self._has_other_keys(target, chosen, [names[name] for name in key], names),
+        )  # fmt: skip
+        changes = conversions(self.dialect, table, columns, names)
+        return replace(setup, data=load.to_plain(), conversions=changes)
 
     def setup(self, setup: Setup) -> None:
         if self.request.keeps_no_record:

@@ -20,6 +20,7 @@ from seatunnel_py.api import (
     Column,
     Detail,
     DetailKind,
+    FatalError,
     Kind,
     NameRules,
     TablePath,
@@ -134,6 +135,8 @@ class TargetDialect(ABC):
     """Clause of a column definition that makes the database number the rows."""
     exact_collations: ClassVar[str] = ""
     """Collations that distinguish all texts, for display; only if ``TargetColumn.inexact`` is known."""
+    alters_at_once: ClassVar[bool] = False
+    """True if one ALTER TABLE takes any number of actions, all or none of which happen."""
     spans_databases: ClassVar[bool] = False
     """True if a connection reaches every database of its server, so that the option ``database`` may differ from the
     url's."""
@@ -191,6 +194,17 @@ class TargetDialect(ABC):
 
     compared: ClassVar[frozenset[Kind]] = frozenset()
     """Kinds of columns that its statements can compare (``version_column``); empty: row versions are not supported."""
+
+    def retyped(self, name: str, kind: str, *, nullable: bool) -> str:
+        """The action of an ALTER TABLE that gives a column another type. FatalError if the database has none."""
+        raise FatalError(
+            f"this database cannot change column {name!r} to {kind}",
+            "make the table again, and copy it with another job",
+        )
+
+    def literal(self, text: str) -> str:
+        """A text as a literal; by default with doubled quotes."""
+        return "'" + text.replace("'", "''") + "'"
 
     def upsert(
         self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()

@@ -1,10 +1,10 @@
 """Decides how a target's columns follow a change of the upstream's schema. Pure.
 
 Rules. (1) Only columns that the job wrote before are renamed, dropped or changed: others belong to other users of the
-target. (2) What the target has already is not done again, so a repeated alteration has no effect. (3) A column keeps
-its type if it holds the new values too; it is widened if its earlier values stay exact; any other change of a type is
-refused, for the target would convert earlier values in its own way. (4) Added columns take nulls, for later rows may
-come without them.
+target. (2) No action is repeated whose result is there already, so a second alteration has no effect. (3) A column
+keeps its type if it holds the new values too; it is widened if its earlier values stay exact; any other change of a
+type is refused, for the target would convert earlier values in its own way. (4) Added columns take nulls, for later
+rows may come without them.
 """
 
 from __future__ import annotations

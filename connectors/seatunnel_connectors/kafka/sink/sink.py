@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seatunnel_connectors.kafka.client.client import Cluster
 from seatunnel_connectors.kafka.encode.encoder import Encoder
@@ -29,6 +29,7 @@ from seatunnel_py.api import (
     NothingToCommit,
     Plain,
     Present,
+    SchemaChange,
     Setup,
     Sink,
     TableSchema,
@@ -85,6 +86,10 @@ class KafkaSink(Sink):
         data["timeout_ms"] = transaction_timeout(self.target, self.cluster)
         data["timeout_given"] = "transaction.timeout.ms" in dict(self.cluster.given)
         return Setup(tuple(effects), data, present=there, conversions=stored)
+
+    def alter(self, change: SchemaChange, setup: Setup) -> Setup:
+        """A record describes its own columns; a topic has none."""
+        return replace(setup, conversions=conversions(self.options, self.table, self.message))
 
     def _present(self, partitions: int) -> Present | None:
         """Describe the topic as it is. A topic is a log: a job always appends, even if it sent the same rows before."""
