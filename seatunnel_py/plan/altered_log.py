@@ -38,12 +38,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class AlteredLog:
-    """The pipeline of a log for the new schemas. ``changes``: those of its targets, by sink node; ``refused``: tables
-    that have to stop."""
+    """The pipeline of a log for the new schemas. ``alterations``: those of its tables; ``changes``: those of its
+    targets, by sink node; ``refused``: tables that have to stop."""
 
     pipeline: Pipeline
     changes: Mapping[str, SchemaChange] = field(default_factory=dict)
     refused: Mapping[TablePath, Refusal] = field(default_factory=dict)
+    alterations: tuple[SchemaAlteration, ...] = ()
 
 
 PlanAgain: TypeAlias = Callable[[Pipeline, Sequence[SchemaAlteration], Collection[TablePath]], AlteredLog]
@@ -65,15 +66,16 @@ def plan_again(
     """Plan the pipeline for these schemas. ``without``: tables that were refused before, whose steps are not asked
     again. Raises UnreachableError if a step cannot look at its target for now."""
     try:
-        return _planned(job, analyst, pipeline, alterations, without)
+        return replace(_planned(job, analyst, pipeline, alterations, without), alterations=tuple(alterations))
     except FatalError as error:
         if len(alterations) == 1:
             refused = {alterations[0].path: _refusal(alterations[0], error)}
-            return AlteredLog(_reading(pipeline, alterations), refused=refused)
+            return AlteredLog(_reading(pipeline, alterations), refused=refused, alterations=tuple(alterations))
     found = AlteredLog(pipeline)
     for one in alterations:  # each by itself, so that the refused ones are known
         more = plan_again(job, analyst, found.pipeline, [one], [*without, *found.refused])
         found = AlteredLog(more.pipeline, {**found.changes, **more.changes}, {**found.refused, **more.refused})
+        found = replace(found, alterations=tuple(alterations))
     return found
 
 

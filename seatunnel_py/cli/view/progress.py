@@ -31,6 +31,7 @@ from seatunnel_py.runtime.observe.events import (
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
+    SchemaChanged,
     SinkIsolated,
     StateLarge,
     StoreUnavailable,
@@ -135,7 +136,7 @@ class _View:
                 return self._new(event, f"attempt {event.attempt}")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
-            case TargetSwept():
+            case TargetSwept() | SchemaChanged():
                 return Text("\n".join(f"{event.name}: {one}" for one in event.sentences), "cyan")
             case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable():
                 return _said(event)

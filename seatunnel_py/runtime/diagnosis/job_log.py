@@ -32,6 +32,7 @@ from seatunnel_py.runtime.observe.events import (
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
+    SchemaChanged,
     SinkIsolated,
     StateLarge,
     StoreUnavailable,
@@ -133,15 +134,20 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
                 return "DEBUG", "checkpoint_completed", which
             why: dict[str, Any] = {"reason": event.reason, "missing": event.missing, "good": event.good}
             return "WARNING", "checkpoint_ended", {**which, **why}
-        case TargetSwept():
-            swept: dict[str, Any] = {"pipeline": event.pipeline, "table": event.name, "swept": event.sentences}
-            return "INFO", "target_swept", swept
+        case TargetSwept() | SchemaChanged():
+            return _line_of_target(event)
         case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable():
             return _line_of_job(event)
         case JobEnded(receipt):
             plain = receipt.to_plain()
             kept = {key: plain[key] for key in ("state", "exit_code", "totals", "seconds")}
             return "INFO" if receipt.exit_code == ExitCode.SUCCESS else "ERROR", "job_ended", kept
+
+
+def _line_of_target(event: TargetSwept | SchemaChanged) -> tuple[str, str, dict[str, Any]]:
+    if isinstance(event, SchemaChanged):
+        return "INFO", "schema_changed", {"pipeline": event.pipeline, "table": event.name, "changes": event.sentences}
+    return "INFO", "target_swept", {"pipeline": event.pipeline, "table": event.name, "swept": event.sentences}
 
 
 def _line_of_job(

@@ -185,6 +185,17 @@ class TargetSwept:
 
 
 @dataclass(frozen=True, slots=True)
+class SchemaChanged:
+    """The log of a pipeline is read under other schemas from here on, and targets were altered: a sentence for each
+    table."""
+
+    pipeline: str
+    name: str
+    sentences: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class RequestAnswered:
     """A request (``wish``) to the running job has a reply; ``done``: the request was met."""
 
@@ -226,6 +237,7 @@ JobEvent: TypeAlias = (
     | ChangesAnnounced
     | DriverAsked
     | TargetSwept
+    | SchemaChanged
     | RequestAnswered
     | StoreUnavailable
     | JobEnded

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from seatunnel_py.plan.altered_log import AlteredLog
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind
 from seatunnel_py.protocol.model.ids import Subtask
@@ -26,6 +27,7 @@ from seatunnel_py.runtime.messages.effects import PlanLogAgain
 from seatunnel_py.runtime.pipeline.closing import Closing
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
+from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.values.schema_alterations import pending_in
 
 SCHEMA_CHANGE = "schema change"
@@ -102,3 +104,11 @@ class LogReplanning:
         assert self._log is not None, "only a log meets changes of schemas"
         prepared = self._state.prepared
         return PlanLogAgain(0, pending_in(newest, self._log, prepared.tables), tuple(prepared.refused))
+
+
+def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tuple[str, ...]:
+    """A sentence for each table whose new schema was accepted."""
+    accepted = [one for one in (found.alterations if found else ()) if one.path not in prepared.refused]
+    return tuple(
+        f"{one.path}: {one.statement or 'its schema has changed'}; its targets are altered" for one in accepted
+    )

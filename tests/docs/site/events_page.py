@@ -46,6 +46,8 @@ MEANINGS = {
     "request_answered": "A request to the running job is answered: `wish` is its kind, `message` the answer. INFO where it"
     " is `done` as it was asked for, else WARNING.",
     "rows_moved": "A unit has ended well; `rows` were read from a source (0 for a unit that reads a channel).",
+    "schema_changed": "The log of a pipeline is read under other schemas from here on, and its targets were altered;"
+    " `changes` holds a sentence for each table.",
     "sink_left_out": "A sink has failed for good, and the others go on without it; `targets` are what it writes into,"
     " `checkpoint` is the newest complete checkpoint, or null.",
     "state_large": "Each checkpoint holds so many `bytes` of `what`; `allowed` is the limit. Written once.",
