@@ -118,7 +118,8 @@ class SchemaChange:
     the schema ``after``. ``statement`` is the source's statement, for display only. ``renamed``: columns by their
     earlier names, as far as the source proves it; any other difference of names is a dropped or an added column. The
     ``default`` of an added column is the value that earlier rows have in it. ``log_hints`` replace those of the
-    table."""
+    table. ``stops``: the reason, with a remedy, why the table cannot be followed any more; its later rows reach no
+    target."""
 
     table: TablePath
     before: TableSchema
@@ -128,6 +129,7 @@ class SchemaChange:
     end: Position | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     log_hints: Mapping[str, Plain] = field(default_factory=dict)
+    stops: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,10 @@ def plan_again(
 ) -> AlteredLog:
     """Plan the pipeline for these schemas. ``without``: tables that were refused before, whose steps are not asked
     again. Raises UnreachableError if a step cannot look at its target for now."""
+    if stopped := {one.path: Refusal(*one.stops) for one in alterations if one.stops is not None}:
+        rest = [one for one in alterations if one.stops is None]
+        found = plan_again(job, analyst, _reading(pipeline, alterations), rest, [*without, *stopped])
+        return replace(found, refused={**found.refused, **stopped}, alterations=tuple(alterations))
     try:
         return replace(_planned(job, analyst, pipeline, alterations, without), alterations=tuple(alterations))
     except FatalError as error:

@@ -18,15 +18,15 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.mysql_cdc.reading.changes import TableBlock
 from seatunnel_connectors.mysql_cdc.rows.table_decoder import RowMisfit
-from seatunnel_py.api import BadRowsError, Batch, FatalError, Position, Rejected, RowKind, TableSchema
+from seatunnel_py.api import BadRowsError, Batch, FatalError, Position, Rejected, RowKind, TableSchema, TableStopped
 
 Mask = npt.NDArray[np.bool_]
-_FRESH = "start over with --fresh, which copies the table as it is now"
+RowElement = Batch | Rejected | TableStopped
 
 
-def ending(elements: Iterator[Batch | Rejected], end: Position) -> Iterator[Batch | Rejected]:
+def ending(elements: Iterator[RowElement], end: Position) -> Iterator[RowElement]:
     """The elements; the last one has this end, for a unit may stop only there."""
-    held: Batch | Rejected | None = None
+    held: RowElement | None = None
     for one in elements:
         if held is not None:
             yield held
@@ -44,7 +44,7 @@ def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterat
             f"the log lacks columns of changed rows of table {schema.path}",
             "SET GLOBAL binlog_row_image = FULL, also for sessions that are open, and start over with --fresh",
         )
-    data = _as_planned(rows.data, schema)
+    data = pa.RecordBatch.from_arrays(rows.data.columns, schema=schema.arrow())
     kinds, keep = without_before(data, np.asarray(rows.kinds), schema)
     misfits = [one for one in rows.misfits if keep[one.row]]
     if misfits and not tolerant:
@@ -61,14 +61,12 @@ def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterat
         yield _rejected(data, misfits, schema)
 
 
-def _as_planned(data: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
-    wanted = schema.arrow()
-    if data.schema.names != wanted.names or data.schema.types != wanted.types:
-        raise FatalError(
-            f"table {schema.path} looks different in the log: {_columns(data.schema)} instead of {_columns(wanted)}",
-            _FRESH,
-        )
-    return pa.RecordBatch.from_arrays(data.columns, schema=wanted)
+def looks_different(block: TableBlock, schema: TableSchema) -> str:
+    """Why rows of the block are no rows of the planned table; empty: they are."""
+    found, wanted = block.rows.data.schema, schema.arrow()
+    if found.names == wanted.names and found.types == wanted.types:
+        return ""
+    return f"table {schema.path} looks different in the log: {_columns(found)} instead of {_columns(wanted)}"
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -26,7 +26,7 @@ class BinlogPlace:
 
     def split(self) -> Split:
         starts: list[Plain] = [[*name, place.to_plain()] for name, place in self.starts.items()]
-        definitions: list[Plain] = [_plain(one) for one in self.definitions.values()]
+        definitions: list[Plain] = [definition_plain(one) for one in self.definitions.values()]
         database, table = next(iter(self.starts))
         payload: dict[str, Plain] = {
             "server": self.server, "begin": self.begin.to_plain(), "starts": starts, "definitions": definitions,
@@ -38,19 +38,21 @@ class BinlogPlace:
         """The inverse of ``split``."""
         plain = cast("dict[str, Any]", dict(split.payload))
         starts = {(database, table): BinlogPosition.of(place) for database, table, place in plain["starts"]}
-        definitions = [_definition(one) for one in plain["definitions"]]
+        definitions = [definition_of(one) for one in plain["definitions"]]
         begin = BinlogPosition.of(plain["begin"])
         return BinlogPlace(plain["server"], begin, starts, {one.name: one for one in definitions})
 
 
-def _plain(definition: TableDefinition) -> Plain:
+def definition_plain(definition: TableDefinition) -> Plain:
+    """Convert a definition to plain data."""
     columns: list[Plain] = [list(astuple(one)) for one in definition.columns]
     return [
         definition.database, definition.table, columns, list(definition.key), definition.charset, definition.comment
     ]  # fmt: skip
 
 
-def _definition(plain: Any) -> TableDefinition:
+def definition_of(plain: Any) -> TableDefinition:
+    """The inverse of ``definition_plain``."""
     database, table, columns, key, charset, comment = plain
     found = [
         ColumnDefinition(name, data_type, column_type, nullable, own, tuple(words), *rest)

@@ -111,7 +111,8 @@ class BinlogCdcOptions(SourceOptions):
     schema_changes: bool = option(
         False,
         key="schema-changes.enabled",
-        doc="accepted; a change of a table's columns stops the job with its statement",
+        doc="follow changes of columns, and alter the targets; false: a table whose columns change is ISOLATED with "
+        "the statement, and the others are followed",
     )
     debezium: dict[str, str] = option({}, doc="accepted; settings that would change rows are refused with a remedy")
     properties: dict[str, str] = option({}, doc="parameters of the connection")

@@ -3,28 +3,31 @@
 Rules. (1) A place inside of a transaction is its start and the number of events that were taken: reading begins at the
 start, because events need the table maps before them. (2) Nothing is confirmed to the server, which keeps its log for
 a time of its own: a log that is gone is refused (F-C9). (3) The log is read on the server that it began on (F-C24).
-(4) A change of rows without row events stops the job, with its statement: DDL, TRUNCATE, statements that are
-logged by their text, prepared transactions of XA.
+(4) A statement that changes a table is followed, or stops that table alone. Statements that are logged by their
+text, and prepared transactions of XA, stop the job.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.dump.commands import DumpRequest
 from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
 from seatunnel_connectors.mysql_cdc.log_places import require_log
-from seatunnel_connectors.mysql_cdc.log_rows import batches, ending
+from seatunnel_connectors.mysql_cdc.log_rows import batches, ending, looks_different
 from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
 from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, LogTableChange, RowsBlock
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_connectors.mysql_cdc.reading.table_starts import TableStarts
-from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions
-from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableChangeKind, TableHistory
+from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
+from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions, TableDefinition
+from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableHistory
+from seatunnel_connectors.mysql_cdc.schema.schema_changes import COPY_AGAIN, element_of, hinted
 from seatunnel_connectors.mysql_cdc.server_checks import require_same_server
 from seatunnel_py.api import (
     PLAIN_READ,
@@ -39,6 +42,7 @@ from seatunnel_py.api import (
     SchemaChange,
     SourceTable,
     Split,
+    TableStopped,
 )
 
 IDLE_SECONDS = 0.05
@@ -48,11 +52,22 @@ _OFFSET_MAX = (1 << 32) - 1
 
 
 class BinlogReader(Reader):
-    """Reads the log for these tables, whose schemas are those that the job was planned with."""
+    """Reads the log for these tables, whose schemas are those of the position. ``follows_changes``: of schemas."""
 
-    def __init__(self, address: Address, tables: Sequence[SourceTable], server_id: int, decode: DecodeOptions) -> None:
+    def __init__(
+        self,
+        address: Address,
+        tables: Sequence[SourceTable],
+        server_id: int,
+        decode: DecodeOptions,
+        *,
+        follows_changes: bool,
+    ) -> None:
         self._address = address
-        self._schemas = {(one.schema.path.database, one.schema.path.table): one.schema for one in tables}
+        self._tables = {(one.schema.path.database, one.schema.path.table): one for one in tables}
+        self._stopped: set[Name] = set()
+        self._changes: list[SchemaChange | TableStopped] = []
+        self._follows_changes = follows_changes
         self._server_id = server_id
         self._decode = decode
 
@@ -72,7 +87,8 @@ class BinlogReader(Reader):
         self, dump: DumpSession, place: BinlogPlace, begin: BinlogPosition, context: ReadContext
     ) -> Iterator[Element]:
         starts = TableStarts(
-            {name: one for name, one in place.starts.items() if name in self._schemas}, place.definitions
+            {name: one for name, one in place.starts.items() if name in self._tables},
+            {**place.definitions, **self._hinted()},
         )
         server = dump.server
         history = TableHistory(
@@ -97,9 +113,13 @@ class BinlogReader(Reader):
         if isinstance(change, RowsBlock):
             yield from ending(self._batches(change, context), end)
         elif isinstance(change, LogTableChange):
-            yield from self._changed(change.change)
+            self._changes += self._changed(change.change)
+            if not change.more:
+                found, self._changes = self._changes, []
+                yield from found[:-1]
+                yield from (replace(one, end=end) for one in found[-1:])
 
-    def _batches(self, block: RowsBlock, context: ReadContext) -> Iterator[Batch | Rejected]:
+    def _batches(self, block: RowsBlock, context: ReadContext) -> Iterator[Batch | Rejected | TableStopped]:
         if block.prepared is not None:
             names = ", ".join(".".join(one.name) for one in block.tables)
             raise FatalError(
@@ -107,26 +127,28 @@ class BinlogReader(Reader):
                 "write these tables without XA, and start over with --fresh",
             )
         for one in block.tables:
-            yield from batches(one, self._schemas[one.name], tolerant=context.tolerant)
+            if one.name in self._stopped:
+                continue
+            schema = self._tables[one.name].schema
+            if misfit := looks_different(one, schema):
+                self._stopped.add(one.name)
+                yield TableStopped(schema.path, misfit, COPY_AGAIN)
+            else:
+                yield from batches(one, schema, tolerant=context.tolerant)
 
-    def _changed(self, change: TableChange) -> Iterator[Element]:
-        """Stop at a change that rows cannot follow; a table that is made as it was planned is none."""
-        planned = self._schemas[change.name]
-        if change.kind is TableChangeKind.TRUNCATED:
-            raise FatalError(
-                f"table {planned.path} was truncated, which a job that follows the log cannot repeat yet: "
-                f"{change.statement}",
-                "start over with --fresh, which copies the table again",
-            )
-        if change.after is None or change.needs_refresh:
-            raise FatalError(
-                f"table {planned.path} was changed in a way that its rows in the log do not show ({change.kind}): "
-                f"{change.statement}",
-                "start over with --fresh, which copies the table again",
-            )
-        after = change.after.as_schema(self._decode)
-        if after.arrow() != planned.arrow():
-            yield SchemaChange(planned.path, planned, after, change.version, change.statement)
+    def _hinted(self) -> dict[Name, TableDefinition]:
+        """The definitions that changes have left at this position."""
+        found = ((name, hinted(table)) for name, table in self._tables.items())
+        return {name: definition for name, definition in found if definition is not None}
+
+    def _changed(self, change: TableChange) -> list[SchemaChange | TableStopped]:
+        """A change of a table, without its end; one that is made as it was planned is none."""
+        if change.name in self._stopped:
+            return []
+        found = element_of(change, self._tables[change.name], self._decode, follows=self._follows_changes)
+        if isinstance(found, TableStopped):
+            self._stopped.add(change.name)
+        return [] if found is None else [found]
 
 
 def request_from(begin: BinlogPosition, server_id: int) -> DumpRequest:

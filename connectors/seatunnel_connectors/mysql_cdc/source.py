@@ -107,7 +107,8 @@ class BinlogCdcSource(LogSource):
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         zero_dates = "null" in self.address.parameters.get("zerodatetimebehavior", "").lower()
         decode = DecodeOptions(self.options.int_type_narrowing, zero_dates_are_null=zero_dates)
-        return BinlogReader(self.address, tables, self.server_id, decode)
+        follows = self.options.schema_changes
+        return BinlogReader(self.address, tables, self.server_id, decode, follows_changes=follows)
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy.blocked_by()

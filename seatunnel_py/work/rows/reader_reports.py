@@ -50,10 +50,10 @@ class ReaderReports:
             )
         alteration = SchemaAlteration.of(change)
         known = next((one for one in tables if one.schema.path == change.table), None)
-        if change.end is None or known is None or alteration.path != change.table or _alike(alteration, tables):
+        if known is None or alteration.path != change.table or _alike(alteration, tables):
             raise FatalError(
-                f"the reader of {change.table} reports a change of its schema without a position, of a table that is "
-                "not read, or to the schema that it has",
+                f"the reader of {change.table} reports a change of a table that is not read, or to the schema that it "
+                "has",
                 MEND,
             )
         self.altered.append(alteration)

@@ -1,10 +1,10 @@
 """Decides how a target's columns follow a change of the upstream's schema. Pure.
 
 Rules. (1) Only columns that the job wrote before are renamed, dropped or changed: others belong to other users of the
-target. (2) No action is repeated whose result is there already, so a second alteration has no effect. (3) A column
-keeps its type if it holds the new values too; it is widened if its earlier values stay exact; any other change of a
-type is refused, for the target would convert earlier values in its own way. (4) Added columns take nulls, for later
-rows may come without them.
+target. (2) No action is repeated whose result is there already, so a second alteration has no effect. (3) A change
+of a type is followed if no earlier value changes by it: the target's column is widened, unless it holds the new values
+already. Any other is refused, for the source has written earlier rows again, which its log does not show. (4) Added
+columns take nulls, for later rows may come without them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, narrower
-from seatunnel_py.api import Column, FatalError, Outcome, SchemaChange, stored_as
+from seatunnel_py.api import STRING, Column, FatalError, Kind, Outcome, SchemaChange, stored_as
 
 REMEDY = "alter the target by hand as the source was altered, and restore the job; or copy the table again"
 
@@ -61,8 +61,9 @@ def alteration_of(change: SchemaChange, name: Callable[[str], str], there: Mappi
         assert before is not None and after is not None, "both schemas have the column"
         if found is None:
             raise FatalError(f"the target has no column {name(new)!r}, which the job has written", REMEDY)
+        _require_exact(before, after)
         if narrower(after, found):
-            widened.append((name(new), _widened(before, after)))
+            widened.append((name(new), after))
         if after.nullable and not before.nullable and not found.nullable:
             made_nullable.append(name(new))
     return Alteration(renamed, dropped, added, tuple(widened), tuple(made_nullable))
@@ -86,12 +87,27 @@ def _renamed(
     return tuple(found)
 
 
-def _widened(before: Column, after: Column) -> Column:
-    shorter = 0 < after.length < before.length or (after.length and not before.length and before.native != after.native)
-    if stored_as(before.dtype, after.dtype).outcome is Outcome.EXACT and not shorter:
-        return after
+def _require_exact(before: Column, after: Column) -> None:
+    """Refuse a type that holds other values than before (rule 3)."""
+    shapes = [(one.dtype, one.native, one.length, one.scale) for one in (before, after)]
+    if shapes[0] == shapes[1] or is_widened(before, after):
+        return
     raise FatalError(
-        f"column {after.name!r} was {before.native or before.dtype} and is {after.native or after.dtype}: earlier "
-        "values would be converted by the target, perhaps in another way than by the source",
+        f"column {after.name!r} was {before.native or before.dtype} and is {after.native or after.dtype}: the source "
+        "may have changed values of earlier rows with it, which its log does not show",
         REMEDY,
     )
+
+
+def is_widened(before: Column, after: Column) -> bool:
+    """Whether each value of the earlier type is the same one in the later type."""
+    if before.dtype.kind is Kind.STRING and after.dtype == STRING == before.dtype:
+        longer = not after.length or 0 < before.length <= after.length
+        return longer and _is_plain(before) and _is_plain(after)
+    digits = after.scale is None or (before.scale is not None and before.scale <= after.scale)
+    return digits and stored_as(before.dtype, after.dtype).outcome is Outcome.EXACT
+
+
+def _is_plain(column: Column) -> bool:
+    """Whether it is a text without a form of its own, as a uuid or a padded text has."""
+    return not column.native or column.native.startswith("character varying")

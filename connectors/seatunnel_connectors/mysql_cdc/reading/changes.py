@@ -44,10 +44,12 @@ class RowsBlock:
 
 @dataclass(frozen=True, slots=True)
 class LogTableChange:
-    """A table is another from here on."""
+    """A table is another from ``end`` on, which is the position after the statement. ``more``: other changes of the
+    same statement follow."""
 
     change: TableChange
     end: BinlogPosition
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,27 +206,28 @@ class LogReader:
                 yield from self.flush()
                 yield XaDecided(xid, statement.kind is StatementKind.XA_COMMIT, self._track.position())
             case _:
-                yield from self._changed(changes)
-                if not self._track.explicit:
-                    # DDL is a transaction of its own.
-                    self._ended(header)
-                    if changes:
-                        yield from self.flush()
+                yield from self._changed(changes, None if self._track.explicit else header)
 
     def _begins_explicitly(self, start: int) -> None:
         if self._track.current is None:
             self._taken_in_transaction = 0
         self._track.begins_explicitly(start)
 
-    def _changed(self, changes: list[TableChange]) -> Iterator[LogChange]:
-        """Rows before a change come before it, and are decoded under the definition before it."""
+    def _changed(self, changes: list[TableChange], ends: EventHeader | None = None) -> Iterator[LogChange]:
+        """Rows before a change come before it, and are decoded under the definition before it. ``ends``: the statement
+        is a transaction of its own, as DDL is."""
+        if changes:
+            yield from self.flush()
+            self._rows.forget()
+        if ends is not None:
+            self._ended(ends)
         if not changes:
             return
-        yield from self.flush()
-        self._rows.forget()
         end = self._track.position()
-        for change in changes:
-            yield LogTableChange(change, end)
+        for number, change in enumerate(changes, 1):
+            yield LogTableChange(change, end, more=number < len(changes))
+        if ends is not None:
+            yield from self.flush()
 
     def _rolled_back(self, event: Query, header: EventHeader, *, whole: bool) -> None:
         if self._taken_in_transaction:
