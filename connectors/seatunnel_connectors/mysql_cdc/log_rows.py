@@ -62,7 +62,7 @@ def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterat
 
 
 def looks_different(block: TableBlock, schema: TableSchema) -> str:
-    """Why rows of the block are no rows of the planned table; empty: they are."""
+    """Why the columns of the block are not those of the planned table; empty: they are the same."""
     found, wanted = block.rows.data.schema, schema.arrow()
     if found.names == wanted.names and found.types == wanted.types:
         return ""

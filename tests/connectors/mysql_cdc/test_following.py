@@ -36,6 +36,7 @@ from seatunnel_py.api import (
     RowKind,
     SchemaChange,
     SourceTable,
+    TableStopped,
 )
 from tests.connectors.mysql_cdc.log_place import DATABASE, SERVER_ID, LogPlace
 
@@ -52,7 +53,7 @@ class Follower:
         self.place = BinlogPlace(identity_of(session), log.start, places, log.definitions(*tables))
         self.end = end_of_log(session)
         session.close()
-        self.reader = BinlogReader(log.address, found, SERVER_ID, DecodeOptions())
+        self.reader = BinlogReader(log.address, found, SERVER_ID, DecodeOptions(), follows_changes=False)
 
     def elements(self, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         return self.reader.read(self.place.split(), start, context)
@@ -175,8 +176,6 @@ def test_an_update_of_the_key_is_a_delete_and_an_insert(log: LogPlace) -> None:
 @pytest.mark.parametrize(
     ("statements", "told"),
     [
-        (("TRUNCATE TABLE t",), "truncated.*TRUNCATE TABLE t"),
-        (("RENAME TABLE t TO moved",), "renamed.*RENAME TABLE t"),
         (("SET SESSION binlog_row_image = MINIMAL", "UPDATE t SET n = 3"), "lacks columns.*binlog_row_image = FULL"),
         (
             ("XA START 'one'", "UPDATE t SET n = 4", "XA END 'one'", "XA PREPARE 'one'", "XA COMMIT 'one'"),
@@ -197,6 +196,21 @@ def test_a_change_without_whole_rows_stops_the_reader(log: LogPlace, statements:
     with pytest.raises(PluginError, match="(?s)" + told.replace(".*", ".*")) as raised:
         list(follower.elements(None))
     assert raised.value.remedy
+
+
+@pytest.mark.parametrize("statement", ["TRUNCATE TABLE t", "RENAME TABLE t TO moved", "DROP TABLE t"])
+def test_a_statement_that_cannot_be_followed_stops_its_table(log: LogPlace, statement: str) -> None:
+    """The others are read on."""
+    make(log)
+    follower = Follower(log, ("t", "u"))
+    log.run("INSERT INTO t VALUES (1, 1)", statement, "INSERT INTO u VALUES (2, 2)")
+
+    elements = follower.elements(None)
+    found = next(one for one in elements if isinstance(one, TableStopped))
+    rows = next(rows for rows in map(rows_of, elements) if rows)
+
+    assert found.table.table == "t" and statement.split()[0] in found.message and found.remedy
+    assert rows == [("u", "+I", (2, 2))]
 
 
 def test_a_change_of_columns_is_given_with_its_statement(log: LogPlace) -> None:

@@ -1,4 +1,4 @@
-"""Describes a statement of the log as a change of a table's schema, or says why the table has to stop.
+"""Describes a statement of the log as a change of a table's schema, or as the reason why the table stops.
 
 Rules. (1) Earlier rows have the default of an added column, or that of its type if it takes no nulls; an expression
 gives them other values, which the log does not show. (2) A type that is not wider changes earlier values without row
