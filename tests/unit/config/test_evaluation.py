@@ -35,6 +35,7 @@ def _meaning(text: str, **environment: str) -> dict[str, Any]:
         ("a { x = 1 }\na { y = 2 }", {"a": {"x": 1, "y": 2}}),
         ("a { x = 1 }\na = 2\na { y = 3 }", {"a": {"y": 3}}),
         ("a { x { x = 1 } }\na { x = 1, x.z = 2 }", {"a": {"x": 1, "x.z": 2}}),
+        ("a { x { x = 1 } }\na { x = 1, x = {} }", {"a": {"x": {}}}),
         ("a = ${b}\nb = 1\nb = 2", {"a": 2, "b": 2}),
         ("a = [1]\na += 2\na = ${a} [3]", {"a": [1, 2, 3]}),
         ("a = ${b} { y = 2 }\nb { x = 1, y = 1 }", {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 1}}),
@@ -71,10 +72,16 @@ def _lists(items: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def _objects(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """The library forgets, in a second object, that a name was something else between two objects: none has both."""
+    """The library forgets, in a second object, that a name was something else between two objects: none is both."""
     entry = st.tuples(st.sampled_from(["x", "y", "x.z", '"x.y"']), values)
-    entries = st.lists(entry, max_size=3).filter(lambda pairs: not {"x", "x.z"} <= {name for name, _ in pairs})
+    entries = st.lists(entry, max_size=3).filter(_of_one_kind)
     return entries.map(lambda pairs: "{" + ", ".join(f"{name} = {value}" for name, value in pairs) + "}")
+
+
+def _of_one_kind(entries: list[tuple[str, str]]) -> bool:
+    """Whether no name has an object as well as another value."""
+    objects = {name for name, value in entries if value.startswith("{")} | {"x" for name, _ in entries if name == "x.z"}
+    return objects.isdisjoint(name for name, value in entries if not value.startswith("{"))
 
 
 PLAIN = st.recursive(SCALARS, lambda inner: _lists(inner) | _objects(inner), max_leaves=6)
