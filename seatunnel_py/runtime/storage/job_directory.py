@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -124,21 +125,23 @@ class JobDirectory:
         return True
 
     def await_claim(self) -> dict[str, Any] | None:
-        """job.json of the driver that has the lock. It locks first and writes job.json next: waits for that, but not
-        longer than `CLAIM_SECONDS`, because a driver that is taken over keeps its lock."""
+        """job.json of the driver that has the lock. It locks first, names itself in the lock next, and writes job.json
+        last: waits for that, but not longer than `CLAIM_SECONDS`, because a driver that is taken over keeps its lock."""
         until = time.monotonic() + CLAIM_SECONDS
-        while time.monotonic() < until and self.running and self._lock_holder() not in ("", self._claimed_by()):
+        while time.monotonic() < until and self.running and not self._holder_has_claimed():
             time.sleep(LOOK_SECONDS)
         return self.last_claim
+
+    def _holder_has_claimed(self) -> bool:
+        """A dead driver's claim is an older one, even if the lock still names it."""
+        about = self.last_claim or {}
+        return self._lock_holder() in ("", about.get("driver", "")) and not _process_has_ended(about)
 
     def _lock_holder(self) -> str:
         """Driver that locked last; empty if an older version did."""
         with suppress(OSError):
             return (self.path / "lock").read_text()
         return ""
-
-    def _claimed_by(self) -> str:
-        return str((self.last_claim or {}).get("driver", ""))
 
     def end(self, receipt: Receipt) -> None:
         """Write the receipt, which ends the job."""
@@ -256,6 +259,18 @@ def who_drives(about: Mapping[str, Any] | None) -> str:
         return ""
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(about["started"]))
     return f" (process {about['pid']} on {about['host']}, since {since})"
+
+
+def _process_has_ended(about: Mapping[str, Any]) -> bool:
+    """Return True if the driver ran on this machine and has no process; older versions did not store it."""
+    if about.get("host") != socket.gethostname() or "pid" not in about:
+        return False
+    try:
+        with suppress(PermissionError):  # the process of another user
+            os.kill(int(about["pid"]), 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from seatunnel_py.api import (
     parse_type,
 )
 from tests.connectors.kafka.markers import settled
-from tests.connectors.kafka.topics import admin_of
+from tests.connectors.kafka.topics import admin_of, await_topic
 
 SPLITS = TableSchema(
     TablePath.parse("shop.numbers"),
@@ -117,6 +117,7 @@ class Job:
 
 def create(bootstrap: str, topic: str, partitions: int = 1, **config: str) -> None:
     admin_of(bootstrap).create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(SECONDS)
+    await_topic(bootstrap, topic, partitions)
 
 
 @dataclass(frozen=True, slots=True)

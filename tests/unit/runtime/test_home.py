@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -96,25 +97,37 @@ def test_nobody_takes_the_place_of_a_running_job(tmp_path: Path, fresh: bool) ->
     assert claim(home, fresh=True).running
 
 
-def test_a_refusal_names_the_driver_that_has_the_lock_and_not_the_dead_one_before_it(tmp_path: Path) -> None:
-    """P8: between its lock and its job.json the refusal named the process that was killed before."""
+@pytest.mark.parametrize("named", [True, False])
+def test_a_refusal_names_the_driver_that_has_the_lock_and_not_the_dead_one_before_it(
+    tmp_path: Path, named: bool
+) -> None:
+    """P8: between its lock and its job.json the refusal named the process that was killed before. ``named``: the
+    lock names its holder already."""
     home, dead = Home(tmp_path), subprocess.Popen(["true"])
     dead.wait()
     place = home.place("x")
     place.path.mkdir(parents=True)
-    write_json(place.path / "job.json", {"job_id": "x", "driver": "d0", "started": 1.0, "pid": dead.pid, "host": "h"})
+    about = {"job_id": "x", "driver": "d0", "started": 1.0, "pid": dead.pid, "host": socket.gethostname()}
+    write_json(place.path / "job.json", about)
+    (place.path / "lock").write_text("d0")
     program = """
-import sys, time
+import fcntl, sys, time
 from pathlib import Path
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
-path = Path(sys.argv[1])
-JobDirectory("x", path, "d1").hold()
+path, named = Path(sys.argv[1]), sys.argv[2] == "True"
+if named:
+    JobDirectory("x", path, "d1").hold()
+else:
+    lock = open(path / "lock")
+    fcntl.flock(lock, fcntl.LOCK_EX)
 print("locked", flush=True)
 time.sleep(0.3)
+(path / "lock").write_text("d1")
 write_json(path / "job.json", {"job_id": "x", "driver": "d1", "started": 1.0, "pid": 77, "host": "h"})
 time.sleep(60)
 """
-    with subprocess.Popen([sys.executable, "-c", program, str(place.path)], stdout=subprocess.PIPE) as driver:
+    words = [sys.executable, "-c", program, str(place.path), str(named)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as driver:
         assert driver.stdout is not None and driver.stdout.readline() == b"locked\n"
         with pytest.raises(JobIdError, match="process 77 on h"):
             home.claim("x", fresh=False, about={}, restore=True)
