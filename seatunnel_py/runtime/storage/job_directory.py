@@ -126,7 +126,7 @@ class JobDirectory:
 
     def await_claim(self) -> dict[str, Any] | None:
         """job.json of the driver that has the lock. It locks first, names itself in the lock next, and writes job.json
-        last: waits for that, but not longer than `CLAIM_SECONDS`, because a driver that is taken over keeps its lock."""
+        last: waits for that, but at most `CLAIM_SECONDS`, because a driver that is taken over keeps its lock."""
         until = time.monotonic() + CLAIM_SECONDS
         while time.monotonic() < until and self.running and not self._holder_has_claimed():
             time.sleep(LOOK_SECONDS)
