@@ -77,6 +77,8 @@ class Machines(Interned):
         if known is None:
             copy = clone(self.values[machine])
             commands = _handle(copy, self.values[event])
+            if any(type(one) is order.VoidRecords for one in commands):  # one line of the journal, at once durable
+                commands += _handle(copy, report.RecordsVoided(AT))
             effects = tuple(effect for one in commands for effect in self._coordinator_effect(one, newest, copy))
             known = self._done[key] = (self.number(copy), effects)
         return known

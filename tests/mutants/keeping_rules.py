@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, runtime
 
 COORDINATOR = "tests/protocol/test_coordinator.py"
 RETENTION = "tests/protocol/test_retention.py"
 HUB = "tests/protocol/test_hub.py"
 
 MUTANTS: tuple[Mutant, ...] = (
+    runtime(
+        "an isolated sink keeps what it has staged where all begin anew",
+        "resume/pipeline_start.py",
+        "sink_operations.abort(begun, past.strays",
+        "sink_operations.abort(made, past.strays",
+        "pipeline_start 3",
+        "tests/unit/runtime/test_resuming.py",
+    ),
+    runtime(
+        "an isolated sink is not finished under another parallelism",
+        "resume/isolated_sink_recovery.py",
+        "fitted = rescaled(stood[at], _as_live(topology, stood[at]), prepared_of(plan).rounds, ())",
+        "fitted = stood[at]",
+        "isolated_sink_recovery 2",
+    ),
+    runtime(
+        "sources wait for room that only a checkpoint makes",
+        "state/shared_state.py",
+        " and view is not None and view.settings.interval is not None",
+        "",
+        "segment_retention 3",
+        "tests/unit/runtime/test_segment_retention.py",
+    ),
     # ---- pipeline_state.py
     Mutant(
         "epochs begin again with each driver",

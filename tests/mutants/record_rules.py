@@ -2,12 +2,73 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import REFERENCE, Mutant
+from tests.mutants.mutant import REFERENCE, Mutant, runtime
 
+COORDINATOR = "tests/protocol/test_coordinator.py"
 CLAIMS, ORPHANS = "tests/protocol/test_claims.py", "tests/protocol/test_orphans.py"
 RECORD, RESTORE = "tests/protocol/test_record_format.py", "tests/protocol/test_restore.py"
 
 MUTANTS: tuple[Mutant, ...] = (
+    # ---- records in doubt
+    Mutant(
+        "an execution restarts while a record is in doubt",
+        "failover/recovery.py",
+        "        if shared.in_doubt:\n",
+        "        if False:\n",
+        "PS3, RE2",
+    ),
+    Mutant(
+        "a record whose storing has failed is not in doubt",
+        "coordinator/coordinator_state.py",
+        "self.in_doubt, self.storing = (*self.in_doubt, record), None",
+        "self.storing = None",
+        "PS3, CK8",
+        COORDINATOR,
+    ),
+    Mutant(
+        "an older record settles a newer one in doubt",
+        "coordinator/coordinator_state.py",
+        "tuple(one for one in self.in_doubt if one.checkpoint > record.checkpoint)",
+        "()",
+        "PS3",
+        COORDINATOR,
+    ),
+    Mutant(
+        "records in doubt are made void once in a life",
+        "coordinator/coordinator_state.py",
+        "self.in_doubt, self.voiding = (), False",
+        "self.in_doubt = ()",
+        "PS3",
+        COORDINATOR,
+    ),
+    runtime(
+        "a void record is restored",
+        "storage/journal.py",
+        "return checkpoint in self.void_records.get(pipeline, ())",
+        "return False",
+        "job_claim 8",
+    ),
+    runtime(
+        "a void record counts as durable",
+        "storage/journal.py",
+        '            self.marks[pipeline] = min(line["newest"], self.marks.get(pipeline, 0))\n',
+        "",
+        "journal 6",
+    ),
+    runtime(
+        "a driver that was overtaken makes records void",
+        "storage/journal_writer.py",
+        "            self._check()\n",
+        "            pass\n",
+        "journal_writer 4",
+    ),
+    runtime(
+        "segments of a record in doubt are removed",
+        "subtasks/segment_retention.py",
+        "(*view.in_doubt, *filter(None, [view.storing]))",
+        "filter(None, [view.storing])",
+        "segment_retention 1",
+    ),
     # ---- claims.py
     Mutant(
         "an incarnation is not above every claim",

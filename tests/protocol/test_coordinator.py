@@ -332,6 +332,56 @@ def test_a_store_that_fails_costs_the_checkpoint_only() -> None:
     assert talk.coordinator.shared.newest is not None and talk.coordinator.shared.newest.kind is RecordKind.ZERO
 
 
+def in_doubt() -> tuple[Talk, int]:
+    """A pipeline of which one record may be in the store, and the number of that."""
+    talk = Talk().start().progress().timer("trigger", 10.0)
+    number = talk.last(cc.SendTrigger).checkpoint
+    talk.ack(number).forget().hear(ev.PersistFailed(10.0, number))
+    return talk, number
+
+
+def test_no_execution_restarts_before_a_record_in_doubt_is_void() -> None:
+    """PS3, RE2: else a later driver resumes from a record whose pieces were deleted."""
+    talk, number = in_doubt()
+    assert [one.checkpoint for one in talk.coordinator.view.in_doubt] == [number]
+    zero = talk.coordinator.view.newest
+    assert zero is not None and not talk.all(cc.VoidRecords), "as long as nothing restarts, it does no harm"
+
+    talk.fail(SINK).timer("restart").timer("trigger", 20.0)
+    assert talk.all(cc.VoidRecords) == [cc.VoidRecords((number,), zero.checkpoint)] and not talk.all(cc.Restart)
+
+    talk.hear(ev.RecordsVoided(20.0))
+    assert {restart.checkpoint for restart in talk.all(cc.Restart)} == {zero.checkpoint}
+    assert talk.coordinator.view.in_doubt == ()
+
+
+def test_a_newer_record_settles_what_was_in_doubt() -> None:
+    """A later driver resumes from the newer one, whether the other is in the store or not."""
+    talk, _ = in_doubt()
+    talk.progress().checkpoint()
+    assert talk.coordinator.view.in_doubt == ()
+
+    talk.forget().fail(SINK).timer("restart")
+    assert talk.all(cc.Restart) and not talk.all(cc.VoidRecords)
+
+
+def test_a_record_older_than_the_one_in_doubt_settles_nothing() -> None:
+    settings = CheckpointSettings(interval=10.0, max_concurrent=2, max_uncommitted=9, alignment_timeout=None)
+    talk = Talk(settings=settings).start()
+    numbers = []
+    for at in (10.0, 20.0):
+        talk.progress().timer("trigger", at)
+        numbers.append(talk.last(cc.SendTrigger).checkpoint)
+    older, newer = numbers
+    talk.ack(newer).ack(older).hear(ev.PersistFailed(20.0, newer))
+    assert talk.last(cc.Persist).record.checkpoint == older
+    talk.persisted(older)
+
+    talk.forget().fail(SINK).timer("restart")
+
+    assert talk.all(cc.VoidRecords) == [cc.VoidRecords((newer,), older)] and not talk.all(cc.Restart)
+
+
 def test_while_a_record_is_being_stored_nothing_else_ends_its_checkpoint() -> None:
     """CK4: its outcome is unknown."""
     talk = Talk().start().progress().timer("trigger", 10.0)

@@ -35,6 +35,7 @@ CHANCES = {
     "snapshot dies": 0.15,
     "chain cannot travel": 0.02,
     "journal is another driver's": 0.5,
+    "answer of the store is lost": 0.1,
 }
 SHARES = (0.0, 0.15, 0.3, 0.3, 0.6)
 """Of the kinds that are switched on in a run."""

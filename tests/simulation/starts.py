@@ -44,7 +44,7 @@ def claimed(world: World, pipelines: Sequence[str]) -> tuple[WatchedStore, JobCl
     storage: MemoryStorage = world.storage
     if reading is not None:
         storage = StaleStorage(world.storage, reading.hidden, reading.instead)
-    store = WatchedStore(storage, world)
+    store = WatchedStore(storage, world, lambda: _went_on(world, reading))
     try:
         claim = claim_job(store, pipelines)
     except RetriableError:
@@ -52,9 +52,7 @@ def claimed(world: World, pipelines: Sequence[str]) -> tuple[WatchedStore, JobCl
     except SeaTunnelError as refused:
         expect(reading is not None, RULE, f"a start from a whole store is refused: {refused}")
         raise StartRefusedError(str(refused)) from refused
-    if reading is not None:
-        _went_on(world, reading)
-        assert isinstance(storage, StaleStorage)
+    if isinstance(storage, StaleStorage):
         storage.looked_after()
     return store, claim
 
@@ -88,8 +86,10 @@ def _damaged(world: World, whole: bytes) -> bytes:
     return bytes(data)
 
 
-def _went_on(world: World, reading: Reading) -> None:
-    """It may only where nothing has followed from the record that it did not see."""
+def _went_on(world: World, reading: Reading | None) -> None:
+    """A driver has published its claim. Without a record it may only where nothing has followed from that."""
+    if reading is None:
+        return
     expect(not reading.damaged, RULE, f"a driver goes on, though {reading.hidden} is damaged")
     for line, checkpoint in world.files[reading.hidden]:
         if line.hangs_on(checkpoint):

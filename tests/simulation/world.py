@@ -4,6 +4,7 @@ sink must show in the end."""
 from __future__ import annotations
 
 import heapq
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver import admission
 from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.storage.journal import Journal
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
@@ -43,6 +45,7 @@ PATIENT_AFTER_DRIVERS = 3
 """A pipeline that is started again and again is given more time at last."""
 CLOCK_JUMP_SECONDS = 3600.0
 OUTLIVE_SECONDS = 60.0
+UNRECOVERABLE = re.compile(r"this run does not deliver them: .* batches were received of ")
 REFUSED_SIZE = "cannot resume with another parallelism"
 
 
@@ -248,15 +251,7 @@ class World:
         """A later driver may run a pipeline with another parallelism."""
         if self.processes and self.faults.on:
             sizes = self.choices.sizes
-            self.jobs = [
-                resized(job, sizes) if self._may_resize(job) and sizes.chance(0.6) else job for job in self.jobs
-            ]
-
-    def _may_resize(self, job: Job) -> bool:
-        """Not behind an isolation: a sink that was isolated before its first checkpoint has no state to redistribute,
-        and ``rescaled`` fails on it."""
-        line = self.lines.get(job.pipeline.name)
-        return job.elastic and not (line is not None and line.apart)
+            self.jobs = [resized(job, sizes) if job.elastic and sizes.chance(0.6) else job for job in self.jobs]
 
     def died(self, process: Process) -> None:
         """Another one follows."""
@@ -274,6 +269,8 @@ class World:
         if process is not self.processes[-1]:
             self.counters["an overtaken driver ended"] += 1
             return
+        for job in self.jobs:
+            self.line(job.pipeline.name).unrecoverable |= _unrecoverable(process.job.pipelines[job.pipeline.name])
         if self._all_done(process) and all(self._whole(job) for job in self.jobs):
             self.finished = True
             return
@@ -293,7 +290,9 @@ class World:
     def _all_done(self, process: Process) -> bool:
         states = [receipt.state for receipt in process.receipts]
         streams = not all(one.context.bounded for one in process.job.pipelines.values())
-        right = (TableState.DONE, TableState.STOPPED) if streams else (TableState.DONE,)
+        right = [TableState.DONE, *([TableState.STOPPED] if streams else [])]
+        if any(line.unrecoverable for line in self.lines.values()):
+            right.append(TableState.ISOLATED)
         return all(state in right for state in states)
 
     def _look_at_streams(self, process: Process) -> None:
@@ -382,3 +381,15 @@ class World:
 def run(seed: int, mode: str, *, trace: bool = False) -> World:
     """The run of a seed."""
     return World(Choices(seed), mode, trace=trace).run()
+
+
+def _unrecoverable(machine: PipelineMachine) -> set[str]:
+    """Sinks that a person has to load again, as their receipt says: of some rows behind a loop neither the batches nor
+    their inputs are kept."""
+    isolated = machine.isolated
+    return {
+        node.id
+        for vertex in machine.pipeline.vertices
+        if vertex.id in isolated.vertices and UNRECOVERABLE.search(isolated.cause(vertex.id).message)
+        for node in vertex.sinks
+    }

@@ -36,7 +36,7 @@ def checked_tables(address: Address, found: Sequence[Found], *, exactly_once: bo
     with explained(f"looking up tables of {address.display}"), sessions(address) as session:
         kinds = _looked_up(session, names) if names else {}
     for one in found:
-        yield _checked(one, kinds[_name(one)], exactly_once=exactly_once) if isinstance(one, SourceTable) else one
+        yield _checked(one, kinds.get(_name(one)), exactly_once=exactly_once) if isinstance(one, SourceTable) else one
 
 
 def _name(table: SourceTable) -> Name:
@@ -55,8 +55,10 @@ def _looked_up(session: MysqlSession, names: Sequence[Name]) -> Mapping[Name, Fo
     return {(schema, table): FollowedKind(str(kind), cascades[schema, table]) for schema, table, kind in rows}
 
 
-def _checked(table: SourceTable, kind: FollowedKind, *, exactly_once: bool) -> Found:
+def _checked(table: SourceTable, kind: FollowedKind | None, *, exactly_once: bool) -> Found:
     path = table.schema.path
+    if kind is None:
+        return TableFailure(path, f"table {path} was dropped while it was described", "run the job again")
     relation = quote(path.database, path.table)
     if kind.type == "SYSTEM VERSIONED":
         return TableFailure(

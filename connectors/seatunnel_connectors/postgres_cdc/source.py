@@ -42,12 +42,15 @@ class PostgresCdcSource(LogSource):
 
     def tables(self) -> Sequence[Found]:
         require_logical_log(self.address)
-        found = [self._in_schemas(one) for one in self._copy_of(None).tables()]
-        found = declared_keys(self.options.table_config, self.address.database, found)
-        found = [logged_by_key(one) if isinstance(one, SourceTable) else one for one in checked(self.address, found)]
+        found = checked(self.address, self._described)
+        found = [logged_by_key(one) if isinstance(one, SourceTable) else one for one in found]
         paths = [one.schema.path for one in found if isinstance(one, SourceTable)]
         self.registry.get(LogClaims).tables[self.names.slot] = paths
         return found
+
+    def _described(self) -> Sequence[Found]:
+        found = [self._in_schemas(one) for one in self._copy_of(None).tables()]
+        return declared_keys(self.options.table_config, self.address.database, found)
 
     def _in_schemas(self, one: Found) -> Found:
         schemas = self.options.schema_names

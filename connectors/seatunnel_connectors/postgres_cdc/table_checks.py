@@ -3,7 +3,7 @@ table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.postgres.connection.session import explained, quote, statements
@@ -31,8 +31,9 @@ _TABLES = """
             FROM pg_attribute a
             WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE (n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
+    WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND n.nspname <> 'information_schema' AND NOT n.nspname ^@ 'pg_'
 """
+LOOKS_MAX = 5
 _GENERATED_ARE_LOGGED_SINCE = 180000
 
 
@@ -60,22 +61,33 @@ class _LoggedTable:
     attributes: Mapping[str, list[int]]
 
 
-def checked(address: Address, found: Sequence[Found]) -> Iterator[Found]:
-    """The tables without what the log does not hold; those whose rows it does not name become failures."""
-    tables = [one for one in found if isinstance(one, SourceTable)]
-    logged = _looked_up(address, tables)
-    for one in found:
-        yield (
-            _checked(one, logged[one.schema.path.schema, one.schema.path.table])
-            if isinstance(one, SourceTable)
-            else one
-        )
+def checked(address: Address, describe: Callable[[], Sequence[Found]]) -> list[Found]:
+    """The tables without what the log does not hold; those whose rows it does not name become failures. ``describe``
+    reads the catalog at other moments: it is called again if a table has changed meanwhile."""
+    for _ in range(LOOKS_MAX):
+        before = _looked_up(address)
+        found = describe()
+        logged = _looked_up(address)
+        same = {name for name, table in logged.items() if before.get(name) == table}
+        if all(
+            (one.schema.path.schema, one.schema.path.table) in same for one in found if isinstance(one, SourceTable)
+        ):
+            break
+    return [_found(one, logged, same) if isinstance(one, SourceTable) else one for one in found]
 
 
-def _looked_up(address: Address, tables: Sequence[SourceTable]) -> Mapping[tuple[str, str], _LoggedTable]:
-    paths = [one.schema.path for one in tables]
+def _found(table: SourceTable, logged: Mapping[tuple[str, str], _LoggedTable], same: Set[tuple[str, str]]) -> Found:
+    path = table.schema.path
+    name = path.schema, path.table
+    if name in same:
+        return _checked(table, logged[name])
+    what = "changes while it is" if name in logged else "was dropped while it was"
+    return TableFailure(path, f"table {path} {what} described", "run the job again once its schema is settled")
+
+
+def _looked_up(address: Address) -> Mapping[tuple[str, str], _LoggedTable]:
     with explained("looking at replica identities"), statements(address) as db:
-        rows = db.execute(_TABLES, [[one.schema for one in paths], [one.table for one in paths]]).fetchall()
+        rows = db.execute(_TABLES).fetchall()
         logs_generated = db.info.server_version >= _GENERATED_ARE_LOGGED_SINCE
     return {
         (schema, table): _LoggedTable(

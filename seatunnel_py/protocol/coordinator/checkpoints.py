@@ -6,7 +6,8 @@ committed or reported before the record is durable (I10, I27). (CK4) While a rec
 is being stored its outcome is unknown, so it is neither aborted nor timed out. (CK5) A final checkpoint is final only
 if its record shows that everything has ended (O1.6); otherwise another one follows. (CK6) A user's request is repeated
 if its checkpoint was aborted for another reason than its own failure; a failure is reported. (CK7) The final one waits
-for all rows, and the number of queued rows is unknown: its time-out restarts as long as units are done.
+for all rows, and the number of queued rows is unknown: its time-out restarts as long as units are done. (CK8) A
+record whose storing has failed is in doubt (PS3).
 
 May not know: which subtasks fail and restart, and the reaction to that (``recovery.py``).
 """
@@ -205,7 +206,7 @@ class Checkpoints:
         everybody = shared.topology.subtasks()
         shared.kept = record.kind is RecordKind.FINAL or self.asked_as[checkpoint].kind is TriggerKind.STOP
         self._forget(pending, at)
-        shared.storing, shared.newest = None, record
+        shared.stored(record)
         self.failed = self.failed.completed()
         shared.say(cmd.CheckpointEnded(checkpoint, None))
         self.leaving.completed(record, pending.operation)
@@ -221,10 +222,10 @@ class Checkpoints:
         self._store_next(at)
 
     def not_persisted(self, checkpoint: int, at: float) -> None:
-        """The record was not stored: the checkpoint counts as failed, the pipeline goes on (F22)."""
-        pending = self.pending.get(checkpoint)
-        if pending is not None and pending.state is CheckpointState.STORING:
-            self.shared.storing = None
+        """Storing the record has failed: the checkpoint counts as failed, the pipeline goes on (F22, CK8)."""
+        pending, record = self.pending.get(checkpoint), self.shared.storing
+        if pending is not None and record is not None and pending.state is CheckpointState.STORING:
+            self.shared.not_stored(record)
             pending.not_stored()
             self._aborted(pending, at)
             self._store_next(at)

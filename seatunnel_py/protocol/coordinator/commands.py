@@ -99,6 +99,15 @@ class Persist:
 
 
 @dataclass(frozen=True, slots=True)
+class VoidRecords:
+    """Durably exclude records from a restore: storing them has failed, and they may be in the store. ``newest``: the
+    newest durable record. Reply: RecordsVoided."""
+
+    checkpoints: tuple[int, ...]
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
 class CommitPieces:
     """Commit in the target, if its ledger lacks the commit (I28); ``previous``: the expected last checkpoint in the
     ledger, if known (I30). Reply: CommitConfirmed or CommitFailed."""
@@ -254,6 +263,7 @@ CoordinatorCommand: TypeAlias = (
     | SendPeerRestarted
     | SendStart
     | Persist
+    | VoidRecords
     | CommitPieces
     | CommitWaits
     | RetryUnit

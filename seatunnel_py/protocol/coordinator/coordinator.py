@@ -98,8 +98,6 @@ class Coordinator:
         said, shared.out = tuple(shared.out), []
         return said
 
-    # ---------------------------------------------------------------- beginning
-
     def _activated(self, event: ev.Activated) -> None:
         self.trigger_due = tr.first_trigger(event.at, self.shared.settings)
         self.beginning.activate(event.incarnation)
@@ -181,6 +179,10 @@ class Coordinator:
             self.checkpoints.not_persisted(event.checkpoint, event.at)
             self._go_on(event.at)
 
+    def _voided(self, event: ev.RecordsVoided) -> None:
+        self.shared.voided()
+        self._go_on(event.at)
+
     def _progressed(self, event: ev.Progressed) -> None:
         self.shared.moved = True
 
@@ -200,8 +202,6 @@ class Coordinator:
 
     def _void(self, event: ev.PositionsVoid) -> None:
         self.failing.void(event.at)
-
-    # ---------------------------------------------------------------- commits
 
     def _confirmed(self, event: ev.CommitConfirmed) -> None:
         self.committing.confirmed(event)
@@ -240,8 +240,6 @@ class Coordinator:
         if not self._stale(event):
             self.shared.ended.add(event.subtask)
             self._go_on(event.at)
-
-    # ---------------------------------------------------------------- after each event
 
     def _go_on(self, at: float) -> None:
         shared = self.shared
@@ -289,6 +287,7 @@ _HANDLERS: dict[type, Callable[[Coordinator, Any], None]] = {
     ev.PlanGrew: Coordinator._plan_grew,
     ev.Persisted: Coordinator._persisted,
     ev.PersistFailed: Coordinator._not_persisted,
+    ev.RecordsVoided: Coordinator._voided,
     ev.CommitConfirmed: Coordinator._confirmed,
     ev.CommitFailed: Coordinator._commit_failed,
     ev.SetUpDone: Coordinator._set_up_done,

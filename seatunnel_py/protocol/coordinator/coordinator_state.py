@@ -2,7 +2,9 @@
 current event.
 
 Rules. (PS1) Epochs and checkpoint ids only grow, over all incarnations (I11). (PS2) ``newest`` changes only when a
-record is known to be durable; ``storing`` is being stored.
+record is known to be durable; ``storing`` is being stored. (PS3) A record whose storing has failed is in doubt: it may
+be in the store, and a later driver would resume from it. It is in doubt until it is durably void, or a newer record is
+durable.
 
 May not know: why its values change.
 """
@@ -12,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from seatunnel_py.protocol.commit.commit_queue import CommitQueue
-from seatunnel_py.protocol.coordinator.commands import CommitPieces, CoordinatorCommand, Refused
+from seatunnel_py.protocol.coordinator.commands import CommitPieces, CoordinatorCommand, Refused, VoidRecords
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import PIPELINE, PipelineEvent, PipelineState, advance
@@ -24,15 +26,18 @@ from seatunnel_py.protocol.model.topology import Topology
 
 @dataclass(slots=True)
 class CoordinatorState:
-    """``stale`` counts dropped messages of earlier epochs (I37); ``moved``: units were done since the last
-    completed checkpoint; ``kept``: everything is in a durable record, a final one or that of a stop; ``ended``:
-    source subtasks that have read everything."""
+    """``in_doubt``: records whose storing has failed (PS3); ``voiding``: they are being made void. ``stale`` counts
+    dropped messages of earlier epochs (I37); ``moved``: units were done since the last completed checkpoint; ``kept``:
+    everything is in a durable record, a final one or that of a stop; ``ended``: source subtasks that have read
+    everything."""
 
     topology: Topology
     settings: CheckpointSettings
     commits: CommitQueue = field(default_factory=CommitQueue)
     newest: CheckpointRecord | None = None
     storing: CheckpointRecord | None = None
+    in_doubt: tuple[CheckpointRecord, ...] = ()
+    voiding: bool = False
     next_checkpoint: int = 1
     incarnation: int = 0
     plan: Plain = None
@@ -48,6 +53,26 @@ class CoordinatorState:
 
     def say(self, *commands: CoordinatorCommand) -> None:
         self.out.extend(commands)
+
+    def stored(self, record: CheckpointRecord) -> None:
+        """The record is durable, and the newest one."""
+        self.newest, self.storing = record, None
+        self.in_doubt = tuple(one for one in self.in_doubt if one.checkpoint > record.checkpoint)
+
+    def not_stored(self, record: CheckpointRecord) -> None:
+        """Storing the record has failed (PS3)."""
+        self.in_doubt, self.storing = (*self.in_doubt, record), None
+
+    def void_in_doubt(self) -> None:
+        """Request, once, that the records in doubt become void."""
+        if not self.voiding:
+            self.voiding = True
+            newest = 0 if self.newest is None else self.newest.checkpoint
+            self.say(VoidRecords(tuple(one.checkpoint for one in self.in_doubt), newest))
+
+    def voided(self) -> None:
+        """The records in doubt are durably void."""
+        self.in_doubt, self.voiding = (), False
 
     def issue_commits(self) -> None:
         """Send the due commits, in order for each scope (I30)."""

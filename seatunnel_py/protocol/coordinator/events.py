@@ -126,11 +126,19 @@ class Persisted:
 
 @dataclass(frozen=True, slots=True)
 class PersistFailed:
-    """The record was not stored; ``fenced``: a newer incarnation owns the store (I34)."""
+    """Storing the record has failed, and it may be in the store all the same; ``fenced``: a newer incarnation owns the
+    store (I34)."""
 
     at: float
     checkpoint: int
     fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsVoided:
+    """No driver will resume from the records in doubt."""
+
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +231,7 @@ CoordinatorEvent: TypeAlias = (
     | PlanGrew
     | Persisted
     | PersistFailed
+    | RecordsVoided
     | CommitConfirmed
     | CommitFailed
     | SetUpDone

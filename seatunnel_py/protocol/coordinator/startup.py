@@ -81,7 +81,7 @@ class Startup:
     def zero_persisted(self, record: CheckpointRecord, at: float) -> bool:
         """Handle a durable checkpoint 0: the first, or one that voids earlier positions. False: no attempt is left."""
         shared = self.shared
-        shared.newest, shared.storing = record, None
+        shared.stored(record)
         if shared.state not in (PipelineState.CREATED, PipelineState.SETTING_UP):
             return self.recovery.fail_void(at)
         self.go_on()

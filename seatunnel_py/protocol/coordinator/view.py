@@ -37,7 +37,8 @@ class PendingView:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorView:
-    """``newest``: the newest completed record, ``storing``: the one being stored. ``next_checkpoint``: the
+    """``newest``: the newest completed record, ``storing``: the one being stored; ``in_doubt``: those
+    whose storing has failed, and which may be in the store. ``next_checkpoint``: the
     first unused id; ``set_up``: set-up units that are done; ``completed``: ids of the
     records in the store; ``requested``: a request is waiting; ``final_durable``: everything is in a durable
     record; ``restarting``: a region restarts; ``commit_failures``: consecutive failed tries by
@@ -48,6 +49,7 @@ class CoordinatorView:
     topology: Topology
     newest: CheckpointRecord | None
     storing: CheckpointRecord | None
+    in_doubt: tuple[CheckpointRecord, ...]
     next_checkpoint: int
     epochs: Mapping[str, int]
     set_up: frozenset[str]
@@ -70,6 +72,7 @@ def view_of(
         shared.topology,
         shared.newest,
         shared.storing,
+        shared.in_doubt,
         shared.next_checkpoint,
         shared.epochs,
         frozenset(shared.set_up),

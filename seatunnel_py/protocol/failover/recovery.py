@@ -1,13 +1,15 @@
 """Restarts subtasks after a failure: decides which, when, and from which record.
 
 Rules. (RE1) All pending checkpoints are aborted before an execution ends or starts (I24). (RE2) A record that is being
-stored is awaited: it may be the one to restore. (RE3) A failure before all subtasks have started joins the current
-restart: the region is that of all failures, the record is the same (I26). (RE4) Subtasks start only when all restarted
-ones are ready (O5.4). (RE5) The number of restarts is limited and pauses grow; a stable period resets both. (RE6) A
-restarted source has ended only if it has in its snapshot (I46). (RE7) If the newest record holds batches that their
-sender will not produce again, nothing can be restored (I22). (RE8) A vertex whose attempts are used up is isolated if
-the policy allows it and something else remains to run: nothing restarts for it any longer. (RE9) Journal entries of
-executions that were cut stay void until the rejoining vertices have started, after any number of restarts (RJ4).
+stored is awaited: it may be the one to restore. Records in doubt are made void first (PS3): a later driver must not
+resume from one of them after its pieces were deleted, or its inputs taken again in another order. (RE3) A failure
+before all subtasks have started joins the current restart: the region is that of all failures, the record is the same
+(I26). (RE4) Subtasks start only when all restarted ones are ready (O5.4). (RE5) The number of restarts is limited and
+pauses grow; a stable period resets both. (RE6) A restarted source has ended only if it has in its snapshot (I46). (RE7)
+If the newest record holds batches that their sender will not produce again, nothing can be restored (I22). (RE8) A
+vertex whose attempts are used up is isolated if the policy allows it and something else remains to run: nothing
+restarts for it any longer. (RE9) Journal entries of executions that were cut stay void until the rejoining vertices
+have started, after any number of restarts (RJ4).
 
 May not know: which checkpoints are pending, and the content of a record except its snapshots.
 """
@@ -160,6 +162,9 @@ class Recovery:
         """Restart the failed vertices, if the pause and the store allow it."""
         shared = self.shared
         if not self.due or shared.storing is not None or shared.kept:
+            return
+        if shared.in_doubt:
+            shared.void_in_doubt()
             return
         self.due = False
         shared.advance(PipelineEvent.BACKOFF_OVER)

@@ -94,7 +94,8 @@ class JobRunner:
         self._turns: deque[tuple[PipelineMachine, events.PipelineEvent]] = deque()
         self._turning = False
         self.timers = Timers()
-        self._journal_batcher = JournalBatcher(journal, executors.write, self._journal_failed)
+        check = partial(store.check, authority.incarnation)
+        self._journal_batcher = JournalBatcher(journal, executors.write, check, self._journal_failed)
         self._records = RecordBatcher(self.pipelines, settings.checkpoint.interval, self._moment, self._persist)
         self._writer = RecordWriter(store, authority.incarnation, self._journal_batcher)
         self._ports = ports = Ports(

@@ -12,6 +12,7 @@ from typing import Any
 
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator.checkpoints import TRIGGER
+from seatunnel_py.protocol.coordinator.events import RecordsVoided
 from seatunnel_py.protocol.coordinator.failure_policy import explain
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind
 from seatunnel_py.protocol.letters import restored, to_participant
@@ -29,7 +30,7 @@ from seatunnel_py.runtime.pipeline.restart_report import cannot_restart
 from seatunnel_py.runtime.state.beat import on_beat
 from seatunnel_py.runtime.state.journal_entries import Deliver
 from seatunnel_py.runtime.state.troubles import commit_of, unit_of
-from seatunnel_py.runtime.storage.journal import kept_line
+from seatunnel_py.runtime.storage.journal import kept_line, void_line
 from seatunnel_py.runtime.subtasks.subtask_execution import begin_all
 from seatunnel_py.runtime.subtasks.unit_table import LOOK_AT_NETWORK
 from seatunnel_py.runtime.values import failpoints
@@ -152,6 +153,12 @@ def _persist(parts: Parts, command: order.Persist) -> None:
     parts.state.emit(effects.StoreRecord(command.record))
 
 
+def _void(parts: Parts, command: order.VoidRecords) -> None:
+    state = parts.state
+    line = void_line(state.context.key, command.checkpoints, command.newest)
+    state.journal([line], Deliver(None, RecordsVoided(state.at)))
+
+
 def _delete(parts: Parts, command: order.DeleteRecord) -> None:
     parts.state.emit(effects.RemoveRecord(command.checkpoint))
 
@@ -233,6 +240,7 @@ COMMANDS: Mapping[type, Callable[[Parts, Any], None]] = {
     order.SendPeerRestarted: _tell,
     order.SendStart: _start,
     order.Persist: _persist,
+    order.VoidRecords: _void,
     order.CommitPieces: _commit,
     order.CommitWaits: _commit_waits,
     order.RetryUnit: _retry_unit,

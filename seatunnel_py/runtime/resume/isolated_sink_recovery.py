@@ -22,8 +22,10 @@ from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.failover.isolated_recovery import begin_apart, cannot_be_finished, members, stands_at
 from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.runtime.observe.receipt import ResumePoint, stand_text
 from seatunnel_py.runtime.resume.job_claim import JobClaim
+from seatunnel_py.runtime.resume.rescaling import rescaled
 from seatunnel_py.runtime.targets.prepared_pipeline import prepared_of
 from seatunnel_py.runtime.targets.sink_operations import exactly_once_visibility
 from seatunnel_py.runtime.values.past import EarlierRun
@@ -87,15 +89,21 @@ def remainder(
         return part, EarlierRun(dropped=True, per_split=past.per_split, epochs=epochs, known_bad=bad)
     if at not in stood:
         return f"checkpoint {at}, at which it stands, is not in the store any more"
-    record = begin_apart(newest, stood[at], scope)
+    plan: Any = newest.plan
+    fitted = rescaled(stood[at], _as_live(topology, stood[at]), prepared_of(plan).rounds, ())
+    record = fitted if isinstance(fitted, RestoreRefusal) else begin_apart(newest, fitted, scope)
     if isinstance(record, RestoreRefusal):
         return record.why
-    plan: Any = newest.plan
     decisions: dict[str, Any] = {key: value for key, value in plan.items() if key != "left_out"}
     decisions["rounds"] = {name: rounds for name, rounds in plan["rounds"].items() if name in every}
     found = {name: rounds for name, rounds in past.found.items() if name in every}
     anew = replace(record, plan=decisions)
     return part, EarlierRun(anew, past.done, per_split=past.per_split, found=found, epochs=epochs, known_bad=bad)
+
+
+def _as_live(topology: Topology, record: CheckpointRecord) -> Topology:
+    """The graph, whose parallelism may have changed since the record, with the isolated vertices of the record."""
+    return replace(topology, detached=record.topology.detached)
 
 
 def _part(pipeline: Pipeline, every: frozenset[str], scope: str) -> Pipeline:

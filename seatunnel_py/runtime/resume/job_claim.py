@@ -6,7 +6,7 @@ Then older records are deleted, except savepoints, records to resume from, and r
 recovery pipeline of an isolated sink has its own claim and records. (6) A store with less data about the job than this
 machine expects (emptied, an older copy, another location) is refused, because rows would be read again. (7) A missing
 journal, or a journal with a record that the store lacks, is refused too: journal and records prove each other
-(``journal.py``).
+(``journal.py``). (8) A record that the journal calls void is deleted, and not restored, even if it is the newest.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def claim_job(store: CheckpointStore, pipelines: Iterable[str]) -> JobClaim:
     waiting = [*pipelines]
     apart: dict[str, dict[str, str]] = {}
     for pipeline in waiting:
-        previous, stored = found.claims.get(pipeline, ()), found.records.get(pipeline, ())
+        previous = found.claims.get(pipeline, ())
+        stored = [one for one in found.records.get(pipeline, ()) if not kept.is_void(pipeline, one.checkpoint)]
         at_least = max(kept.marks.get(pipeline, 0), _seeded(previous))
         claim = claim_from(incarnation, previous, stored, at_least)
         record = newest(previous, stored, at_least)
@@ -162,7 +163,8 @@ def claim_job(store: CheckpointStore, pipelines: Iterable[str]) -> JobClaim:
         if record.topology.detached:
             continue  # isolated tables need an older record (LE5)
         for one in found.records[pipeline]:
-            if one != record and not (isinstance(one, CheckpointRecord) and one.name):
+            savepoint = isinstance(one, CheckpointRecord) and one.name
+            if kept.is_void(pipeline, one.checkpoint) or not (one == record or savepoint):
                 store.delete(pipeline, one.checkpoint, one.incarnation)
     stood_at = {pipeline: _stood_at(record, found.records[pipeline]) for pipeline, record in records.items()}
     return JobClaim(incarnation, lineage, claims, records, apart, stood_at, not before.lineage)

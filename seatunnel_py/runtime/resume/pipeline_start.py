@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -104,23 +105,23 @@ def _start(
     record = _fitted(pipeline, record, topology, before)
     out = {node.id for one in pipeline.vertices if one.id in record.topology.detached for node in one.sinks}
     set_up = past.done | record.set_up  # a job that starts with a savepoint has no journal yet
-    made = tuple(  # other targets may have no ledger yet
-        group for name, group in groups.items() if name in set_up and group[0].id not in out
-    )
+    begun = tuple(group for name, group in groups.items() if name in set_up)  # other targets may have no ledger yet
+    made = tuple(group for group in begun if group[0].id not in out)
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
         prepared = sink_operations.resume(pipeline, before, made, job, record, copied, past.altered)
         return StartPlan(prepared, record, past.done)
-    begun = (node for group in made for node in group)
     at_commits = record.snapshots and sink_operations.exactly_once_visibility(pipeline.sinks, before.setups) - {
         Visible.FINAL
     }
-    if at_commits or Visible.STAGED in sink_operations.exactly_once_visibility(begun, before.setups):
+    if at_commits or Visible.STAGED in sink_operations.exactly_once_visibility(
+        chain.from_iterable(begun), before.setups
+    ):
         raise CannotResumeError(
             f"{pipeline.name} was read from one snapshot, which was lost with its connection; "
             "rows of it are already visible, and would be there twice",
             "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
         )
-    sink_operations.abort(made, past.strays, before.setups, job, ())
+    sink_operations.abort(begun, past.strays, before.setups, job, ())  # isolated sinks start again with the others
     return StartPlan(sink_operations.prepare(pipeline, tuple(groups.values()), job, newest=newest), anew=True)
 
 

@@ -1,9 +1,10 @@
 """Redistributes the states of a record to another number of subtasks. Pure.
 
-Rules. (1) Progress is stored by split: each split goes to one of the new subtasks, as it was at
-one of the old (I41, I45). (2) Counts go to the first new subtask, because only their total matters. (3) A query stores
-rows and ended inputs by sender: if the senders change, it is refused. (4)
-``protocol.failover.restore`` decides everything else (channels, epochs, pieces).
+Rules. (1) Progress is stored by split: each split goes to one of the new subtasks, as it was at one of the old (I41,
+I45). (2) Counts go to the first new subtask, because only their total matters. (3) A query stores rows and ended inputs
+by sender: if the senders change, it is refused. (4) An isolated vertex keeps its states, if it has any: its recovery
+pipeline starts from an older record. (5) ``protocol.failover.restore`` decides everything else (channels, epochs,
+pieces).
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ def rescaled(
     changed = [
         vertex.id
         for vertex in old.vertices
-        if vertex.id in new.by_id and vertex.parallelism != new.vertex(vertex.id).parallelism
+        if vertex.id in new.by_id
+        and vertex.id not in old.detached
+        and vertex.parallelism != new.vertex(vertex.id).parallelism
     ]
     if not changed:
         return record

@@ -147,10 +147,10 @@ class SharedState:
     @property
     def exchange_full(self) -> bool:
         """Whether the segments of the job have reached their maximum size. False for a wide query, which needs all of
-        its input."""
-        context = self.context
+        its input, and without checkpoints, which alone would make room."""
+        context, view = self.context, self.view
         full = context.shared.exchange_bytes > context.settings.exchange_max_bytes
-        return full and not context.sends_end_markers
+        return full and not context.sends_end_markers and view is not None and view.settings.interval is not None
 
     # ---------------------------------------------------------------- reports
 

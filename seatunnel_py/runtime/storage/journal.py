@@ -8,7 +8,9 @@ entries of the previous one, and marks them as complete; until then the older fi
 driver have no effect. (4) Entries before the newest record are dropped, and a file that has grown is
 rewritten: the journal of a stream holds the entries since its newest checkpoint, plus a few megabytes.
 (5) It lists the durable records, before anything follows from them (``marks``): a store that lacks one of them has lost
-it. (6) A driver starts a file before it writes a record: if that file is missing, it is lost.
+it. (6) It lists records whose storing has failed, before anything restarts from an older one (``void_records``): they
+may be in the store, and are no longer valid. (7) A driver starts a file before it writes a record: if that file is
+missing, it is lost.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class Journal:
     pipeline, vertex and number. ``done``: set-up units by pipeline. ``dropped``: pipelines whose pieces were all
     deleted, and which start from nothing. ``graphs``: by pipeline the graph of ``taken``, which also names the batch
     numbers. ``numberings``: other names, for subtasks that have reused numbers for other rows. ``marks``: the newest
-    record by pipeline."""
+    record by pipeline. ``void_records``: records by pipeline that may be in the store, and are not restored."""
 
     taken: dict[tuple[str, Subtask], dict[int, TakenInput]] = field(default_factory=dict)
     found: dict[str, dict[str, dict[int, SplitRound]]] = field(default_factory=dict)
@@ -51,10 +53,15 @@ class Journal:
     graphs: dict[str, tuple[str, str]] = field(default_factory=dict)
     numberings: dict[tuple[str, Subtask], str] = field(default_factory=dict)
     marks: dict[str, int] = field(default_factory=dict)
+    void_records: dict[str, set[int]] = field(default_factory=dict)
 
     def apply(self, line: Mapping[str, Any]) -> None:
         """Apply one line of any kind."""
         pipeline = line["p"]
+        if voids(line):
+            self.void_records.setdefault(pipeline, set()).update(line["void"])
+            self.marks[pipeline] = min(line["newest"], self.marks.get(pipeline, 0))
+            return
         if "record" in line:
             self.marks[pipeline] = line["record"]
             return
@@ -97,8 +104,14 @@ class Journal:
         mine = self.taken.get((pipeline, subtask), {})
         return tuple(mine[number] for number in sorted(mine))
 
+    def is_void(self, pipeline: str, checkpoint: int) -> bool:
+        """Return True for a record that may be in the store, and is not restored."""
+        return checkpoint in self.void_records.get(pipeline, ())
+
     def forget(self, pipeline: str, record: CheckpointRecord) -> None:
-        """Drop the entries that a durable record of this pipeline contains."""
+        """Drop the entries that a durable record of this pipeline contains, and void records that are older."""
+        void = self.void_records.get(pipeline, set())
+        void -= {number for number in void if number < record.checkpoint}
         for subtask, snapshot in record.snapshots.items():
             mine = self.taken.get((pipeline, subtask), {})
             for number in [number for number in mine if number <= snapshot.taken]:
@@ -110,6 +123,9 @@ class Journal:
             yield dropped_line(pipeline)
         for pipeline, (graph, numbering) in self.graphs.items():
             yield graph_line(pipeline, graph, numbering)
+        for pipeline, numbers in self.void_records.items():
+            if numbers:
+                yield void_line(pipeline, sorted(numbers), self.marks.get(pipeline, 0))
         for pipeline, units in self.done.items():
             for unit in sorted(units):
                 yield done_line(pipeline, unit)
@@ -127,6 +143,16 @@ class Journal:
 def record_line(pipeline: str, checkpoint: int) -> dict[str, Any]:
     """Line: this record of a pipeline is durable, and its newest one."""
     return {"p": pipeline, "record": checkpoint}
+
+
+def void_line(pipeline: str, checkpoints: Iterable[int], newest: int) -> dict[str, Any]:
+    """Line: these records may be in the store, and are void; ``newest``: the newest durable one."""
+    return {"p": pipeline, "void": [*checkpoints], "newest": newest}
+
+
+def voids(line: Mapping[str, Any]) -> bool:
+    """Return True for a line that makes a record void."""
+    return "void" in line
 
 
 def dropped_line(pipeline: str) -> dict[str, Any]:

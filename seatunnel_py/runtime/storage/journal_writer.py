@@ -2,17 +2,19 @@
 
 Rules. (1) Lines that arrive during a write go into the next write together. (2) The callback of a line runs on the
 loop, after the line is durable. (3) For a line that cannot be written the callback never runs: the loop gets the error,
-and the calls for the case that another driver has taken the job over.
+and the calls for the case that another driver has taken the job over. (4) Pieces that a void record names will be
+deleted, so a line that voids one counts only if this driver has the job after the line is durable: a later driver
+reads the journal after it has taken the job over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.runtime.storage.journal import JournalFile
+from seatunnel_py.runtime.storage.journal import JournalFile, voids
 from seatunnel_py.runtime.values import failpoints
 
 Line = Mapping[str, Any]
@@ -29,16 +31,19 @@ class _Waiting:
 
 
 class JournalBatcher:
-    """Batches journal lines. ``failed`` gets an error, and the call for the case that another driver has the job."""
+    """Batches journal lines. ``check`` raises an error if another driver has the job; ``failed`` gets an error, and the
+    call for that case."""
 
     def __init__(
         self,
         file: JournalFile,
         write: Write,
+        check: Callable[[], None],
         failed: Callable[[BaseException, Iterable[Callable[[], None]]], None],
     ) -> None:
         self._file = file
         self._write = write
+        self._check = check
         self._failed = failed
         self._waiting: list[_Waiting] = []
         self.busy = False
@@ -94,9 +99,11 @@ class JournalBatcher:
 
         return stored
 
-    def _append(self, lines: Iterable[Line], anew: Iterable[Line] | None) -> None:
+    def _append(self, lines: Sequence[Line], anew: Iterable[Line] | None) -> None:
         if anew is not None:
             self._file.rewrite(anew)
         failpoints.BEFORE_JOURNAL.hit()
         self._file.append(lines)
+        if any(map(voids, lines)):
+            self._check()
         failpoints.JOURNALLED.hit()

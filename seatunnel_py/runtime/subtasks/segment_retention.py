@@ -108,8 +108,8 @@ class SegmentRetention:
             for pending in view.pending:
                 for snapshot in pending.snapshots:
                     needed.update(named_in([batches_of(snapshot.channel_state), snapshot.state]))
-            if view.storing is not None:
-                needed.update(named_in_record(view.storing))
+            for record in (*view.in_doubt, *filter(None, [view.storing])):
+                needed.update(named_in_record(record))
         return needed
 
     def _ask_for_checkpoint(self) -> None:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class Line:
     """``ever``: records that were durable, by number; ``records``: those that were not deleted; ``newest``: what a driver
     has to go on from; ``completed``: records that are on the way to it; ``marked``: the newest record in the journal;
-    ``doubted``: records that are there, of which their driver has heard the contrary; ``journal``: what units took, by subtask and number; ``floor``: forgotten up to here, for a record holds it;
-    ``done``: set-up units. A pipeline that finishes an isolated sink goes on from ``before``."""
+    ``doubted``: records that are there, of which their driver has heard the contrary; ``journal``: what units took, by
+    subtask and number; ``floor``: forgotten up to here, for a record holds it; ``done``: set-up units. A pipeline that finishes an isolated sink goes on from ``before``."""
 
     def __init__(self, world: World, key: str, job: Job) -> None:
         self.world, self.key, self.job = world, key, job
@@ -48,6 +48,7 @@ class Line:
         self.newest: CheckpointRecord | None = None
         self.completed: list[CheckpointRecord] = []
         self.doubted: dict[int, CheckpointRecord] = {}
+        self.doubted_before: dict[int, CheckpointRecord] = {}  # when the newest record was stored
         self.persisting: dict[int, Driver] = {}
         self.marked = 0
         self.journal: dict[Subtask, dict[int, tuple[Any, int, Any]]] = {}
@@ -55,6 +56,7 @@ class Line:
         self.done: set[str] = set()
         self.sent: dict[tuple[int, str, int], tuple[Driver, Shown, Any]] = {}
         self.apart: set[str] = set()
+        self.unrecoverable: set[str] = set()  # sinks that no driver finishes, and whose receipt says so
         """Scopes whose sinks were isolated: another pipeline finishes them."""
         self.setting_up: dict[str, Line] = {}
         """Whose start effects those of a sink are."""
@@ -151,7 +153,7 @@ class Line:
 
     def _begins_anew(self, driver: Driver) -> None:
         self.tell("anew", driver)
-        self.newest, self.completed, self.doubted = None, [], {}
+        self.newest, self.completed, self.doubted, self.doubted_before = None, [], {}, {}
         self.floor.clear()
 
     def doubts(self, checkpoint: int) -> None:
@@ -172,6 +174,7 @@ class Line:
         gone = self.newest
         self.completed = [one for one in self.completed if one is not gone]
         self.newest = self.completed[-1] if self.completed else None
+        self.doubted = {number: one for number, one in self.doubted_before.items() if number in self.records}
         self.facts.voided(gone)
 
     def known(self, checkpoint: int) -> CheckpointRecord | None:
@@ -186,7 +189,7 @@ class Line:
         driver = self.persisting.pop(record.checkpoint)
         if answer is Answer.DONE:
             self.ever[record.checkpoint] = self.records[record.checkpoint] = record
-            self.newest, self.doubted = record, {}
+            self.newest, self.doubted, self.doubted_before = record, {}, self.doubted
         self.tell("stored", driver, record, answer)
         if answer is Answer.DONE:
             self.completed.append(record)
@@ -224,6 +227,9 @@ class Line:
             return
         if "record" in line:
             self.marked = line["record"]
+        elif "void" in line:
+            for number in line["void"]:
+                self.doubted.pop(number, None)
         elif "dropped" in line or "graph" in line:
             self.journal = {}
             if "dropped" in line:
@@ -304,7 +310,11 @@ class Line:
     def missing(self) -> bool:
         """Whether some row is not in its sinks yet."""
         wanted = self.wanted()
-        return any(wanted[node] - Counter(map(identity, ledger.shown)) for node, ledger in self.targets.items())
+        return any(
+            wanted[node] - Counter(map(identity, ledger.shown))
+            for node, ledger in self.targets.items()
+            if node not in self.unrecoverable
+        )
 
     @property
     def succeeded(self) -> Driver | None:

@@ -47,5 +47,6 @@ RARE = (
     "CHECKING -> REPLACED",
     "JournalLost",
     "journal is another driver's",
+    "answer of the store is lost",
 )
 """Changes of phase, events and faults that happen in a long campaign only."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.storage import Storage
+from seatunnel_py.errors import RetriableError
+from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.journal import JournalFile
@@ -18,9 +20,14 @@ if TYPE_CHECKING:
 class WatchedStore(CheckpointStore):
     """Tells of records that it has written, or refused to write."""
 
-    def __init__(self, storage: Storage, world: World) -> None:
+    def __init__(self, storage: Storage, world: World, claimed: Callable[[], None] = lambda: None) -> None:
         super().__init__(storage)
         self._world = world
+        self._claimed = claimed
+
+    def claim(self, incarnation: int, claims: Mapping[str, Claim]) -> None:
+        super().claim(incarnation, claims)
+        self._claimed()  # it is durable, whatever the driver meets next
 
     def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
         answer = Answer.FENCED
@@ -34,6 +41,8 @@ class WatchedStore(CheckpointStore):
             (self._world.line(key), record.checkpoint) for key, record in records.items()
         ]
         self._tell(records, answer)
+        if self._world.faults.strikes("answer of the store is lost"):
+            raise RetriableError("the connection to the store is gone", "wait")
 
     def _tell(self, records: Mapping[str, CheckpointRecord], answer: Answer) -> None:
         for key, record in records.items():

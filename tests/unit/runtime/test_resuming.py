@@ -255,6 +255,17 @@ def test_splits_of_one_moment_whose_rows_are_visible_are_refused() -> None:
     assert case.sink.state.told == case.source.state.told == []
 
 
+def test_what_an_isolated_sink_has_staged_is_dropped_with_the_rest() -> None:
+    """Seed 1100: it begins anew with the others, and its rows of before would come on top."""
+    case = of_one_moment(sink=LedgerSink("out", Target(), visible=Visible.FINAL))
+    isolated = replace(case.graph.topology, detached=frozenset({"x"}))
+
+    found = case.start(replace(case.record(), topology=isolated))
+
+    assert found.record is None
+    assert case.sink.state.told == ["abort st1", "plan"]
+
+
 @pytest.mark.parametrize("guarantee", [Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT])
 def test_rows_that_may_come_again_are_no_reason_to_refuse(guarantee: Guarantee) -> None:
     case = of_one_moment(guarantee=guarantee)

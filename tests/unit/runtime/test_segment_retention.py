@@ -33,11 +33,22 @@ SEGMENT_BYTES = 1_000
 
 
 class Stream:
-    """An endless source with two sinks behind it, whose rows lie in files; sinks look whether these are there."""
+    """A source with two sinks behind it, whose rows lie in files; sinks look whether these are there. ``rows``: None for
+    a stream."""
 
-    def __init__(self, place: Path, *, retain: Retain = Retain.AUTO, most: int = 10**9, fails: float = 0.0) -> None:
+    def __init__(
+        self,
+        place: Path,
+        *,
+        retain: Retain = Retain.AUTO,
+        most: int = 10**9,
+        fails: float = 0.0,
+        interval: float | None = 0.05,
+        rows: int | None = None,
+    ) -> None:
         sinks = [ToySink("one", Target()), ToySink("two", Target())]
-        self.pipelines: list[Pipeline] = [unbounded(forked("x", ToySource((10**9,)), sinks))]
+        stream = unbounded(forked("x", ToySource((10**9,)), sinks))
+        self.pipelines: list[Pipeline] = [stream if rows is None else forked("x", ToySource((rows,)), sinks)]
         self.place, self.exchange = place, place / "exchange"
         self.exchange.mkdir(exist_ok=True)
         self.engine = ScriptedEngine(self.pipelines, self.work)
@@ -49,7 +60,7 @@ class Stream:
         settings = Settings(
             RetryPolicy(0, 0.001), Budget(10, 1.0), exchange=str(self.exchange), retain=retain,
             restarts=Backoff(10_000, 0.001, longest=0.002), exchange_max_bytes=most,
-            checkpoint=CheckpointSettings(interval=0.05, alignment_timeout=None),
+            checkpoint=CheckpointSettings(interval=interval, alignment_timeout=None),
         )  # fmt: skip
         self.driver = driver_of(self.pipelines, self.engine, settings, Clock(), self.events.append, place)
         self.thread = threading.Thread(target=self.driver.run, daemon=True)
@@ -119,6 +130,16 @@ def test_sources_pause_while_there_is_no_room_and_go_on_afterwards(tmp_path: Pat
             stream.engine._say(unit.id, stream.engine.work(unit))
         wait_until(lambda: stream.read() > 200)
     assert stream.largest <= 40 * SEGMENT_BYTES
+
+
+def test_a_job_without_checkpoints_is_not_limited(tmp_path: Path) -> None:
+    """Seed 3363: only a checkpoint makes room, so its sources would wait for ever."""
+    stream = Stream(tmp_path, retain=Retain.ALWAYS, most=3 * SEGMENT_BYTES, interval=None, rows=200)
+    with stream:
+        stream.thread.join(SECONDS_MAX)
+        assert not stream.thread.is_alive(), "the sources wait for room"
+    assert stream.largest > 10 * SEGMENT_BYTES
+    assert "DONE" in stream.state()
 
 
 def test_what_killed_drivers_left_is_removed_but_what_somebody_names(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.resume.job_claim import SEEN, TRIES_MAX, JobClaim, KnownStore, NotRestoredError, claim_job
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError, StoreContents
 from seatunnel_py.runtime.storage.home import Home
-from seatunnel_py.runtime.storage.journal import JournalFile
+from seatunnel_py.runtime.storage.journal import JournalFile, void_line
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
 
@@ -96,6 +97,26 @@ def test_what_an_overtaken_driver_still_wrote_is_not_gone_on_from(tmp_path: Path
     with pytest.raises(FencedOffError):
         old.write(1, {"x": record(3, 1)})
     assert driver(tmp_path)[1].records == {"x": record(1, 1)}
+
+
+def test_a_void_record_is_not_restored_and_is_deleted(tmp_path: Path) -> None:
+    """PS3: its driver has heard that storing it failed, and has restarted from the record before it. The record of
+    another pipeline counts, also under the same number."""
+    store = CheckpointStore(LocalStorage(tmp_path))
+    claim_job(store, ["x", "y"])
+    with closing(JournalFile(store.storage, 1)) as journal:
+        store.write(1, {"x": record(1, 1)})
+        store.write(1, {"x": record(2, 1)})
+        store.write(1, {"y": record(2, 1)})
+        journal.mark({"x": record(2, 1), "y": record(2, 1)})  # its driver may not have heard that it is marked
+        journal.append([void_line("x", [2], 1)])
+
+    authority = claim_job(CheckpointStore(LocalStorage(tmp_path)), ["x", "y"])
+
+    assert authority.records == {"x": record(1, 1), "y": record(2, 1)}
+    assert (authority.claims["x"].continues, authority.claims["y"].continues) == (1, 2)
+    assert authority.claims["x"].first > 2
+    assert len(list((tmp_path / "records").iterdir())) == 2
 
 
 def test_a_pipeline_that_is_new_begins_from_nothing_beside_the_others(tmp_path: Path) -> None:

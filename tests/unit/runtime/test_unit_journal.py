@@ -31,7 +31,9 @@ from seatunnel_py.runtime.storage.journal import (
     found_line,
     graph_line,
     kept_line,
+    record_line,
     taken_line,
+    void_line,
 )
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.values.split_progress import SplitRound
@@ -50,6 +52,7 @@ lines = st.one_of(
     st.builds(done_line, pipelines, st.sampled_from(["s/0", "t/0"])),
     st.builds(dropped_line, pipelines),
     st.builds(graph_line, pipelines, st.sampled_from(["g", "h"]), st.sampled_from(["", "2"])),
+    st.builds(void_line, pipelines, st.lists(st.integers(1, 9), min_size=1), st.integers(0, 9)),
     st.builds(kept_line, pipelines, subtasks, st.integers(1, 9), st.integers(0, 9), st.sampled_from(["1.2", "3.4"])),
     st.builds(
         found_line, pipelines, st.sampled_from("ab"), st.integers(1, 4), st.builds(SplitRound, st.just((SPLIT,)))
@@ -68,7 +71,8 @@ def meaning(journal: Journal) -> Any:
     """What a driver asks it for."""
     found = {key: rounds for key, rounds in journal.found.items() if rounds}
     taken = {key: mine for key, mine in journal.taken.items() if mine}
-    return (taken, journal.done, journal.dropped, found) if found else (taken, journal.done, journal.dropped)
+    void = {key: mine for key, mine in journal.void_records.items() if mine}
+    return (taken, journal.done, journal.dropped, *filter(None, [found, void]))
 
 
 def place(directory: Path, incarnation: int) -> Path:
@@ -351,6 +355,17 @@ def test_what_a_record_holds_is_forgotten(tmp_path: Path) -> None:
     assert {key: set(mine) for key, mine in journal.taken.items()} == {
         ("x", A): {3}, ("x", B): {1, 2, 3}, ("y", A): {1, 2, 3}, ("y", B): {1, 2, 3},
     }  # fmt: skip
+
+
+def test_a_void_record_is_known_until_a_newer_one_is_durable() -> None:
+    """PS3: a mark that was written before is taken back."""
+    journal = journal_of([record_line("x", 4), record_line("x", 6), void_line("x", [5, 6], 4)])
+
+    assert journal.marks == {"x": 4}
+    assert [number for number in range(9) if journal.is_void("x", number)] == [5, 6]
+    assert not journal.is_void("y", 6)
+    journal.forget("x", replace(record_of(0), checkpoint=6))
+    assert [number for number in range(9) if journal.is_void("x", number)] == [6]
 
 
 def test_the_journal_of_a_stream_stays_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
