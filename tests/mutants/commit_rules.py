@@ -11,9 +11,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a record that was not stored is committed",
         "coordinator/checkpoints.py",
-        "            self.shared.storing = None\n            pending.not_stored()\n",
-        "            self.shared.commits = self.shared.commits.completed(self.shared.storing)\n"
-        "            self.shared.storing = None\n            pending.not_stored()\n",
+        "            self.shared.not_stored(record)\n",
+        "            self.shared.commits = self.shared.commits.completed(record)\n"
+        "            self.shared.not_stored(record)\n",
         "CM1, I27, F22",
     ),
     Mutant(

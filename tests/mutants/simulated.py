@@ -43,9 +43,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "restart from an older checkpoint",
-        "coordinator/checkpoints.py",
-        "shared.storing, shared.newest = None, record",
-        "shared.storing, shared.newest = None, shared.newest or record",
+        "coordinator/coordinator_state.py",
+        "self.newest, self.storing = record, None",
+        "self.newest, self.storing = self.newest or record, None",
         "I17",
     ),
     Mutant(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.runtime.messages import effects, events
 from seatunnel_py.runtime.messages.answers import ReopenedRounds, SourceFacts
 from seatunnel_py.runtime.messages.engine_port import UnitFinished
@@ -71,12 +74,14 @@ def test_all_units_that_wait_for_a_source_go_on_once_it_is_open_again() -> None:
     ]
 
 
-def test_a_source_that_waits_for_room_looks_again() -> None:
-    settings = replace(SETTINGS, exchange_max_bytes=1)
+@pytest.mark.parametrize("interval", [10.0, None])
+def test_a_source_that_waits_for_room_looks_again(interval: float | None) -> None:
+    """It does not wait without checkpoints: nothing else makes room."""
+    settings = replace(SETTINGS, exchange_max_bytes=1, checkpoint=CheckpointSettings(interval=interval))
     bench = MachineBench(fork("x", (30,), 1, 1, Visible.COMMITTED), settings).begin()
 
     timers = [one.timer for one in bench.asked if isinstance(one, effects.StartTimer)]
-    assert ("exchange",) in timers
+    assert (("exchange",) in timers) == (interval is not None)
 
 
 def test_a_source_that_is_open_again_repeats_no_unit_of_a_later_execution() -> None:
