@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Mutant, runtime
 
 MUTANTS: tuple[Mutant, ...] = (
+    runtime(
+        "senders wait for room in a queue that is gone",
+        "pipeline/coordinator_commands.py",
+        "    begin_all(parts.executions.values())  # rule 4\n",
+        "",
+        "coordinator_commands 4",
+    ),
     # ---- data_ids.py
     Mutant(
         "other rows under a known number pass",

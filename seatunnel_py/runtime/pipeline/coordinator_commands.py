@@ -2,7 +2,8 @@
 
 Rules. (1) Messages between coordinator and participants never leave the machine. (2) Entries that a journal may not
 hold any longer are dropped durably before the execution begins that could meet them. (3) Nothing here decides: a commit
-that may succeed later is tried again by the coordinator, and only a bounded job gives up in the end.
+that may succeed later is tried again by the coordinator, and only a bounded job gives up in the end. (4) When executions
+start, those that wait for room look again: the queue that was full may be that of an execution that is over.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ def _start(parts: Parts, command: order.SendStart) -> None:
     if event := parts.restarts.started(state.topology, line.id, line.name, state.at):
         state.tell(event)
     _tell(parts, command)
+    begin_all(parts.executions.values())  # rule 4
 
 
 def _retry_unit(parts: Parts, command: order.RetryUnit) -> None:

@@ -160,15 +160,31 @@ class VoidPositions(Checker):
 
 
 class LostOnlyIfUnkept(Checker):
-    """Rows that cannot be read again are lost only where no channel keeps them, or everything begins anew (FO4)."""
+    """Rows that cannot be read again are lost only where no channel keeps them, or everything begins anew (FO4), also
+    if the driver of the new beginning dies before its first checkpoint."""
 
-    after: ClassVar = {"lost": "lost"}
+    after: ClassVar = {"lost": "lost", "anew": "anew", "stored": "stored"}
+
+    def __init__(self, line: Line) -> None:
+        super().__init__(line)
+        self.begun_anew = False
+
+    def anew(self, driver: Driver) -> None:
+        self.begun_anew = bool(self.line.ever)
+
+    def stored(self, driver: Driver, record: CheckpointRecord, answer: Answer) -> None:
+        if answer is Answer.DONE and record.kind is not RecordKind.ZERO:
+            self.begun_anew = False
 
     def lost(self, driver: Driver, node: Node) -> None:
         vertex = driver.topology.vertex(node.subtask.vertex)
         kept = all(edge.retained for edge in driver.topology.edges if edge.sender == vertex.id)
         other = (
-            vertex.determinism is VertexDeterminism.INDETERMINATE or driver.anew or self.world.lied or not driver.replay
+            vertex.determinism is VertexDeterminism.INDETERMINATE
+            or driver.anew
+            or self.begun_anew
+            or self.world.lied
+            or not driver.replay
         )
         self.expect(other or not kept, f"rows of {node.name} are lost, though they are retained")
         self.count("rows of a source that can be read only once were lost")

@@ -30,7 +30,7 @@ class I33NamedStays:
         self._failed: set[tuple[str, str]] = set()
         self._of_units: dict[tuple[str, str], UnitId] = {}
         self._named: set[tuple[str, str]] = set()
-        self._perhaps: set[tuple[str, str]] = set()
+        self._perhaps: dict[int, set[tuple[str, str]]] = {}
         self._dropped: set[tuple[str, str]] = set()
 
     def reported(self, result: UnitResult) -> None:
@@ -47,7 +47,12 @@ class I33NamedStays:
 
     def storing(self, record: CheckpointRecord) -> None:
         """It may become durable, and this driver never hear of it."""
-        self._perhaps |= _named_in(record)
+        self._perhaps[record.checkpoint] = _named_in(record)
+
+    def voided(self, checkpoints: Iterable[int]) -> None:
+        """No driver goes on from these, though they may be in the store."""
+        for checkpoint in checkpoints:
+            self._perhaps.pop(checkpoint, None)
 
     def stored(self, record: CheckpointRecord) -> None:
         """It is durable."""
@@ -70,7 +75,8 @@ class I33NamedStays:
             expect(not kept, "StrayRowsGo", f"all is given up, and {sorted(kept)} stay")
         else:
             withdraws = effect.kind is CloseKind.WITHDRAW  # the newer driver may go on from any record
-            named = handed & (self._perhaps if withdraws else self._newest_named())
+            perhaps = set[tuple[str, str]]().union(*self._perhaps.values())
+            named = handed & (perhaps if withdraws else self._newest_named())
             expect(not named, "I33NamedStays", f"{sorted(named)} are dropped at the end ({effect.kind.name})")
         expect(not (over := self._unnamed_of_the_past() - done), "StrayRowsGo", f"{sorted(over)} stay")
 

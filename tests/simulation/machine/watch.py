@@ -170,6 +170,8 @@ class MachineWatch:
         if isinstance(event, events.Journalled):
             self._world.logged.add(lines)
             self._dropped |= any("dropped" in line for line in lines)
+            for line in lines:
+                self.pieces.voided(line.get("void", ()))
 
     def _ended(self, event: UnitFinished | UnitLost) -> None:
         unit = event.result.id if isinstance(event, UnitFinished) else event.id
