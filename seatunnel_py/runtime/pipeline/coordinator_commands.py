@@ -2,8 +2,8 @@
 
 Rules. (1) Messages between coordinator and participants never leave the machine. (2) Entries that a journal may not
 hold any longer are dropped durably before the execution begins that could meet them. (3) Nothing here decides: a commit
-that may succeed later is tried again by the coordinator, and only a bounded job gives up in the end. (4) When executions
-start, those that wait for room look again: the queue that was full may be that of an execution that is over.
+that may succeed later is tried again by the coordinator, and only a bounded job gives up in the end. (4) When an
+execution starts, those that wait for room look again: the full queue may be that of an execution that is over.
 """
 
 from __future__ import annotations
