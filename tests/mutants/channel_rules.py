@@ -6,6 +6,14 @@ from tests.mutants.mutant import Mutant, runtime
 
 MUTANTS: tuple[Mutant, ...] = (
     runtime(
+        "a source waits for room with units that it repeats",
+        "subtasks/flow_control.py",
+        "    if reads_again:\n        return None\n    if lag",
+        "    if not reads_again and lag",
+        "flow_control 3",
+        "tests/unit/runtime/test_pausing.py",
+    ),
+    runtime(
         "senders wait for room in a queue that is gone",
         "pipeline/coordinator_commands.py",
         "    begin_all(parts.executions.values())  # rule 4\n",

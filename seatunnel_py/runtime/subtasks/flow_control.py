@@ -3,8 +3,8 @@
 Rules. (1) It waits while ``checkpoint.max-uncommitted`` checkpoints of its pipeline are completed and not confirmed: no
 other is begun, so that more rows would only accumulate before an unreachable target. (2) A source with segments waits
 while the segments of its job reach their maximum size (``segment_retention.py``). (3) This causes no deadlock: commits
-need no source, and a barrier passes a waiting source. A source that repeats units after a restart does not wait for
-commits, because no barrier passes in between. (4) A confirmed commit resumes it at once.
+need no source, and a barrier passes a waiting source. A source that repeats units after a restart does not wait: no
+barrier passes in between, and these rows were within the limit before. (4) A confirmed commit resumes it at once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ class PauseReason(StrEnum):
 def pause(*, reads_again: bool, lag: int, max_uncommitted: int, exchange_full: bool) -> PauseReason | None:
     """Why a source may not begin its next unit; None: it may. ``lag``: completed checkpoints that are not committed
     yet; ``exchange_full``: it makes segments, and there is no room for them."""
-    if not reads_again and lag >= max_uncommitted:
+    if reads_again:
+        return None
+    if lag >= max_uncommitted:
         return PauseReason.COMMITS
     return PauseReason.EXCHANGE if exchange_full else None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from test_driver_late import SECONDS_MAX, Gate, wait_until
 from test_enumerating import unbounded
 
@@ -20,7 +21,7 @@ from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
-from seatunnel_py.runtime.subtasks.flow_control import PauseReason
+from seatunnel_py.runtime.subtasks.flow_control import PauseReason, pause
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitId
@@ -35,6 +36,25 @@ from tests.kit.runtime_toys import (
     forked,
     straight,
 )
+
+
+@pytest.mark.parametrize("reads_again", [False, True])
+@pytest.mark.parametrize(
+    ("lag", "full", "reason"),
+    [
+        (0, False, None),
+        (2, False, PauseReason.COMMITS),
+        (0, True, PauseReason.EXCHANGE),
+        (2, True, PauseReason.COMMITS),
+    ],
+)
+def test_a_source_waits_for_commits_and_room_but_never_with_units_that_it_repeats(
+    reads_again: bool, lag: int, full: bool, reason: PauseReason | None
+) -> None:
+    """Seed 533: the checkpoint that makes room waited for units that waited for room."""
+    found = pause(reads_again=reads_again, lag=lag, max_uncommitted=2, exchange_full=full)
+
+    assert found is (None if reads_again else reason)
 
 
 class Job:
