@@ -157,6 +157,7 @@ def _some(pair: list[Any]) -> str:
 def rewind(name: str, tables: tuple[str, ...], where: JobLocation, *, yes: bool, as_json: bool) -> int:
     """Report the consequences of going back, and with ``yes`` let the next run start there."""
     from seatunnel_py.runtime.resume import rollback
+    from seatunnel_py.runtime.resume.job_claim import read_valid
 
     job_id, which = _reference(name)
     if which is None:
@@ -169,7 +170,7 @@ def rewind(name: str, tables: tuple[str, ...], where: JobLocation, *, yes: bool,
     if (job.receipt or {}).get("exit_code") == ExitCode.SUCCESS:
         raise SeaTunnelError(f"the job {job_id!r} has finished: there is nothing to resume", "--fresh starts again")
     store = _store(job)
-    contents = store.read()
+    contents, _ = read_valid(store, store.owner()[0] + 1)
     if unknown := [table for table in tables if table not in contents.records]:
         raise SeaTunnelError(f"no checkpoint is of {', '.join(unknown)}", f"there are: {', '.join(contents.records)}")
     found = list(rollback.preview(contents, job.plan or {}, which, tables))

@@ -126,16 +126,14 @@ def claim_job(store: CheckpointStore, pipelines: Iterable[str]) -> JobClaim:
     StoreError for a damaged file."""
     before, lineage, incarnation = _take_incarnation(store)
     failpoints.TAKEN.hit()
-    found = store.read()
-    kept = kept_journal(store, found, incarnation)
+    found, kept = read_valid(store, incarnation)
     claims: dict[str, Claim] = {}
     records: dict[str, CheckpointRecord] = {}
     problems = []
     waiting = [*pipelines]
     apart: dict[str, dict[str, str]] = {}
     for pipeline in waiting:
-        previous = found.claims.get(pipeline, ())
-        stored = [one for one in found.records.get(pipeline, ()) if not kept.is_void(pipeline, one.checkpoint)]
+        previous, stored = found.claims.get(pipeline, ()), found.records.get(pipeline, ())
         at_least = max(kept.marks.get(pipeline, 0), _seeded(previous))
         claim = claim_from(incarnation, previous, stored, at_least)
         record = newest(previous, stored, at_least)
@@ -160,21 +158,28 @@ def claim_job(store: CheckpointStore, pipelines: Iterable[str]) -> JobClaim:
     store.claim(incarnation, claims)
     failpoints.CLAIMED.hit()
     for pipeline, record in records.items():
+        for checkpoint in kept.void_records.get(pipeline, ()):
+            store.delete(pipeline, checkpoint)
         if record.topology.detached:
             continue  # isolated tables need an older record (LE5)
         for one in found.records[pipeline]:
-            savepoint = isinstance(one, CheckpointRecord) and one.name
-            if kept.is_void(pipeline, one.checkpoint) or not (one == record or savepoint):
+            if one != record and not (isinstance(one, CheckpointRecord) and one.name):
                 store.delete(pipeline, one.checkpoint, one.incarnation)
     stood_at = {pipeline: _stood_at(record, found.records[pipeline]) for pipeline, record in records.items()}
     return JobClaim(incarnation, lineage, claims, records, apart, stood_at, not before.lineage)
 
 
-def kept_journal(store: CheckpointStore, found: StoreContents, incarnation: int) -> journal.Journal:
-    """The journal of earlier drivers. Raises NotRestoredError if it is lost."""
+def read_valid(store: CheckpointStore, incarnation: int) -> tuple[StoreContents, journal.Journal]:
+    """The content of the store, without records that the journal of earlier drivers calls void, and that journal.
+    Raises NotRestoredError if it is lost."""
+    found = store.read()
     of_driver, kept = journal.newest(store.storage, incarnation)
     _require_journal(store, of_driver, _writer(found))
-    return kept
+    valid = {
+        pipeline: tuple(one for one in records if not kept.is_void(pipeline, one.checkpoint))
+        for pipeline, records in found.records.items()
+    }
+    return replace(found, records=valid), kept
 
 
 def _writer(found: StoreContents) -> int:

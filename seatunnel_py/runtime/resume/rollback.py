@@ -20,7 +20,7 @@ from seatunnel_py.errors import BEGIN_ANEW
 from seatunnel_py.protocol.commit.claims import RestoreRefusal, claim_from, next_incarnation
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.resume.checkpoint_view import select
-from seatunnel_py.runtime.resume.job_claim import NotRestoredError, kept_journal
+from seatunnel_py.runtime.resume.job_claim import NotRestoredError, read_valid
 from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointStore, StoreContents
 from seatunnel_py.runtime.storage.journal import JournalFile, graph_line
 from seatunnel_py.runtime.targets.prepared_pipeline import prepared_of
@@ -91,12 +91,11 @@ def rewind(store: CheckpointStore, which: int, pipelines: tuple[str, ...]) -> in
     incarnation = next_incarnation(before.owner)
     if not store.take(incarnation, before.lineage):
         raise NotRestoredError("a driver has begun at this moment", "let it end, then try again")
-    found = store.read()
+    found, kept = read_valid(store, incarnation)
     claims, rewound = {}, {}
-    marks = kept_journal(store, found, incarnation).marks
     for key, records in found.records.items():
-        previous = found.claims.get(key, ())
-        claim, record = claim_from(incarnation, previous, records, marks.get(key, 0)), select(previous, records, which)
+        previous, at_least = found.claims.get(key, ()), kept.marks.get(key, 0)
+        claim, record = claim_from(incarnation, previous, records, at_least), select(previous, records, which)
         if isinstance(claim, RestoreRefusal):
             raise NotRestoredError(f"{key}: {claim.why}", WAYS_ON)
         if key in pipelines and record is not None:

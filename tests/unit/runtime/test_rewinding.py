@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from seatunnel_py.cli.main import app
 from seatunnel_py.protocol.commit.claims import on_chain
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.resume.checkpoint_view import difference, select
+from seatunnel_py.runtime.resume.job_claim import read_valid
 from seatunnel_py.runtime.resume.rollback import preview, rewind
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, StoreContents
+from seatunnel_py.runtime.storage.journal import JournalFile, void_line
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from tests.kit.runtime_toys import Target, ToySink, ToySource, forked, straight
 
@@ -104,6 +107,23 @@ def test_nothing_is_done_without_a_word(tmp_path: Path, monkeypatch: pytest.Monk
     done = CliRunner().invoke(app, ["state", "rewind", "toy@-1", "--yes"])
     assert done.exit_code == 0, done.output
     assert job.chain() == before[:-1]
+
+
+def test_a_void_record_is_no_place_to_go_back_from_or_to(tmp_path: Path) -> None:
+    """PS3: the next driver does not resume from it; its pieces may be gone."""
+    job = Stopped(tmp_path)
+    *_, older, newest = job.chain()
+    owner, lineage = job.store.owner()
+    assert job.store.take(owner + 1, lineage)
+    with closing(JournalFile(LocalStorage(job.place / "checkpoints"), owner + 1)) as journal:
+        journal.append([void_line("x", [newest], older)])
+    contents, _ = read_valid(job.store, owner + 2)
+    (found,) = preview(contents, plan("IDEMPOTENT"), -1)
+    assert found.newest == older
+
+    rewind(job.store, newest, ("x",))
+
+    assert job.chain()[-1] == older
 
 
 def test_a_difference_names_what_has_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
