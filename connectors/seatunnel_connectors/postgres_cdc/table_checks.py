@@ -3,9 +3,10 @@ table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from seatunnel_connectors.jdbc.postgres.connection.catalog import WITH_DOMAINS
 from seatunnel_connectors.jdbc.postgres.connection.session import explained, quote, statements
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.source import hints_of
@@ -17,7 +18,7 @@ ATTRIBUTES = "attributes"
 number, and two types may be read as the same one."""
 _DEFAULT, _FULL = "d", "f"
 _LACKING = {"n": "NOTHING", "i": "USING INDEX, without that index"}
-_TABLES = """
+_TABLES = f"""{WITH_DOMAINS}
     SELECT n.nspname, c.relname, c.relreplident::text, c.relpersistence::text,
            ARRAY(SELECT a.attname::text FROM pg_index i
                  CROSS JOIN unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) WITH ORDINALITY AS k (attnum, place)
@@ -29,9 +30,13 @@ _TABLES = """
                  WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> ''),
            (SELECT json_object_agg(a.attname, json_build_array(a.attnum, a.atttypid::int8, a.atttypmod))
             FROM pg_attribute a
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+           (SELECT json_object_agg(
+                a.attname, format_type(coalesce(b.base, a.atttypid), coalesce(b.modifier, a.atttypmod))
+            ) FROM pg_attribute a LEFT JOIN based b ON b.oid = a.atttypid
             WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND n.nspname <> 'information_schema' AND NOT n.nspname ^@ 'pg_'
+    WHERE (n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
 """
 LOOKS_MAX = 5
 _GENERATED_ARE_LOGGED_SINCE = 180000
@@ -52,49 +57,61 @@ def require_logical_log(address: Address) -> None:
 @dataclass(frozen=True, slots=True)
 class _LoggedTable:
     """``named``: the columns by which the log names a row; empty under REPLICA IDENTITY FULL, which holds all.
-    ``attributes``: number, type and modifier of each column."""
+    ``attributes``: number, type and modifier of each column; ``types``: its type in words, as in ``Hints.fulls``."""
 
     identity: str
     persistence: str
     named: tuple[str, ...]
     generated: tuple[str, ...]
     attributes: Mapping[str, list[int]]
+    types: Mapping[str, str]
 
 
 def checked(address: Address, describe: Callable[[], Sequence[Found]]) -> list[Found]:
     """The tables without what the log does not hold; those whose rows it does not name become failures. ``describe``
-    reads the catalog at other moments: it is called again if a table has changed meanwhile."""
+    reads the catalog at an earlier moment: it is called again if a table has changed meanwhile."""
     for _ in range(LOOKS_MAX):
-        before = _looked_up(address)
         found = describe()
-        logged = _looked_up(address)
-        same = {name for name, table in logged.items() if before.get(name) == table}
-        if all(
-            (one.schema.path.schema, one.schema.path.table) in same for one in found if isinstance(one, SourceTable)
-        ):
+        logged = _looked_up(address, [one for one in found if isinstance(one, SourceTable)])
+        if all(_is_as_described(one, logged.get(_name(one))) for one in found if isinstance(one, SourceTable)):
             break
-    return [_found(one, logged, same) if isinstance(one, SourceTable) else one for one in found]
+    return [_settled(one, logged.get(_name(one))) if isinstance(one, SourceTable) else one for one in found]
 
 
-def _found(table: SourceTable, logged: Mapping[tuple[str, str], _LoggedTable], same: Set[tuple[str, str]]) -> Found:
-    path = table.schema.path
-    name = path.schema, path.table
-    if name in same:
-        return _checked(table, logged[name])
-    what = "changes while it is" if name in logged else "was dropped while it was"
-    return TableFailure(path, f"table {path} {what} described", "run the job again once its schema is settled")
+def _name(table: SourceTable) -> tuple[str, str]:
+    return table.schema.path.schema, table.schema.path.table
 
 
-def _looked_up(address: Address) -> Mapping[tuple[str, str], _LoggedTable]:
+def _looked_up(address: Address, tables: Sequence[SourceTable]) -> Mapping[tuple[str, str], _LoggedTable]:
+    names = [_name(one) for one in tables]
     with explained("looking at replica identities"), statements(address) as db:
-        rows = db.execute(_TABLES).fetchall()
+        rows = db.execute(_TABLES, [[schema for schema, _ in names], [table for _, table in names]]).fetchall()
         logs_generated = db.info.server_version >= _GENERATED_ARE_LOGGED_SINCE
     return {
         (schema, table): _LoggedTable(
-            identity, persistence, tuple(named), () if logs_generated else tuple(generated), attributes or {}
+            identity,
+            persistence,
+            tuple(named),
+            () if logs_generated else tuple(generated),
+            attributes or {},
+            types or {},
         )
-        for schema, table, identity, persistence, named, generated, attributes in rows
+        for schema, table, identity, persistence, named, generated, attributes, types in rows
     }
+
+
+def _is_as_described(table: SourceTable, logged: _LoggedTable | None) -> bool:
+    """Whether the columns have the names and types with which the table was described."""
+    hints = hints_of(table)
+    described = {name: full for (name, _), full in zip(hints.columns, hints.fulls, strict=True)}
+    return logged is not None and logged.types == described
+
+
+def _settled(table: SourceTable, logged: _LoggedTable | None) -> Found:
+    if logged is not None and _is_as_described(table, logged):
+        return _checked(table, logged)
+    path, what = table.schema.path, "was dropped while it was" if logged is None else "changes while it is"
+    return TableFailure(path, f"table {path} {what} described", "run the job again once its schema is settled")
 
 
 def _checked(table: SourceTable, logged: _LoggedTable) -> Found:

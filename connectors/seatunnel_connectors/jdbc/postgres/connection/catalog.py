@@ -102,7 +102,7 @@ _SIZES_THEN = "CASE WHEN c.relkind IN ('r', 'm') THEN c.relpages::bigint * 8192 
 _NAMED = "(n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
 _ALL = r"n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_%%'"
 
-_COLUMNS = """
+WITH_DOMAINS = """
     WITH RECURSIVE domains (oid, base, modifier) AS (
         SELECT oid, typbasetype, typtypmod FROM pg_type WHERE typtype = 'd'
         UNION ALL
@@ -111,6 +111,9 @@ _COLUMNS = """
     ), based AS (
         SELECT d.oid, d.base, d.modifier FROM domains d JOIN pg_type t ON t.oid = d.base WHERE t.typtype <> 'd'
     )
+"""
+"""``based``: by domain its base type and modifier."""
+_COLUMNS = f"""{WITH_DOMAINS}
     SELECT a.attrelid, a.attname, t.typname, coalesce(b.modifier, a.atttypmod), t.typtype::text,
            CASE WHEN t.typcategory = 'A' THEN coalesce(e.typname, '') ELSE '' END,
            format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, format_type(t.oid, -1),
