@@ -28,7 +28,7 @@ IN_PROCESS = [sys.executable, "-c", f"{_LOCAL}; {_MAIN}"]
 """The same command line, but units run in its own process: quick, where Spark is not what is tested."""
 WITH_SPARK = ("run", "preview", "test", "copy", "quarantine replay", "jobs restore")
 """Commands that may start Spark: its driver gets an interpreter of its own, as users start it."""
-RUN_SECONDS_MAX = 240.0
+RUN_SECONDS_MAX = 180.0
 
 
 Process = subprocess.Popen[str] | CopiedProcess

@@ -27,7 +27,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "sources wait for room that only a checkpoint makes",
         "state/shared_state.py",
-        " and view is not None and view.settings.interval is not None",
+        " and self.takes_checkpoints",
         "",
         "segment_retention 3",
         "tests/unit/runtime/test_segment_retention.py",

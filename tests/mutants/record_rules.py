@@ -65,8 +65,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "segments of a record in doubt are removed",
         "subtasks/segment_retention.py",
-        "(*view.in_doubt, *filter(None, [view.storing]))",
-        "filter(None, [view.storing])",
+        "(*view.in_doubt, view.storing)",
+        "(view.storing,)",
         "segment_retention 1",
     ),
     # ---- claims.py

@@ -96,7 +96,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "stale messages are heard",
         "coordinator/coordinator_state.py",
-        "        stale = incarnation != self.incarnation or epoch != self.epochs.get(vertex)\n",
+        "        stale = event.incarnation != self.incarnation or event.epoch != self.epochs.get(event.subtask.vertex)\n",
         "        stale = False\n",
         "CO2, I37",
         killer="tests/protocol/test_coordinator.py",

@@ -85,7 +85,7 @@ class Coordinator:
             self._view = view_of(self.shared, self.checkpoints, self.recovery, self.committing)
         return self._view
 
-    # ---------------------------------------------------------------- entry
+    # ---------------------------------------------------------------- entry and beginning
 
     def handle(self, event: ev.CoordinatorEvent) -> tuple[CoordinatorCommand, ...]:
         """Handle an event, and return the commands in order."""
@@ -107,7 +107,7 @@ class Coordinator:
         self.beginning.set_up_done(event.unit)
 
     def _ready(self, event: ev.SubtaskReady) -> None:
-        if not self._stale(event):
+        if not self.shared.is_stale(event):
             self.recovery.ready(event.subtask)
             if self.recovery.resumed:
                 self._go_on(event.at)
@@ -144,14 +144,14 @@ class Coordinator:
             self._arm(at)
 
     def _acknowledged(self, event: ev.Acknowledged) -> None:
-        if not self._stale(event):
+        if not self.shared.is_stale(event):
             before = len(self.checkpoints.pending)
             self.checkpoints.acknowledged(event)
             if len(self.checkpoints.pending) < before:
                 self._go_on(event.at)
 
     def _declined(self, event: ev.Declined) -> None:
-        if not self._stale(event):
+        if not self.shared.is_stale(event):
             self.checkpoints.declined(event)
             self._go_on(event.at)
 
@@ -192,16 +192,18 @@ class Coordinator:
     # ---------------------------------------------------------------- failures
 
     def _failed(self, event: ev.SubtaskFailed) -> None:
-        if not self._stale(event):
+        if not self.shared.is_stale(event):
             self.failing.failed(event)
             self._go_on(event.at)
 
     def _exhausted(self, event: ev.UnitExhausted) -> None:
-        if not self._stale(event):
+        if not self.shared.is_stale(event):
             self.failing.exhausted(event)
 
     def _void(self, event: ev.PositionsVoid) -> None:
         self.failing.void(event.at)
+
+    # ---------------------------------------------------------------- commits
 
     def _confirmed(self, event: ev.CommitConfirmed) -> None:
         self.committing.confirmed(event)
@@ -237,9 +239,11 @@ class Coordinator:
         self.ending.end(Reason.CANCELLED, event.at)
 
     def _source_ended(self, event: ev.SourceEnded) -> None:
-        if not self._stale(event):
+        if not self.shared.is_stale(event):
             self.shared.ended.add(event.subtask)
             self._go_on(event.at)
+
+    # ---------------------------------------------------------------- after each event
 
     def _go_on(self, at: float) -> None:
         shared = self.shared
@@ -269,9 +273,6 @@ class Coordinator:
             if due := self.leaving.due(at, self.checkpoints.requests):
                 self.checkpoints.request(due)
             self.ending.approach(at)
-
-    def _stale(self, event: ev.OfSubtask) -> bool:
-        return self.shared.is_stale(event.subtask.vertex, event.incarnation, event.epoch)
 
 
 _HANDLERS: dict[type, Callable[[Coordinator, Any], None]] = {

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from seatunnel_py.protocol.commit.commit_queue import CommitQueue
 from seatunnel_py.protocol.coordinator.commands import CommitPieces, CoordinatorCommand, Refused, VoidRecords
+from seatunnel_py.protocol.coordinator.events import OfSubtask
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import PIPELINE, PipelineEvent, PipelineState, advance
@@ -94,9 +95,9 @@ class CoordinatorState:
         self.next_checkpoint += 1
         return taken
 
-    def is_stale(self, vertex: str, incarnation: int, epoch: int) -> bool:
+    def is_stale(self, event: OfSubtask) -> bool:
         """Return True, and count it, if a message comes from an earlier epoch or incarnation (I37)."""
-        stale = incarnation != self.incarnation or epoch != self.epochs.get(vertex)
+        stale = event.incarnation != self.incarnation or event.epoch != self.epochs.get(event.subtask.vertex)
         self.stale += stale
         return stale
 

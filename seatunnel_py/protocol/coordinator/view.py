@@ -37,12 +37,11 @@ class PendingView:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorView:
-    """``newest``: the newest completed record, ``storing``: the one being stored; ``in_doubt``: those
-    whose storing has failed, and which may be in the store. ``next_checkpoint``: the
-    first unused id; ``set_up``: set-up units that are done; ``completed``: ids of the
-    records in the store; ``requested``: a request is waiting; ``final_durable``: everything is in a durable
-    record; ``restarting``: a region restarts; ``commit_failures``: consecutive failed tries by
-    scope."""
+    """``newest``: the newest completed record, ``storing``: the one being stored; ``in_doubt``: those whose storing has
+    failed, and which may be in the store. ``next_checkpoint``: the first unused id; ``set_up``: set-up units that are
+    done; ``completed``: ids of the records in the store; ``requested``: a request is waiting; ``final_durable``:
+    everything is in a durable record; ``restarting``: a region restarts; ``commit_failures``: consecutive failed tries
+    by scope."""
 
     state: PipelineState
     settings: CheckpointSettings

@@ -113,9 +113,8 @@ def _start(
     at_commits = record.snapshots and sink_operations.exactly_once_visibility(pipeline.sinks, before.setups) - {
         Visible.FINAL
     }
-    if at_commits or Visible.STAGED in sink_operations.exactly_once_visibility(
-        chain.from_iterable(begun), before.setups
-    ):
+    at_staging = sink_operations.exactly_once_visibility(chain.from_iterable(begun), before.setups)
+    if at_commits or Visible.STAGED in at_staging:
         raise CannotResumeError(
             f"{pipeline.name} was read from one snapshot, which was lost with its connection; "
             "rows of it are already visible, and would be there twice",

@@ -148,9 +148,14 @@ class SharedState:
     def exchange_full(self) -> bool:
         """Whether the segments of the job have reached their maximum size. False for a wide query, which needs all of
         its input, and without checkpoints, which alone would make room."""
-        context, view = self.context, self.view
+        context = self.context
         full = context.shared.exchange_bytes > context.settings.exchange_max_bytes
-        return full and not context.sends_end_markers and view is not None and view.settings.interval is not None
+        return full and not context.sends_end_markers and self.takes_checkpoints
+
+    @property
+    def takes_checkpoints(self) -> bool:
+        """Whether checkpoints may be taken before the end. Without an interval nothing may become visible early."""
+        return self.view is not None and self.view.settings.interval is not None
 
     # ---------------------------------------------------------------- reports
 

@@ -108,13 +108,11 @@ class SegmentRetention:
             for pending in view.pending:
                 for snapshot in pending.snapshots:
                     needed.update(named_in([batches_of(snapshot.channel_state), snapshot.state]))
-            for record in (*view.in_doubt, *filter(None, [view.storing])):
-                needed.update(named_in_record(record))
+            for record in (*view.in_doubt, view.storing):
+                needed.update(named_in_record(record) if record is not None else ())
         return needed
 
     def _ask_for_checkpoint(self) -> None:
         view = self._state.view
-        if view is None or view.settings.interval is None:
-            return  # without an interval nothing may become visible early
-        if not view.requested:
+        if view is not None and self._state.takes_checkpoints and not view.requested:
             self._state.to_coordinator(OperationRequested(self._state.at, Operation()))

@@ -34,7 +34,8 @@ class Line:
     """``ever``: records that were durable, by number; ``records``: those that were not deleted; ``newest``: what a driver
     has to go on from; ``completed``: records that are on the way to it; ``marked``: the newest record in the journal;
     ``doubted``: records that are there, of which their driver has heard the contrary; ``journal``: what units took, by
-    subtask and number; ``floor``: forgotten up to here, for a record holds it; ``done``: set-up units. A pipeline that finishes an isolated sink goes on from ``before``."""
+    subtask and number; ``floor``: forgotten up to here, for a record holds it; ``done``: set-up units. A pipeline that
+    finishes an isolated sink goes on from ``before``."""
 
     def __init__(self, world: World, key: str, job: Job) -> None:
         self.world, self.key, self.job = world, key, job
