@@ -78,6 +78,8 @@ def expand_options(options: O, names: UpstreamNames) -> O:
     changed = {}
     for info in describe(type(options)):
         old = getattr(options, info.name)
+        if type(old) in _WITHOUT_TEXT:
+            continue
         try:
             new = _expanded(old, names, info.naming)
         except ValueError as error:
@@ -85,6 +87,10 @@ def expand_options(options: O, names: UpstreamNames) -> O:
         if new != old:
             changed[info.name] = new
     return options.model_copy(update=changed) if changed else options
+
+
+_WITHOUT_TEXT = frozenset({bool, int, float, type(None)})
+"""Types of most options: skipped, for a job of a thousand tables expands as many options."""
 
 
 def follows_tables(value: Any) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
+from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Split
 from seatunnel_py.errors import SeaTunnelError, worded
@@ -135,7 +135,7 @@ def _node(node: TableNode) -> dict[str, Any]:
         case SqlNode():
             plain |= {"query": node.analysis.query, "narrow": node.analysis.narrow}
             plain["columns"] = {column.name: str(column.dtype) for column in node.output.columns}
-            plain["conversions"] = [asdict(one) for _, table in node.inputs for one in query_conversions(table)]
+            plain["conversions"] = [plain_data(one) for _, table in node.inputs for one in query_conversions(table)]
         case SinkNode():
             plain |= {"table": str(node.table.path), "target": node.sink.target}
             plain["columns"] = {column.name: str(column.dtype) for column in node.table.columns}
@@ -175,7 +175,7 @@ def _set_up(node: SinkNode, setup: Setup) -> dict[str, Any]:
             }
             for effect in setup.effects
         ],
-        "conversions": [asdict(one) for one in conversions.conversions_of(node.table, setup.conversions)],
+        "conversions": [plain_data(one) for one in conversions.conversions_of(node.table, setup.conversions)],
     }
     if setup.left_behind:
         plain["not_carried_over"] = [
@@ -197,10 +197,10 @@ def _summary(pipelines: Iterable[Pipeline]) -> dict[str, Any]:
 def _present(setup: Setup) -> dict[str, Any]:
     """The current content of the target and its fate, for machines and for users."""
     found = setup.present
-    return {} if found is None else {"present": {**asdict(found), "text": found.text}}
+    return {} if found is None else {"present": {**plain_data(found), "text": found.text}}
 
 
 def _held(setup: Setup) -> dict[str, Any]:
     """The current content of the target, which stays, for the table is refused."""
     found = setup.present
-    return {} if found is None else {"present": {**asdict(found), "text": f"holds {found.held}"}}
+    return {} if found is None else {"present": {**plain_data(found), "text": f"holds {found.held}"}}

@@ -18,7 +18,6 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from seatunnel_py.api.batch import Batch, Position
+from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.process.private_files import private_directory, private_output
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.errors import FatalError, RetriableError
@@ -255,7 +255,7 @@ def _encode(batch: Batch) -> pa.Buffer:
     for name, values in batch.metadata.items():
         carry(_METADATA + name, values)
     about = {
-        "table": asdict(batch.table),
+        "table": plain_data(batch.table),
         "start": _plain(batch.start),
         "end": _plain(batch.end),
         "schema_version": batch.schema_version,
@@ -300,7 +300,7 @@ def _prefixed(data: pa.RecordBatch, prefix: str) -> dict[str, pa.Array]:
 
 
 def _plain(position: Position | None) -> dict[str, Any] | None:
-    return asdict(position) if position else None
+    return plain_data(position) if position else None
 
 
 def _position(plain: Mapping[str, Any] | None) -> Position | None:

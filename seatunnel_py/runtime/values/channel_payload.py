@@ -8,10 +8,11 @@ else the digest is the number of rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
+from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.protocol.model.ids import Channel
 from seatunnel_py.protocol.model.stream_elements import BatchHandle
@@ -22,7 +23,7 @@ _ENDED, _SLICES, _NUMBERING = "ended", "slices", "numbering"
 
 def slice_plain(one: Slice) -> Any:
     """Convert a slice to plain data, for records."""
-    plain = asdict(one)
+    plain = plain_data(one)
     if one.stopped is None:
         del plain["stopped"]
     return plain
