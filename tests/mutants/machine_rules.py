@@ -215,7 +215,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "the journal never forgets",
         COMMANDS,
-        "        state.emit(effects.CompleteRecord(state.newest))\n",
+        "        state.emit(effects.CompleteRecord(newest))\n",
         "",
         "coordinator_commands 2",
     ),

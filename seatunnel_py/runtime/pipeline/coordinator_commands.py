@@ -179,11 +179,11 @@ def _checkpoint_ended(parts: Parts, command: order.CheckpointEnded) -> None:
     state, line = parts.state, parts.state.context.pipeline
     reason = "" if command.reason is None else str(command.reason)
     missing = tuple(map(str, command.missing))
-    if command.reason is None and state.newest is not None:
-        state.emit(effects.CompleteRecord(state.newest))
-        parts.discovery.completed(state.newest)
-        parts.segments.completed(state.newest)
-        if parts.replanning.completed(state.newest):
+    if command.reason is None and (newest := state.newest) is not None:
+        state.emit(effects.CompleteRecord(newest))
+        parts.discovery.completed(newest)
+        parts.segments.completed(newest)
+        if parts.replanning.completed(newest):
             begin_all(parts.executions.values())
     if command.reason is Reason.EXPIRED:
         parts.units.last_expired = "; ".join(_kept_waiting(parts, command.missing))

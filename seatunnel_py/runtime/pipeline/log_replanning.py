@@ -66,8 +66,10 @@ class LogReplanning:
     def look(self) -> None:
         """Request a savepoint if the log has met a change that the plan does not have, or a checkpoint if no record has
         the plan."""
+        if self._log is None or self._asked:
+            return
         view = self._state.view
-        if self._log is None or self._asked or view is None or view.state is not PipelineState.RUNNING:
+        if view is None or view.state is not PipelineState.RUNNING:
             return
         if self._state.awaits_record:
             self._asked = True

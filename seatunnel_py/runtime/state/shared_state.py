@@ -111,17 +111,20 @@ class SharedState:
     @property
     def view(self) -> CoordinatorView | None:
         """The state of the coordinator; None: it has not begun."""
-        return None if self.coordinator is None else self.coordinator.view
+        coordinator = self.coordinator
+        return None if coordinator is None else coordinator.view
 
     @property
     def topology(self) -> Topology:
         """The current topology: without isolated vertices, and with the observed determinism."""
-        return self.context.graph.topology if self.view is None else self.view.topology
+        view = self.view
+        return self.context.graph.topology if view is None else view.topology
 
     @property
     def newest(self) -> CheckpointRecord | None:
         """The newest completed checkpoint."""
-        return None if self.view is None else self.view.newest
+        view = self.view
+        return None if view is None else view.newest
 
     @property
     def good(self) -> int | None:
@@ -132,7 +135,8 @@ class SharedState:
     @property
     def commit_lag(self) -> int:
         """How many completed checkpoints are not committed yet."""
-        return 0 if self.view is None else self.view.commits.lag
+        view = self.view
+        return 0 if view is None else view.commits.lag
 
     @property
     def plan(self) -> Mapping[str, Any]:
