@@ -304,7 +304,8 @@ class JobSession:
                 work = PlannedJob(planned.job, described, pipelines, isolated_tables, analyst)
                 receipt, resumable = drive(work, engine, place, tell, begin, began)
             receipt = _kept(receipt, place)
-            place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
+            finished = receipt.exit_code == ExitCode.SUCCESS and not receipt.goes_on
+            place.clear(finished=finished, rows=not resumable)
         except BaseException as error:
             with contextlib.suppress(OSError, SeaTunnelError):  # errors are raised
                 place.gave_up(redacted_text(first_line(str(error)) or type(error).__name__), changed=begun)

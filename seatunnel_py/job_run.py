@@ -126,8 +126,9 @@ def _receipt_of(
     seconds = _seconds(driver, began, started, ended)
     which = run.authority.incarnation, place.driver
     receipt = Receipt(
-        place.job_id, job.name, tables, seconds, notes, driver.job.stopped_by, *which, repeated=repeats.told()
-    )
+        place.job_id, job.name, tables, seconds, notes, driver.job.stopped_by, *which, repeated=repeats.told(),
+        goes_on=driver.goes_on,
+    )  # fmt: skip
     return run.tell_end(receipt)
 
 

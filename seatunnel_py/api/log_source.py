@@ -42,6 +42,13 @@ class LogSource(Source):
         """Create the enumerator of the log, once all tables are copied. ``state`` is an earlier ``snapshot()``, or
         None. It should return one split: the order of two splits is not kept."""
 
+    @property
+    def log_end(self) -> str:
+        """Return, for `plan`, what a run reads of the log before it ends, as a phrase; empty: it does not end. The
+        split of a log that ends must be read to its end (``Reader.read``), and the enumerator of the next run must find
+        another split, which begins there."""
+        return ""
+
     @abstractmethod
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         """Create a reader of the log, in a worker. Its batches are of any of these tables, in log order within each."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Split
@@ -132,6 +133,8 @@ def _node(node: TableNode) -> dict[str, Any]:
                 plain["part"] = node.part.value
             if node.log_tables:
                 plain["tables"] = [str(table.schema.path) for table in node.log_tables]
+            if isinstance(node.source, LogSource) and node.part.is_log and node.source.log_end:
+                plain["ends"] = node.source.log_end
         case SqlNode():
             plain |= {"query": node.analysis.query, "narrow": node.analysis.narrow}
             plain["columns"] = {column.name: str(column.dtype) for column in node.output.columns}

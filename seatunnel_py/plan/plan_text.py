@@ -104,6 +104,8 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
     yield f"    columns  {columns}"
     if first.get("rows_estimate") is not None:
         yield f"    rows     about {first['rows_estimate']:,}"
+    if "ends" in first:
+        yield f"    reads    {first['ends']}"
     for node in vertex["nodes"]:
         for one in node.get("conversions", ()):
             yield f"    converts {one['column']}: {conversions.words(one)}, for {node['step']}"

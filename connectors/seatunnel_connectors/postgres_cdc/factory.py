@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from seatunnel_connectors.jdbc.url import resolve
-from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions
+from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, StartupMode, StopMode
 from seatunnel_py.api import Determinism, SourceCapabilities, SourceFactory, SourceOptions
 
 if TYPE_CHECKING:
@@ -42,10 +42,15 @@ class PostgresCdcFactory(SourceFactory[PostgresCdcOptions]):
         return {**facts, "wal_level": "logical"}
 
     def capabilities(self, options: PostgresCdcOptions, context: StepContext) -> SourceCapabilities:
+        if options.start is StartupMode.SNAPSHOT_ONLY:
+            return SourceCapabilities(determinism=Determinism.DETERMINATE)
         return SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE, parallel=False, resident=True)
 
     def create(self, options: PostgresCdcOptions, context: StepContext) -> Source:
-        from seatunnel_connectors.postgres_cdc.source import PostgresCdcSource, names_of
+        from seatunnel_connectors.postgres_cdc.source import PostgresCdcSource, TablesOnlySource, names_of, stop_of
 
+        copies_only = options.start is StartupMode.SNAPSHOT_ONLY
+        stop = StopMode.NEVER if copies_only else stop_of(options, context.mode)
         names = names_of(options, context.job_id, context.step, context.store)
-        return PostgresCdcSource(_address(options), options, names, context.parallelism, context.registry)
+        source = PostgresCdcSource(_address(options), options, names, stop, context.parallelism, context.registry)
+        return TablesOnlySource.made(source) if copies_only else source

@@ -1,44 +1,69 @@
-"""Finds the one split of a log: its slot, and the place from which each table counts."""
+"""Finds the splits of a log: one for each run of a bounded job, and one for all other runs.
+
+Rules. (1) A split names the slot, the place from which each table counts, and the place where it ends, if it ends.
+(2) A reader tells the place at which its split has ended. The next run begins there, with another split. (3) A log that
+was opened without an end cannot get one: the position of its reader is not known here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from seatunnel_connectors.jdbc.postgres.connection.session import conninfo, statements
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames
 from seatunnel_connectors.postgres_cdc.copy import SLOT
+from seatunnel_connectors.postgres_cdc.log_bound import LogBound, fixed_bound
+from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, StartupMode, StopMode
 from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection
+from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot
 from seatunnel_connectors.postgres_cdc.slot_snapshots import LOG_POSITION
-from seatunnel_py.api import Enumerator, FatalError, FollowedTable, JobRegistry, Plain, Split, TablePath
+from seatunnel_py.api import Enumerator, FatalError, FollowedTable, JobRegistry, Plain, Position, Split, TablePath
 
 LOG = "log"
-"""The id of the split."""
+"""The id of the first split; later ones have a number."""
+ENDED = "ended"
+"""Key of the event of a reader, and of the state: the position at which the split has ended."""
+_PLACE, _RUN = "place", "run"
+_LOOK_SECONDS = 3600.0
+"""A restored enumerator with an ``interval`` is asked at once; there is nothing to find later."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogPlace:
     """Content of the split of a log. ``starts``: by table, the position from which its transactions count; ``system``:
-    the server's identity, which a failover keeps."""
+    the server's identity, which a failover keeps; ``begin``: the position at which the earlier run has ended;
+    ``bound``: where this run ends."""
 
     slot: str
     publication: str
     starts: tuple[tuple[TablePath, int], ...]
     system: str
+    begin: Position | None = None
+    bound: LogBound | None = None
 
-    def split(self) -> Split:
+    def split(self, run: int = 1) -> Split:
+        name = LOG if run == 1 else f"{LOG}~{run}"
+        return Split(name, self.starts[0][0], self.to_plain())
+
+    def to_plain(self) -> dict[str, Plain]:
         starts: list[Plain] = [[path.database, path.schema, path.table, position] for path, position in self.starts]
-        payload: dict[str, Plain] = {
+        plain: dict[str, Plain] = {
             "slot": self.slot, "publication": self.publication, "starts": starts, "system": self.system,
         }  # fmt: skip
-        return Split(LOG, self.starts[0][0], payload)
+        if self.begin is not None:
+            plain["begin"] = dict(self.begin.value)
+        if self.bound is not None:
+            plain["bound"] = self.bound.to_plain()
+        return plain
 
     @staticmethod
-    def of(split: Split) -> LogPlace:
-        """The inverse of ``split``."""
-        plain = dict(split.payload)
+    def of(found: Mapping[str, Plain]) -> LogPlace:
+        """The inverse of ``to_plain``."""
+        plain: dict[str, Any] = dict(found)
         rows = plain["starts"]
         assert isinstance(rows, list | tuple), "the split of a log names its tables"
         starts = []
@@ -47,36 +72,79 @@ class LogPlace:
             database, schema, table, position = row
             assert isinstance(position, int), "a position of the log is a number"
             starts.append((TablePath(str(database), str(schema), str(table)), position))
-        return LogPlace(str(plain["slot"]), str(plain["publication"]), tuple(starts), str(plain["system"]))
+        begin = None if plain.get("begin") is None else Position(plain["begin"])
+        bound = LogBound.of(plain.get("bound"))
+        return LogPlace(
+            str(plain["slot"]), str(plain["publication"]), tuple(starts), str(plain["system"]), begin, bound
+        )  # fmt: skip
 
 
 class LogEnumerator(Enumerator):
-    """Enumerates the log of a step. ``copies``: tables are copied first."""
+    """Enumerates the log of a step. ``state``: that of an earlier driver; ``stop``: where this run ends."""
 
     def __init__(
-        self, address: Address, names: LogNames, registry: JobRegistry, tables: Sequence[FollowedTable], *,
-        copies: bool, known: bool, wait_seconds: float,
+        self, address: Address, names: LogNames, registry: JobRegistry, tables: Sequence[FollowedTable],
+        options: PostgresCdcOptions, stop: StopMode, state: Plain,
     ) -> None:  # fmt: skip
         self._address, self._names, self._registry = address, names, registry
         self._tables = tuple(tables)
-        self._copies, self._known, self._wait_seconds = copies, known, wait_seconds
+        self._options, self._stop = options, stop
+        self._copies = options.start is StartupMode.INITIAL
+        earlier: Any = state or {}
+        self._known = state is not None
+        self._run: int = earlier.get(_RUN, 1)
+        self._place = LogPlace.of(earlier[_PLACE]) if _PLACE in earlier else None
+        self._ended: dict[str, Plain] | None = earlier.get(ENDED)
+        if self._ended is not None:
+            self.interval = _LOOK_SECONDS
+        elif self._known and stop is not StopMode.NEVER and (self._place is None or self._place.bound is None):
+            raise FatalError(
+                "this job has followed its log without an end, so a run of it cannot end by itself",
+                "set job.mode = STREAMING and stop.mode = never, or start it with --fresh, which copies the tables",
+            )
 
     def discover(self) -> Iterable[Split]:
-        if self._known:
+        if not self._known:
+            self._place = self._first()
+        elif self._ended is not None and self._place is not None and self.interval is not None:
+            self._place = replace(self._place, begin=Position(self._ended), bound=self._bound())
+            self._run, self._ended = self._run + 1, None
+        else:
             return ()
+        self._known, self.interval = True, None
+        return (self._place.split(self._run),)
+
+    def on_reader_event(self, split: Split, event: Plain) -> Iterable[Split]:
+        plain: Any = event
+        self._ended = dict(plain[ENDED])
+        return ()
+
+    def snapshot(self) -> Plain:
+        plain: dict[str, Plain] = {SLOT: self._names.slot}
+        if self._place is not None and (self._place.bound is not None or self._ended is not None):
+            plain |= {_PLACE: self._place.to_plain(), _RUN: self._run}
+        if self._ended is not None:
+            plain[ENDED] = self._ended
+        return plain
+
+    def _first(self) -> LogPlace:
         claims = self._registry.get(LogClaims)
-        slot = claims.claim(self._address, self._names, known=self._copies, wait_seconds=self._wait_seconds)
+        seconds = self._options.slot_wait_seconds
+        slot = claims.claim(self._address, self._names, known=self._copies, wait_seconds=seconds)
         starts = tuple((one.table.schema.path, self._start(one, slot.confirmed)) for one in self._tables)
         with statements(self._address) as db:
             check_start(find_slot(db, slot.name), slot.name, min(position for _, position in starts))
-        self._known = True
-        return (LogPlace(slot.name, self._names.publication, starts, self._system()).split(),)
+        return LogPlace(slot.name, self._names.publication, starts, self._system(), bound=self._bound())
 
-    def snapshot(self) -> Plain:
-        return {SLOT: self._names.slot}
+    def _bound(self) -> LogBound | None:
+        with statements(self._address) as db:
+            return fixed_bound(db, self._options, self._stop)
 
     def _start(self, one: FollowedTable, confirmed: int) -> int:
         """The position of the copy's snapshot; of a copy under several snapshots, the oldest position."""
+        if self._options.start is StartupMode.SPECIFIC:
+            assert self._options.start_lsn is not None, "the options require it"
+            return lsn_of(self._options.start_lsn)
         if not self._copies:
             return confirmed
         positions = [split.payload.get(LOG_POSITION) for split in one.copied]

@@ -10,14 +10,14 @@ from pydantic import ValidationInfo, field_validator, model_validator
 
 from seatunnel_connectors.jdbc.url import parse_url
 from seatunnel_connectors.postgres_cdc.debezium_settings import check_settings, meant
-from seatunnel_py.api import Options, Rule, Secret, SourceOptions, exactly_one, name_pattern, option
+from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of
+from seatunnel_py.api import Options, Rule, Secret, SourceOptions, exactly_one, name_pattern, option, required_when
 
 SLOT_NAME_BYTES_MAX = 63
+_SNAPSHOT = "snapshot"
+"""Another spelling of ``snapshot-only`` in SeaTunnel's job files."""
 _NO_STARTS = {
-    "specific": "a log can only be followed from where a slot stands: use committed-offset",
-    "timestamp": "a log can only be followed from where a slot stands: use committed-offset",
-    "snapshot-only": "read the tables with Jdbc, whose job ends by itself",
-    "snapshot": "read the tables with Jdbc, whose job ends by itself",
+    "timestamp": "a slot has no times: use committed-offset, or specific with startup.specific-offset.lsn",
 }
 
 
@@ -28,6 +28,12 @@ class StartupMode(StrEnum):
     LATEST = "latest"
     COMMITTED = "committed-offset"
     EARLIEST = "earliest"
+    SPECIFIC = "specific"
+    SNAPSHOT_ONLY = "snapshot-only"
+
+
+FOLLOWS_A_SLOT = (StartupMode.COMMITTED, StartupMode.EARLIEST, StartupMode.SPECIFIC)
+"""Modes that read an existing slot."""
 
 
 class TableConfig(Options):
@@ -46,6 +52,9 @@ class StopMode(StrEnum):
     """The place at which a job ends by itself."""
 
     NEVER = "never"
+    LATEST = "latest"
+    SPECIFIC = "specific"
+    TIMESTAMP = "timestamp"
 
 
 class LogRowForm(StrEnum):
@@ -98,9 +107,25 @@ class PostgresCdcOptions(SourceOptions):
         StartupMode.INITIAL,
         key="startup.mode",
         doc="initial: copy the tables, then follow the log; latest: follow the log from now on; committed-offset and "
-        "earliest: follow an existing slot from where it stands",
+        "earliest: follow an existing slot from where it stands; specific: follow it from startup.specific-offset.lsn; "
+        "snapshot-only: copy the tables, then end",
     )
-    stop: StopMode = option(StopMode.NEVER, key="stop.mode", doc="accepted; a job follows the log until it is stopped")
+    start_lsn: str | None = option(
+        None, key="startup.specific-offset.lsn", doc="position from which startup.mode = specific follows the slot"
+    )
+    stop: StopMode | None = option(
+        None,
+        key="stop.mode",
+        doc="where the job ends by itself: never; latest: after everything that was committed before the log was "
+        "opened; specific: at stop.specific-offset.lsn; timestamp: after the last transaction up to stop.timestamp. "
+        "The next run goes on from there. Default: latest with job.mode = BATCH, else never",
+    )
+    stop_lsn: str | None = option(
+        None, key="stop.specific-offset.lsn", doc="transactions that commit before this position are read"
+    )
+    stop_timestamp: int | None = option(
+        None, key="stop.timestamp", ge=0, doc="milliseconds since 1970; transactions that committed up to then are read"
+    )
     slot_name: str | None = option(
         None, key="slot.name", doc="replication slot; default: a name made of job id and step, which the job creates"
     )
@@ -183,7 +208,13 @@ class PostgresCdcOptions(SourceOptions):
         """The timeout of a connection attempt in whole seconds."""
         return max(1, -(-self.connect_timeout_ms // 1000))
 
-    rules: ClassVar[tuple[Rule, ...]] = (exactly_one("table_names", "table_pattern"),)
+    rules: ClassVar[tuple[Rule, ...]] = (
+        exactly_one("table_names", "table_pattern"),
+        required_when("start_lsn", other="start", equals=(StartupMode.SPECIFIC,)),
+        required_when("slot_name", other="start", equals=(StartupMode.SPECIFIC,)),
+        required_when("stop_lsn", other="stop", equals=(StopMode.SPECIFIC,)),
+        required_when("stop_timestamp", other="stop", equals=(StopMode.TIMESTAMP,)),
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -239,16 +270,14 @@ class PostgresCdcOptions(SourceOptions):
     def _start_is_a_place(cls, chosen: Any) -> Any:
         if remedy := _NO_STARTS.get(str(chosen).lower()):
             raise ValueError(f"{chosen} is not supported; {remedy}")
-        return chosen
+        return StartupMode.SNAPSHOT_ONLY if str(chosen).lower() == _SNAPSHOT else chosen
 
-    @field_validator("stop", mode="before")
+    @field_validator("start_lsn", "stop_lsn")
     @classmethod
-    def _jobs_do_not_stop(cls, chosen: Any) -> Any:
-        if str(chosen).lower() != StopMode.NEVER:
-            raise ValueError(
-                f"{chosen} is not supported; use never, and end the job with `seatunnel jobs savepoint JOB --stop`"
-            )
-        return chosen
+    def _position_is_one(cls, text: str | None) -> str | None:
+        if text is not None:
+            lsn_of(text)
+        return text
 
     @field_validator("format", mode="before")
     @classmethod

@@ -4,13 +4,14 @@ Rules. (1) Reading begins at the end of the last whole transaction before the po
 the open one. (2) The server gets only positions that a checkpoint confirms (``confirm``). (3) A slot that another
 connection holds is taken over: it belongs to a driver that this one has replaced, or to a worker that is gone. (4) The
 log is read on the server that it began on: a log that went on elsewhere, or was forgotten, is refused (F-C6, F-C16).
-(5) A table that is truncated or cannot be read stops alone, and so
-does one whose schema changes, unless the job follows that. (6) A change of a schema counts from the first row under it,
-at the position before the block of that row: nothing of the block is given.
+(5) A table that is truncated or cannot be read stops alone, and so does one whose schema changes, unless the job
+follows that. (6) A change of a schema counts from the first row under it, at the position before the block of that row:
+nothing of the block is given. (7) A bounded log ends at its bound (``log_bound.py``): nothing behind it is given.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,11 +19,11 @@ from seatunnel_connectors.jdbc.postgres.connection.session import conninfo, stat
 from seatunnel_connectors.jdbc.postgres.connection.types import NativeType
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.catalog_types import CatalogTypes
-from seatunnel_connectors.postgres_cdc.log_enumerator import LogPlace
+from seatunnel_connectors.postgres_cdc.log_bound import ReadLimit, at_time
+from seatunnel_connectors.postgres_cdc.log_enumerator import ENDED, LogPlace
 from seatunnel_connectors.postgres_cdc.log_rows import (
     RowFilter,
     ending,
-    has_reached,
     moves_partially,
     place_of,
     position_of,
@@ -55,6 +56,7 @@ from seatunnel_py.api import (
     Position,
     ReadContext,
     Reader,
+    ReaderEvent,
     RetriableError,
     SchemaChange,
     SourceTable,
@@ -95,8 +97,9 @@ class SlotReader(Reader):
         self._confirmed = 0
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
-        place = LogPlace.of(split)
-        begin = LogPosition() if start is None else place_of(start)
+        place = LogPlace.of(split.payload)
+        from_run = start or place.begin
+        begin = LogPosition() if from_run is None else place_of(from_run)
         connection = ReplicationConnection(conninfo(self._address), f"the log of {self._address.display}")
         try:
             self._require_same_server(connection, place)
@@ -146,36 +149,53 @@ class SlotReader(Reader):
         self, stream: ReplicationStream, place: LogPlace, begin: LogPosition, context: ReadContext
     ) -> Iterator[Element]:
         starts = {path: position for path, position in place.starts if path in self._tables}
-        until = None if context.until is None else place_of(context.until)
+        limit = ReadLimit(None if context.until is None else place_of(context.until), place.bound)
         relations = RelationCache(
             PooledTypes(self._address), self._address.database, self._key, lambda path: path in starts
         )
         decoder = PgoutputDecoder(relations, TransactionTracker(begin), Before.MOVES)
-        chosen, now = RowFilter(starts, until), begin
-        self._given_until = begin
+        self._given_until = now = begin
         stream.expect(len(starts))
-        while until is None or not has_reached(now, until):
+        while not limit.has_reached(now):
             received = stream.receive(IDLE_SECONDS)
             if received.ended:
                 raise RetriableError(f"the server has ended the log of slot {place.slot!r}", "see the server's log")
             for element in decoder.decode(received.messages):
-                yield from self._given(element, decoder, chosen, context.until)
+                if not isinstance(element, Block) and limit.passed(decoder.tracker):
+                    break
+                yield from self._given(element, decoder, starts, limit)
             now = _after(decoder, received)
-            if until is None or not has_reached(now, until):
+            if not limit.has_reached(now):
                 yield Heartbeat(position_of(now))
-        assert context.until is not None, "without an end the log is read on"
-        yield Heartbeat(context.until)
+                self._look_at_clock(limit, received)
+        assert limit.position is not None, "without an end the log is read on"
+        end = position_of(limit.position)
+        yield Heartbeat(end)
+        if limit.bound is not None:
+            yield ReaderEvent({ENDED: dict(end.value)}, end)
+
+    def _look_at_clock(self, limit: ReadLimit, received: Received) -> None:
+        """Fix the end of a log that has been silent since the time at which it ends."""
+        bound = limit.bound
+        if bound is None or bound.lsn or bound.time is None or received.idle_end is None:
+            return
+        if time.time() * 1e6 > bound.time:
+            with statements(self._address) as db:
+                limit.bound = at_time(db, bound)
 
     def _given(
-        self, element: LogElement, decoder: PgoutputDecoder, chosen: RowFilter, until: Position | None
+        self, element: LogElement, decoder: PgoutputDecoder, starts: Mapping[TablePath, int], limit: ReadLimit
     ) -> Iterator[Element]:
         match element:
             case Block():
-                end = position_of(element.position)
-                if until is not None and has_reached(element.position, place_of(until)):
-                    end = until
-                yield from ending(self._fitting(element, decoder, chosen), end)
-                self._given_until = element.position
+                limit.sees(element)
+                place = element.position
+                if limit.position is not None and limit.has_reached(place):
+                    place = limit.position
+                yield from ending(
+                    self._fitting(element, decoder, RowFilter(starts, limit.position)), position_of(place)
+                )
+                self._given_until = place
             case RelationChange(before, after) if element.renamed or element.recreated:
                 yield self._stops(decoder, before.path, after.relation.oid, changed_text(element), COPY_AGAIN)
             case TableRefused(path, message, remedy):

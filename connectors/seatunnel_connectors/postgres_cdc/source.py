@@ -7,18 +7,26 @@ from dataclasses import dataclass, field
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 from seatunnel_connectors.jdbc.source.findings import Found
+from seatunnel_connectors.jdbc.source.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
 from seatunnel_connectors.postgres_cdc.copy import CopySource
 from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logged_by_key, whole_path
 from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator
-from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, PublicationMode, StartupMode
+from seatunnel_connectors.postgres_cdc.options import (
+    FOLLOWS_A_SLOT,
+    PostgresCdcOptions,
+    PublicationMode,
+    StartupMode,
+    StopMode,
+)
 from seatunnel_connectors.postgres_cdc.reader import SlotReader
 from seatunnel_connectors.postgres_cdc.table_checks import checked, require_logical_log
 from seatunnel_py.api import (
     Determinism,
     Enumerator,
     FollowedTable,
+    JobMode,
     JobRegistry,
     LogSource,
     Plain,
@@ -37,18 +45,20 @@ class PostgresCdcSource(LogSource):
     address: Address
     options: PostgresCdcOptions
     names: LogNames
+    stop: StopMode = StopMode.NEVER
     parallelism: int = 1
     registry: JobRegistry = field(default_factory=JobRegistry, compare=False, repr=False)
 
     def tables(self) -> Sequence[Found]:
         require_logical_log(self.address)
-        found = checked(self.address, self._described)
+        found = checked(self.address, self.described)
         found = [logged_by_key(one) if isinstance(one, SourceTable) else one for one in found]
         paths = [one.schema.path for one in found if isinstance(one, SourceTable)]
         self.registry.get(LogClaims).tables[self.names.slot] = paths
         return found
 
-    def _described(self) -> Sequence[Found]:
+    def described(self) -> Sequence[Found]:
+        """The tables, without a look at the log."""
         found = [self._in_schemas(one) for one in self._copy_of(None).tables()]
         return declared_keys(self.options.table_config, self.address.database, found)
 
@@ -72,10 +82,11 @@ class PostgresCdcSource(LogSource):
         return SourceCapabilities(determinism=Determinism.DETERMINATE)
 
     def log_enumerator(self, tables: Sequence[FollowedTable], state: Plain) -> Enumerator:
-        return LogEnumerator(
-            self.address, self.names, self.registry, tables, copies=self._copies, known=state is not None,
-            wait_seconds=self.options.slot_wait_seconds,
-        )  # fmt: skip
+        return LogEnumerator(self.address, self.names, self.registry, tables, self.options, self.stop, state)
+
+    @property
+    def log_end(self) -> str:
+        return _ENDS[self.stop].format(self.options.stop_lsn or self.options.stop_timestamp)
 
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         return SlotReader(self.address, tables, follows_changes=self.options.schema_changes)
@@ -84,11 +95,42 @@ class PostgresCdcSource(LogSource):
         return self._copy_of(None).blocked_by()
 
 
+_ENDS = {
+    StopMode.NEVER: "",
+    StopMode.LATEST: "everything that was committed before the log is opened, then the job ends",
+    StopMode.SPECIFIC: "everything that was committed before {}, then the job ends",
+    StopMode.TIMESTAMP: "everything that was committed up to {} ms since 1970, then the job ends",
+}
+
+
+def stop_of(options: PostgresCdcOptions, mode: JobMode) -> StopMode:
+    """Where a run of the job ends. Raises ValueError for a batch job that would not."""
+    if options.stop is StopMode.NEVER and mode is JobMode.BATCH:
+        raise ValueError("stop.mode: never, but a job with job.mode = BATCH ends; leave it out, or set STREAMING")
+    return options.stop or (StopMode.LATEST if mode is JobMode.BATCH else StopMode.NEVER)
+
+
+@dataclass(frozen=True, slots=True)
+class TablesOnlySource(JdbcSource):
+    """The tables of a step whose log is not followed (``startup.mode = snapshot-only``): read as by Jdbc."""
+
+    of: PostgresCdcSource | None = None
+
+    @staticmethod
+    def made(of: PostgresCdcSource) -> TablesOnlySource:
+        options = _jdbc_options(of.options, of.address.database)
+        return TablesOnlySource(of.address, options, of.parallelism, of.registry, of)
+
+    def tables(self) -> Sequence[Found]:
+        assert self.of is not None, "it was made of a step"
+        return self.of.described()
+
+
 def names_of(options: PostgresCdcOptions, job_id: str, step: str, store: str) -> LogNames:
     """The names of the step's slot and publication."""
     own = own_name(job_id, step, store)
     creates = options.publication_mode is PublicationMode.FILTERED
-    reuse = options.slot_reuse or options.start in (StartupMode.COMMITTED, StartupMode.EARLIEST)
+    reuse = options.slot_reuse or options.start in FOLLOWS_A_SLOT
     return LogNames(
         options.slot_name or own, options.publication_name or own, options.slot_name is None, creates, reuse
     )

@@ -167,7 +167,8 @@ def rewind(name: str, tables: tuple[str, ...], where: JobLocation, *, yes: bool,
     job = known(job_id, where, stored=True)
     if job.here or (job.location is not None and explained(job)[0] is not None):
         raise SeaTunnelError(f"the job {job_id!r} is running", f"`seatunnel jobs cancel {job_id}` ends it")
-    if (job.receipt or {}).get("exit_code") == ExitCode.SUCCESS:
+    receipt = job.receipt or {}
+    if receipt.get("exit_code") == ExitCode.SUCCESS and not receipt.get("goes_on"):
         raise SeaTunnelError(f"the job {job_id!r} has finished: there is nothing to resume", "--fresh starts again")
     store = _store(job)
     contents, _ = read_valid(store, store.owner()[0] + 1)

@@ -106,8 +106,9 @@ def sink_of(
     context = step.context(job)
     if part is SourcePart.COPY:
         context = replace(context, mode=JobMode.BATCH)  # a copy ends, also in a job that does not
-    elif part is SourcePart.LOG_AFTER_COPY:
-        context = replace(context, continues=True)
+    elif part.is_log:  # in any job: the next run goes on with its target
+        continues = context.continues or part is SourcePart.LOG_AFTER_COPY
+        context = replace(context, mode=JobMode.STREAMING, continues=continues)
     sink = _one(step, "create", _told(step, "create", lambda: factory.create(options, table, context)), Sink)
     _one(step, "target", _told(step, "target", lambda: sink.target), str)
     able = _told(step, "capabilities", lambda: factory.capabilities(options, table, context))

@@ -133,6 +133,11 @@ class Driver:
         """Return the status of each pipeline."""
         return tuple(machine.status for machine in self.job.pipelines.values())
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether a pipeline is done for this run only."""
+        return any(machine.goes_on for machine in self.job.pipelines.values())
+
     def withdraw(self) -> None:
         """Drop all rows that this driver has staged, because another driver has finished the job."""
         for machine in self.job.pipelines.values():

@@ -275,8 +275,8 @@ class JobRunner:
 
     @property
     def resumable(self) -> bool:
-        """Whether a pipeline that is not done can be resumed from a checkpoint."""
-        undone = (one for one in self.pipelines.values() if one.shown_state is not TableState.DONE)
+        """Whether a pipeline that is not done, or done for this run only, can be resumed from a checkpoint."""
+        undone = (one for one in self.pipelines.values() if one.shown_state is not TableState.DONE or one.goes_on)
         return any(one.cleanup.resumable for one in undone)
 
     def newest(self, pipeline: str) -> CheckpointRecord | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def notify_targets(machines: Iterable[PipelineMachine], keep_days: int) -> tuple[str, ...]:
     """Notify the ledgers; return notes for the receipt."""
     machines = tuple(machines)
-    if any(machine.shown_state is not TableState.DONE for machine in machines):
+    if any(machine.shown_state is not TableState.DONE or machine.goes_on for machine in machines):
         return ()
     notified: set[Hashable] = {None}
     notes = []

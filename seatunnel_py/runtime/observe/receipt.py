@@ -131,7 +131,8 @@ class Repeated:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """``driver``: number of drivers so far; ``run``: name of this one, as in job.json, because a receipt is valid for
-    its own driver only. ``repeated``: repeated attempts by cause."""
+    its own driver only. ``repeated``: repeated attempts by cause; ``goes_on``: the next run goes on where this one has
+    ended."""
 
     job_id: str
     job_name: str
@@ -143,6 +144,7 @@ class Receipt:
     run: str = ""
     failed_again: int = 0
     repeated: tuple[Repeated, ...] = ()
+    goes_on: bool = False
 
     @property
     def exit_code(self) -> int:

@@ -22,11 +22,10 @@ from seatunnel_py.runtime.state.journal_entries import DropAll
 from seatunnel_py.runtime.state.phases import PhaseEvent
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.storage.journal import dropped_line
+from seatunnel_py.runtime.storage.savepoint_names import STOP
 from seatunnel_py.runtime.subtasks.segment_retention import SegmentRetention
 from seatunnel_py.work.unit import UnitFailure
 
-STOP = "stop"
-"""Name of the savepoint that ends a stream, and of the timer that requests it again."""
 STOP_AGAIN_SECONDS = 1.0
 
 
@@ -41,7 +40,7 @@ class CloseDecision:
 class Closing:
     """Closes one pipeline. ``wish``: its final state after a request to stop, or a failure that no restart mends;
     ``failure``: the cause if it ended now; ``arrived_as``: the final state of its participants, None: they have not
-    ended."""
+    ended; ``goes_on``: it is done for this run, and the next one goes on with it."""
 
     def __init__(
         self, state: SharedState, isolated: IsolatedSinks, cleanup: StagedCleanup, segments: SegmentRetention
@@ -55,6 +54,7 @@ class Closing:
         self.failure: UnitFailure | None = None
         self.arrived_as: TableState | None = None
         self.begins_again = False
+        self.goes_on = False
         self._replans: PlanLogAgain | None = None
 
     @property

@@ -32,6 +32,7 @@ from seatunnel_py.runtime.state.beat import on_beat
 from seatunnel_py.runtime.state.journal_entries import Deliver
 from seatunnel_py.runtime.state.troubles import commit_of, unit_of
 from seatunnel_py.runtime.storage.journal import kept_line, void_line
+from seatunnel_py.runtime.storage.savepoint_names import END_OF_LOG
 from seatunnel_py.runtime.subtasks.subtask_execution import begin_all
 from seatunnel_py.runtime.subtasks.unit_table import LOOK_AT_NETWORK
 from seatunnel_py.runtime.values import failpoints
@@ -206,7 +207,8 @@ def _ended(parts: Parts, command: order.PipelineEnded) -> None:
     if reason is None and parts.replanning.ended(command.savepoint):
         return
     if reason is None:
-        closing.arrived(TableState.STOPPED if command.savepoint else TableState.DONE)
+        closing.goes_on = command.savepoint == END_OF_LOG
+        closing.arrived(TableState.STOPPED if command.savepoint and not closing.goes_on else TableState.DONE)
         parts.state.emit(effects.HitFailpoint(failpoints.ENDED))
         closing.end(CloseKind.RELEASE)
         return

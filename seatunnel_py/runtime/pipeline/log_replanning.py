@@ -1,4 +1,5 @@
-"""Ends a log at a change of a table's schema, so that another machine goes on with a plan for the new schema.
+"""Ends a log at a change of a table's schema, so that another machine goes on with a plan for the new schema, and where
+a run has read all that it is to read.
 
 Rules. (1) The unit that meets the change ends there, and the source holds the change in its state and reads nothing.
 (2) The pipeline stops with a savepoint, like one that a user stops: all rows of the earlier schema are committed before
@@ -8,7 +9,9 @@ again. (5) A driver that is restored from a state with a change begins with the 
 may name rows that are not committed. So it is after a request of a user to stop. (6) The new machine reads the log when
 a record holds its plan: a restored driver repeats units of the journal under the schemas of its record. (7) If batches
 are in channels at the savepoint, because barriers have overtaken them or a loop holds them, the pipeline begins again
-with the plan that it has, and then (2) is repeated.
+with the plan that it has, and then (2) is repeated. (8) A log whose splits this driver has read to their ends stops
+with a savepoint too, and is done: the next driver goes on from it. Splits that an earlier driver has ended do not
+count, for the source is asked for the next one.
 """
 
 from __future__ import annotations
@@ -26,12 +29,13 @@ from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind
 from seatunnel_py.runtime.messages.effects import PlanLogAgain
 from seatunnel_py.runtime.pipeline.closing import Closing
 from seatunnel_py.runtime.state.shared_state import SharedState
+from seatunnel_py.runtime.storage.savepoint_names import END_OF_LOG, SCHEMA_CHANGE
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.values.schema_alterations import pending_in
+from seatunnel_py.runtime.values.split_progress import reading_of
+from seatunnel_py.runtime.values.subtask_state import state_of
 
-SCHEMA_CHANGE = "schema change"
-"""Name of the savepoint, and of the timer that requests it again."""
 AGAIN_SECONDS = 1.0
 
 
@@ -46,11 +50,14 @@ class LogReplanning:
         vertices = state.context.pipeline.vertices
         self._log = next((one.id for one in vertices if one.source is not None and one.source.part.is_log), None)
         self._asked = False
+        self._ended_before: frozenset[str] = frozenset()
 
     def begins(self, record: CheckpointRecord | None) -> None:
         """Begin from this record; a checkpoint comes first if it has other schemas (rule 6)."""
         if self._log is not None and record is not None:
             self._state.awaits_record = not self._is_in(record)
+            states = (one.state for subtask, one in record.snapshots.items() if subtask.vertex == self._log)
+            self._ended_before = frozenset(name for one in states for name in reading_of(state_of(one).reading).ended)
 
     def completed(self, record: CheckpointRecord) -> bool:
         """Note a durable record. Return whether the log is read from now on."""
@@ -64,8 +71,8 @@ class LogReplanning:
         return bool((plain or {}).get("tables") == self._state.plan["tables"])
 
     def look(self) -> None:
-        """Request a savepoint if the log has met a change that the plan does not have, or a checkpoint if no record has
-        the plan."""
+        """Request a savepoint if the log has met a change that the plan does not have, or has ended, or a checkpoint if
+        no record has the plan."""
         if self._log is None or self._asked:
             return
         view = self._state.view
@@ -75,13 +82,20 @@ class LogReplanning:
             self._asked = True
             operation = Operation(OperationKind.SCHEMA_CHANGE)
             self._state.to_coordinator(report.OperationRequested(self._state.at, operation))
-        elif any(run.unplanned for subtask, run in self._executions.items() if subtask.vertex == self._log):
-            self._asked = True
-            self._state.to_coordinator(report.SavepointRequested(self._state.at, SCHEMA_CHANGE, stop=True))
+            return
+        runs = [run for subtask, run in self._executions.items() if subtask.vertex == self._log]
+        if any(run.unplanned for run in runs):
+            self._stop_with(SCHEMA_CHANGE)
+        elif all(run.ended_splits - self._ended_before for run in runs):
+            self._stop_with(END_OF_LOG)
+
+    def _stop_with(self, savepoint: str) -> None:
+        self._asked = True
+        self._state.to_coordinator(report.SavepointRequested(self._state.at, savepoint, stop=True))
 
     def refused(self, savepoint: str) -> None:
         """Request it again after a pause."""
-        if savepoint in (SCHEMA_CHANGE, TriggerKind.OPERATION):
+        if savepoint in (SCHEMA_CHANGE, END_OF_LOG, TriggerKind.OPERATION):
             self._state.after((SCHEMA_CHANGE,), AGAIN_SECONDS)
 
     def look_again(self) -> None:

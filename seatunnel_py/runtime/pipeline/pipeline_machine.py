@@ -352,6 +352,11 @@ class PipelineMachine:
         return self.state.shown.state
 
     @property
+    def goes_on(self) -> bool:
+        """Whether it is done for this run only: the next one goes on from its last record."""
+        return self.closing.goes_on
+
+    @property
     def view(self) -> CoordinatorView | None:
         """The state of its coordinator; None: it has not begun."""
         return self.state.view

@@ -2,11 +2,11 @@
 
 Rules. (1) The driver takes its incarnation first: from then on the writes of other drivers are void (I34). (2) So its
 later reads are complete. (3) The claim that names the records to resume from is durable before any other effect. (4)
-Then older records are deleted, except savepoints, records to resume from, and records that isolated sinks need. (5) A
-recovery pipeline of an isolated sink has its own claim and records. (6) A store with less data about the job than this
-machine expects (emptied, an older copy, another location) is refused, because rows would be read again. (7) A missing
-journal, or a journal with a record that the store lacks, is refused too: journal and records prove each other
-(``journal.py``). (8) A record that the journal calls void is deleted, and not restored, even if it is the newest.
+Then older records are deleted, except savepoints of users, records to resume from, and records that isolated sinks
+need. (5) A recovery pipeline of an isolated sink has its own claim and records. (6) A store with less data about the
+job than this machine expects (emptied, an older copy, another location) is refused, because rows would be read again.
+(7) A missing journal, or a journal with a record that the store lacks, is refused too: journal and records prove each
+other (``journal.py``). (8) A record that the journal calls void is deleted, and not restored, even if it is the newest.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from seatunnel_py.protocol.failover.isolated_recovery import scopes_left_out
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.storage import journal
 from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointStore, StoreContents
+from seatunnel_py.runtime.storage.savepoint_names import OWN
 from seatunnel_py.runtime.storage.savepoint_store import INCARNATIONS_APART
 from seatunnel_py.runtime.values import failpoints
 
@@ -163,7 +164,7 @@ def claim_job(store: CheckpointStore, pipelines: Iterable[str]) -> JobClaim:
         if record.topology.detached:
             continue  # isolated tables need an older record (LE5)
         for one in found.records[pipeline]:
-            if one != record and not (isinstance(one, CheckpointRecord) and one.name):
+            if one != record and not (isinstance(one, CheckpointRecord) and one.name and one.name not in OWN):
                 store.delete(pipeline, one.checkpoint, one.incarnation)
     stood_at = {pipeline: _stood_at(record, found.records[pipeline]) for pipeline, record in records.items()}
     return JobClaim(incarnation, lineage, claims, records, apart, stood_at, not before.lineage)

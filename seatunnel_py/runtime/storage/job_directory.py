@@ -79,9 +79,11 @@ class JobDirectory:
 
     @property
     def finished(self) -> bool:
-        """Return True if the job has ended with everything done."""
+        """Return True if the job has ended with everything done, and no run goes on with it."""
         receipt = self.receipt
-        return receipt is not None and (receipt.get("exit_code"), receipt.get("state")) == (ExitCode.SUCCESS, "SUCCESS")
+        if receipt is None or receipt.get("goes_on"):
+            return False
+        return (receipt.get("exit_code"), receipt.get("state")) == (ExitCode.SUCCESS, "SUCCESS")
 
     @property
     def receipt(self) -> dict[str, Any] | None:

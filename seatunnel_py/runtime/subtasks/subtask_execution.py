@@ -177,6 +177,13 @@ class SubtaskExecution:
         return self._builder.unplanned(state) if state.altered else ()
 
     @property
+    def ended_splits(self) -> frozenset[str]:
+        """The splits of a log, if all of them were read to their ends; else none."""
+        if self.command is None or self.vertex.source is None or self.command.range is not None:
+            return frozenset()
+        return self._builder.ended_splits(state_of(self.command.state))
+
+    @property
     def _awaits_plan(self) -> bool:
         """Whether the source must not read on: another plan follows, or no record holds this one."""
         reads_on = self.vertex.source is not None and self.command is not None and self.command.range is None

@@ -188,6 +188,12 @@ class UnitBuilder:
         found = map(SchemaAlteration.from_plain, state.altered)
         return tuple(one for one in found if not is_planned(one, self._tables))
 
+    def ended_splits(self, state: State) -> frozenset[str]:
+        """Its splits, if all of them were read to their ends; else none."""
+        reading = reading_of(state.reading)
+        all_ended = self.splits and reading.next(self.splits, bounded=False) is None
+        return frozenset(reading.ended) if all_ended else frozenset()
+
     def _unplanned(self, before: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
         """The changes for the next state: of one table only the last."""
         if not before and not more:

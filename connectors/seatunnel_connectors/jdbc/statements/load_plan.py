@@ -85,7 +85,9 @@ class StatementLoad:
         return blake2b(repr(who).encode(), digest_size=12).hexdigest()
 
     def to_plain(self) -> dict[str, Plain]:
-        return cast("dict[str, Plain]", {**{field.name: getattr(self, field.name) for field in fields(self)}, "version": 1})
+        return cast(
+            "dict[str, Plain]", {**{field.name: getattr(self, field.name) for field in fields(self)}, "version": 1}
+        )
 
 
 def load_of(data: Any) -> StatementLoad:

@@ -1,0 +1,192 @@
+"""A run of a bounded job reads the log up to a place, and ends; the next run goes on there. No change is lost or applied
+twice, whatever dies on the way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import psycopg
+import pytest
+
+from e2e.cdc.test_postgres_cdc import TABLES, Followed, logical
+from e2e.support import finish, kill_driver, seatunnel, wait_for
+from tests.servers.postgres import PostgresServer
+
+__all__ = ["logical"]
+CHANGED = ("--restore", "latest", "--accept-changes")
+
+
+@pytest.fixture
+def job(tmp_path: Path, logical: PostgresServer, request: pytest.FixtureRequest) -> Iterator[Followed]:
+    number = 900 + sum(map(ord, request.node.name)) % 9000
+    found = Followed(tmp_path, logical, number)
+    yield found
+    found.end()
+
+
+def batch(job: Followed, source: str = "", sink: str = "") -> None:
+    """Write the job file of a batch job."""
+    job.write(source=source and f", {source}", sink=sink)
+    path = job.home / "job.conf"
+    path.write_text(path.read_text().replace("job.mode = STREAMING", "job.mode = BATCH"))
+
+
+def run(job: Followed, *more: str) -> dict[str, Any]:
+    """A whole run; its receipt."""
+    done = seatunnel(job.home, "run", "job.conf", "--job-id", "job", "--json", *more)
+    assert done.code == 0, done.out + done.err
+    return done.receipt
+
+
+@contextmanager
+def writing(job: Followed, change: Callable[[psycopg.Connection[Any], int], None]) -> Iterator[None]:
+    """Write to the source meanwhile."""
+    over, failures = threading.Event(), list[BaseException]()
+
+    def write() -> None:
+        try:
+            with job.pair.connect(job.pair.source) as db:
+                number = 0
+                while not over.wait(0.002):
+                    number += 1
+                    change(db, number)
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    assert not failures, failures
+
+
+def inserts(db: psycopg.Connection[Any], number: int) -> None:
+    db.execute("INSERT INTO orders VALUES (%s, 'later', %s, 'new')", [10_000 + number, number])
+    db.execute("UPDATE customers SET seq = seq + 1, note = 'changed' WHERE id = %s", [1 + number % 1000])
+
+
+def test_each_run_brings_everything_up_to_now(job: Followed) -> None:
+    batch(job)
+    first = run(job)
+    assert first["state"] == "SUCCESS" and first["goes_on"]
+    assert all(map(job.equal, TABLES))
+    for night in range(2):
+        with job.pair.connect(job.pair.source) as db:
+            db.execute("UPDATE orders SET note = %s WHERE id %% 7 = 0", [f"night {night}"])
+            db.execute("DELETE FROM customers WHERE id %% 5 = %s", [night])
+            db.execute("INSERT INTO lines SELECT i, 'more', i, 'x' FROM generate_series(%s::int, %s::int) i", [
+                2000 + 100 * night, 2099 + 100 * night])  # fmt: skip
+        later = run(job, "--restore", "latest")
+        assert later["state"] == "SUCCESS" and later["goes_on"]
+        assert all(map(job.equal, TABLES))
+    quiet = run(job, "--restore", "latest")
+    assert quiet["state"] == "SUCCESS"
+    assert all(map(job.equal, TABLES))
+
+
+def test_a_run_ends_while_the_source_is_written_to(job: Followed) -> None:
+    """The runs see prefixes of the source's history, and the last one, of a quiet source, all of it."""
+    batch(job)
+    seen = 0
+    with writing(job, inserts):
+        for restore in ((), ("--restore", "latest"), ("--restore", "latest")):
+            run(job, *restore)
+            with job.pair.connect(job.pair.target) as db:
+                numbers = [row[0] for row in db.execute("SELECT id FROM orders WHERE id > 10000 ORDER BY id")]
+            assert numbers == list(range(10_001, 10_001 + len(numbers))), "a transaction is missing"
+            assert len(numbers) >= seen
+            seen = len(numbers)
+    run(job, "--restore", "latest")
+    assert all(map(job.equal, TABLES))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_run_is_finished_by_the_next_one(job: Followed, seed: int) -> None:
+    random = Random(seed)
+    batch(job)
+    run(job)
+    with writing(job, inserts):
+        for _ in range(2):
+            process = job.run("--restore", "latest")
+            threading.Event().wait(random.uniform(1.0, 5.0))
+            if process.poll() is None:
+                kill_driver(process)
+    run(job, "--restore", "latest")
+    assert all(map(job.equal, TABLES))
+
+
+def test_a_run_ends_at_a_position(job: Followed) -> None:
+    """Transactions count by the positions of their commits: one that is open at the place is not read (F-C36)."""
+    batch(job)
+    run(job)
+    with job.pair.connect(job.pair.source) as db, job.pair.connect(job.pair.source) as late:
+        late.execute("BEGIN; INSERT INTO orders VALUES (5001, 'open', 1, 'late')")
+        db.execute("INSERT INTO orders VALUES (5002, 'before', 2, 'new')")
+        place = db.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
+        assert place is not None
+        late.execute("COMMIT")
+        db.execute("INSERT INTO orders VALUES (5003, 'behind', 3, 'new')")
+    batch(job, source=f'stop.mode = specific, stop.specific-offset.lsn = "{place[0]}"')
+    run(job, *CHANGED)
+    with job.pair.connect(job.pair.target) as db:
+        assert db.execute("SELECT id FROM orders WHERE id > 5000 ORDER BY id").fetchall() == [(5002,)]
+    batch(job)
+    run(job, *CHANGED)
+    assert all(map(job.equal, TABLES))
+
+
+@pytest.mark.parametrize("when", ["past", "future"])
+def test_a_run_ends_at_a_time(job: Followed, when: str) -> None:
+    batch(job)
+    run(job)
+    with job.pair.connect(job.pair.source) as db:
+        db.execute("INSERT INTO orders VALUES (5001, 'before', 1, 'new')")
+        delay = "- 0" if when == "past" else "+ 8000"
+        row = db.execute(f"SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint {delay}").fetchone()  # type: ignore[arg-type]
+        assert row is not None
+        if when == "past":
+            db.execute("SELECT pg_sleep(0.01)")
+            db.execute("INSERT INTO orders VALUES (5002, 'behind', 2, 'new')")
+    batch(job, source=f"stop.mode = timestamp, stop.timestamp = {row[0]}")
+    run(job, *CHANGED)
+    with job.pair.connect(job.pair.target) as db:
+        assert db.execute("SELECT id FROM orders WHERE id > 5000 ORDER BY id").fetchall() == [(5001,)]
+    batch(job)
+    run(job, *CHANGED)
+    assert all(map(job.equal, TABLES))
+
+
+def test_only_the_tables_are_copied(job: Followed) -> None:
+    """No slot and no publication are created."""
+    batch(job, source="startup.mode = snapshot-only")
+    receipt = run(job)
+    assert receipt["state"] == "SUCCESS" and not receipt["goes_on"]
+    assert all(map(job.equal, TABLES))
+    with job.pair.connect(job.pair.source) as db:
+        assert db.execute("SELECT pubname FROM pg_publication").fetchall() == []
+        slots = db.execute("SELECT slot_name FROM pg_replication_slots WHERE database = current_database()")
+        assert slots.fetchall() == []
+
+
+def test_a_bounded_job_becomes_a_stream(job: Followed) -> None:
+    batch(job)
+    run(job)
+    with job.pair.connect(job.pair.source) as db:
+        db.execute("DELETE FROM orders WHERE id < 10")
+    job.write()
+    job.run("--restore", "latest")
+    wait_for("the stream has the changes", lambda: all(map(job.equal, TABLES)))
+    with job.pair.connect(job.pair.source) as db:
+        db.execute("UPDATE lines SET note = 'live' WHERE id < 100")
+    wait_for("the stream goes on", lambda: all(map(job.equal, TABLES)))
+    assert job.process is not None
+    job.process.terminate()
+    finish(job.process)
