@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -46,26 +47,22 @@ def run(job: Followed, *more: str) -> dict[str, Any]:
 @contextmanager
 def writing(job: Followed, change: Callable[[psycopg.Connection[Any], int], None]) -> Iterator[None]:
     """Write to the source meanwhile."""
-    over, failures = threading.Event(), list[BaseException]()
+    over = threading.Event()
 
     def write() -> None:
-        try:
-            with job.pair.connect(job.pair.source) as db:
-                number = 0
-                while not over.wait(0.002):
-                    number += 1
-                    change(db, number)
-        except BaseException as error:
-            failures.append(error)
+        with job.pair.connect(job.pair.source) as db:
+            number = 0
+            while not over.wait(0.002):
+                number += 1
+                change(db, number)
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-    assert not failures, failures
+    with ThreadPoolExecutor(1) as writers:
+        writer = writers.submit(write)
+        try:
+            yield
+        finally:
+            over.set()
+        writer.result()
 
 
 def inserts(db: psycopg.Connection[Any], number: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from seatunnel_connectors.jdbc.url import resolve
-from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions
+from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart, BinlogStop
 from seatunnel_connectors.mysql_cdc.server_id import given_server_id, own_server_id
 from seatunnel_py.api import Determinism, SourceCapabilities, SourceFactory, SourceOptions
 
@@ -43,14 +43,19 @@ class MysqlCdcFactory(SourceFactory[BinlogCdcOptions]):
         return {**facts, **require_row_log(address)}
 
     def capabilities(self, options: BinlogCdcOptions, context: StepContext) -> SourceCapabilities:
+        if options.start is BinlogStart.SNAPSHOT_ONLY:
+            return SourceCapabilities(determinism=Determinism.DETERMINATE)
         return SourceCapabilities(bounded=False, determinism=Determinism.DETERMINATE, parallel=False, resident=True)
 
     def create(self, options: BinlogCdcOptions, context: StepContext) -> Source:
-        from seatunnel_connectors.mysql_cdc.source import BinlogCdcSource
+        from seatunnel_connectors.mysql_cdc.source import BinlogCdcSource, BinlogTablesSource, stop_of
 
+        copies_only = options.start is BinlogStart.SNAPSHOT_ONLY
+        stop = BinlogStop.NEVER if copies_only else stop_of(options, context.mode)
         own = own_server_id(context.job_id, context.step, context.store)
         server_id = own if options.server_id is None else given_server_id(options.server_id)
-        return BinlogCdcSource(_address(options), options, server_id, context.parallelism, context.registry)
+        source = BinlogCdcSource(_address(options), options, server_id, stop, context.parallelism, context.registry)
+        return BinlogTablesSource.made(source) if copies_only else source
 
 
 class MariadbCdcFactory(MysqlCdcFactory):

@@ -1,4 +1,8 @@
-"""Finds the one split of a log, once the tables are copied.
+"""Finds the splits of a log, once the tables are copied: one for each run of a bounded job, one for all other runs.
+
+Rules. (1) The end of a run is fixed once, and is durable with its split before the log is read. (2) A reader tells the
+place at which its split has ended. The next run begins there, with another split. (3) A log that was opened without an
+end cannot get one: the position of its reader is not known here.
 
 Definitions are those of the catalog at that moment. A table that is altered between the mark before its copy and that
 moment has rows in the log that do not fit; the reader then stops with the statement or with the columns that differ.
@@ -6,8 +10,9 @@ moment has rows in the log that do not fit; the reader then stops with the state
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pymysql
 
@@ -18,12 +23,18 @@ from seatunnel_connectors.mysql_cdc.dump.session import replicas
 from seatunnel_connectors.mysql_cdc.log_places import end_of_log, first_of_log, oldest, require_log, with_transactions
 from seatunnel_connectors.mysql_cdc.log_split import LOG_ID, BinlogPlace
 from seatunnel_connectors.mysql_cdc.log_times import place_at
-from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart
+from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart, BinlogStop
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.from_catalog import definitions_of
 from seatunnel_connectors.mysql_cdc.server_checks import identity_of
 from seatunnel_py.api import Enumerator, FatalError, FollowedTable, Plain, RetriableError, Split
+
+ENDED = "ended"
+"""Key of the event of a reader, and of the state: the position at which the split has ended."""
+_PLACE, _RUN = "place", "run"
+_LOOK_SECONDS = 2.0
+"""A restored enumerator with an ``interval`` is asked at once, and again if that fails."""
 
 
 class BinlogEnumerator(Enumerator):
@@ -35,26 +46,51 @@ class BinlogEnumerator(Enumerator):
         options: BinlogCdcOptions,
         server_id: int,
         tables: Sequence[FollowedTable],
-        *,
-        known: bool,
+        stop: BinlogStop,
+        state: Plain,
     ) -> None:
-        self._address, self._options, self._server_id = address, options, server_id
+        self._address, self._options, self._server_id, self._stop = address, options, server_id, stop
         self._tables = tuple(tables)
-        self._known = known
+        earlier: Any = state if isinstance(state, Mapping) else {}
+        self._known = state is not None
+        self._run: int = earlier.get(_RUN, 1)
+        self._place = BinlogPlace.of(earlier[_PLACE]) if _PLACE in earlier else None
+        self._ended: dict[str, Plain] | None = earlier.get(ENDED)
+        if self._ended is not None:
+            self.interval = _LOOK_SECONDS
+        elif self._known and stop is not BinlogStop.NEVER and (self._place is None or self._place.bound is None):
+            raise FatalError(
+                "this job has followed its log without an end, so a run of it cannot end by itself",
+                "set job.mode = STREAMING and stop.mode = never, or start it with --fresh, which copies the tables",
+            )
 
     def discover(self) -> Iterable[Split]:
-        if self._known:
+        if self._known and (self._ended is None or self.interval is None):
             return ()
         with explained(f"looking up the log of {self._address.display}"), sessions(self._address) as session:
-            _require_free_id(session, self._server_id)
-            place = self._place(session)
-        self._known = True
-        return (place.split(),)
+            if self._place is None or self._ended is None:
+                _require_free_id(session, self._server_id)
+                self._place = self._first(session)
+            else:
+                begin = BinlogPosition.of(self._ended)
+                require_log(session, begin)
+                self._place = replace(self._place, begin=begin, bound=self._bound(session))
+                self._run, self._ended = self._run + 1, None
+        self._known, self.interval = True, None
+        return (self._place.split(self._run),)
+
+    def on_reader_event(self, split: Split, event: Plain) -> Iterable[Split]:
+        plain: Any = event
+        self._ended = dict(plain[ENDED])
+        return ()
 
     def snapshot(self) -> Plain:
-        return LOG_ID
+        if self._place is None or (self._place.bound is None and self._ended is None):
+            return LOG_ID
+        plain: dict[str, Plain] = {_PLACE: self._place.to_plain(), _RUN: self._run}
+        return plain if self._ended is None else {**plain, ENDED: self._ended}
 
-    def _place(self, session: MysqlSession) -> BinlogPlace:
+    def _first(self, session: MysqlSession) -> BinlogPlace:
         if self._options.start is BinlogStart.INITIAL:
             starts = {_name(one): _mark(one) for one in self._tables}
         else:
@@ -64,7 +100,22 @@ class BinlogEnumerator(Enumerator):
         begin = oldest(starts.values())
         require_log(session, begin)
         begin = replace(with_transactions(session, begin), server=server)
-        return BinlogPlace(server, begin, starts, definitions_of(session, list(starts)))
+        return BinlogPlace(server, begin, starts, definitions_of(session, list(starts)), self._bound(session))
+
+    def _bound(self, session: MysqlSession) -> BinlogPosition | None:
+        """The end of a run that begins now; None: it has none. A transaction that holds the place is read whole."""
+        match self._stop:
+            case BinlogStop.LATEST:
+                return end_of_log(session)
+            case BinlogStop.SPECIFIC:
+                file, offset = self._options.stop_file, self._options.stop_offset
+                assert file is not None and offset is not None, "options are checked"
+                return BinlogPosition(file, offset)
+            case BinlogStop.TIMESTAMP:
+                assert self._options.stop_timestamp is not None, "options are checked"
+                return _end_at(self._address, session, self._server_id, self._options.stop_timestamp)
+            case _:
+                return None
 
     def _chosen(self, session: MysqlSession) -> BinlogPosition:
         """The place that the job file asks for."""
@@ -80,6 +131,18 @@ class BinlogEnumerator(Enumerator):
                 return place_at(self._address, session, self._server_id, self._options.start_timestamp)
             case _:
                 return end_of_log(session)
+
+
+def _end_at(address: Address, session: MysqlSession, server_id: int, milliseconds: int) -> BinlogPosition:
+    """The place after the last transaction of that second, and of those before."""
+    second = milliseconds // 1000
+    [(now,)] = session.ask("SELECT UNIX_TIMESTAMP()")
+    if int(now) <= second:
+        raise FatalError(
+            "stop.timestamp has not passed yet at the server, so transactions up to it may follow",
+            "run the job after that time, or set job.mode = STREAMING and end it with `seatunnel jobs savepoint`",
+        )
+    return place_at(address, session, server_id, (second + 1) * 1000)
 
 
 def _require_free_id(session: MysqlSession, server_id: int) -> None:

@@ -1,4 +1,4 @@
-"""The one split of a log: where it begins, and for each table where its rows count, and as what it was declared."""
+"""The split of a log: where it begins and ends, and for each table where its rows count and its declaration."""
 
 from __future__ import annotations
 
@@ -12,35 +12,42 @@ from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, 
 from seatunnel_py.api import Plain, Split, TablePath
 
 LOG_ID = "log"
-"""The id of the split."""
+"""The id of the first split; those of later runs have a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class BinlogPlace:
-    """``begin``: the place to read from; ``server``: the identity of the server that places belong to."""
+    """``begin``: the place to read from; ``server``: the identity of the server that places belong to; ``bound``: the
+    place at which the run ends, if it does."""
 
     server: str
     begin: BinlogPosition
     starts: Mapping[Name, BinlogPosition]
     definitions: Mapping[Name, TableDefinition]
+    bound: BinlogPosition | None = None
 
-    def split(self) -> Split:
+    def split(self, run: int = 1) -> Split:
+        database, table = next(iter(self.starts))
+        name = LOG_ID if run == 1 else f"{LOG_ID}~{run}"
+        return Split(name, TablePath(database, "", table), self.to_plain())
+
+    def to_plain(self) -> dict[str, Plain]:
         starts: list[Plain] = [[*name, place.to_plain()] for name, place in self.starts.items()]
         definitions: list[Plain] = [definition_plain(one) for one in self.definitions.values()]
-        database, table = next(iter(self.starts))
-        payload: dict[str, Plain] = {
+        plain: dict[str, Plain] = {
             "server": self.server, "begin": self.begin.to_plain(), "starts": starts, "definitions": definitions,
         }  # fmt: skip
-        return Split(LOG_ID, TablePath(database, "", table), payload)
+        return plain if self.bound is None else {**plain, "bound": self.bound.to_plain()}
 
     @staticmethod
-    def of(split: Split) -> BinlogPlace:
-        """The inverse of ``split``."""
-        plain = cast("dict[str, Any]", dict(split.payload))
+    def of(payload: Mapping[str, Plain]) -> BinlogPlace:
+        """The inverse of ``to_plain``."""
+        plain = cast("dict[str, Any]", dict(payload))
         starts = {(database, table): BinlogPosition.of(place) for database, table, place in plain["starts"]}
         definitions = [definition_of(one) for one in plain["definitions"]]
         begin = BinlogPosition.of(plain["begin"])
-        return BinlogPlace(plain["server"], begin, starts, {one.name: one for one in definitions})
+        bound = BinlogPosition.of(plain["bound"]) if "bound" in plain else None
+        return BinlogPlace(plain["server"], begin, starts, {one.name: one for one in definitions}, bound)
 
 
 def definition_plain(definition: TableDefinition) -> Plain:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import field_validator
 
@@ -24,6 +24,7 @@ class BinlogStart(StrEnum):
     EARLIEST = "earliest"
     SPECIFIC = "specific"
     TIMESTAMP = "timestamp"
+    SNAPSHOT_ONLY = "snapshot-only"
 
 
 class BinlogStop(StrEnum):
@@ -77,7 +78,8 @@ class BinlogCdcOptions(SourceOptions):
         BinlogStart.INITIAL,
         key="startup.mode",
         doc="initial: copy the tables, then follow the log; latest, earliest, specific, timestamp: follow the log from "
-        "now on, from its beginning, from startup.specific-offset.file and .pos, from startup.timestamp",
+        "now on, from its beginning, from startup.specific-offset.file and .pos, from startup.timestamp; "
+        "snapshot-only: copy the tables, then end",
     )
     start_file: str | None = option(
         None, key="startup.specific-offset.file", doc="file of the log where startup.mode = specific begins"
@@ -88,7 +90,23 @@ class BinlogCdcOptions(SourceOptions):
     start_timestamp: int | None = option(
         None, key="startup.timestamp", ge=0, doc="milliseconds since 1970; the log itself has whole seconds"
     )
-    stop: BinlogStop = option(BinlogStop.NEVER, key="stop.mode", doc="never; the other ones are refused")
+    stop: BinlogStop | None = option(
+        None,
+        key="stop.mode",
+        doc="where the job ends by itself: never; latest: at the end that the log has when it is opened; specific: at "
+        "stop.specific-offset.file and .pos; timestamp: after the last transaction of the second of stop.timestamp. "
+        "The next run goes on from there. Default: latest with job.mode = BATCH, else never",
+    )
+    stop_file: str | None = option(
+        None, key="stop.specific-offset.file", doc="file of the log where stop.mode = specific ends"
+    )
+    stop_offset: int | None = option(
+        None, key="stop.specific-offset.pos", ge=FIRST_OFFSET,
+        doc="position in that file; a transaction that holds it is read whole",
+    )  # fmt: skip
+    stop_timestamp: int | None = option(
+        None, key="stop.timestamp", ge=0, doc="milliseconds since 1970; the log itself has whole seconds"
+    )
     server_id: str | None = option(
         None,
         key="server-id",
@@ -156,6 +174,9 @@ class BinlogCdcOptions(SourceOptions):
         required_when("start_file", other="start", equals=(BinlogStart.SPECIFIC,)),
         required_when("start_timestamp", other="start", equals=(BinlogStart.TIMESTAMP,)),
         required_when("start_offset", other="start", equals=(BinlogStart.SPECIFIC,)),
+        required_when("stop_file", other="stop", equals=(BinlogStop.SPECIFIC,)),
+        required_when("stop_offset", other="stop", equals=(BinlogStop.SPECIFIC,)),
+        required_when("stop_timestamp", other="stop", equals=(BinlogStop.TIMESTAMP,)),
     )
 
     @field_validator("url")
@@ -194,12 +215,10 @@ class BinlogCdcOptions(SourceOptions):
         check_settings(given)
         return given
 
-    @field_validator("stop")
+    @field_validator("start", mode="before")
     @classmethod
-    def _jobs_do_not_stop(cls, chosen: BinlogStop) -> BinlogStop:
-        if chosen is not BinlogStop.NEVER:
-            raise ValueError(f"{chosen} is not supported; use never, and end the job with `seatunnel jobs savepoint`")
-        return chosen
+    def _snapshot_has_two_names(cls, chosen: Any) -> Any:
+        return BinlogStart.SNAPSHOT_ONLY if str(chosen).lower() == "snapshot" else chosen
 
     @field_validator("format")
     @classmethod

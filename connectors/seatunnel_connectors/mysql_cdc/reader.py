@@ -3,7 +3,8 @@
 Rules. (1) A place inside of a transaction is its start and the number of events that were taken: reading begins at the
 start, because events need the table maps before them. (2) Nothing is confirmed to the server, which keeps its log for
 a time of its own: a log that is gone is refused (F-C9). (3) The log is read on the server that it began on (F-C24).
-(4) A statement that changes a table is followed, or stops that table alone. Statements that are logged by their
+(4) A statement that changes a table is followed, or stops that table alone. (5) A bounded log ends at the first end of
+a transaction at its bound, or behind it. Statements that are logged by their
 text, and prepared transactions of XA, stop the job.
 """
 
@@ -17,6 +18,7 @@ from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessio
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.dump.commands import DumpRequest
 from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
+from seatunnel_connectors.mysql_cdc.log_enumerator import ENDED
 from seatunnel_connectors.mysql_cdc.log_places import require_log
 from seatunnel_connectors.mysql_cdc.log_rows import batches, ending, looks_different
 from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
@@ -38,6 +40,7 @@ from seatunnel_py.api import (
     Position,
     ReadContext,
     Reader,
+    ReaderEvent,
     Rejected,
     SchemaChange,
     SourceTable,
@@ -72,7 +75,7 @@ class BinlogReader(Reader):
         self._decode = decode
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
-        place = BinlogPlace.of(split)
+        place = BinlogPlace.of(split.payload)
         begin = place.begin if start is None else BinlogPosition.of(start.value)
         with explained(f"looking up the log of {self._address.display}"), sessions(self._address) as session:
             require_same_server(self._address, session, place.server)
@@ -94,7 +97,7 @@ class BinlogReader(Reader):
         history = TableHistory(
             {}, starts.captured, mariadb=server.mariadb, server_version=server.version, fold_names=server.fold_names
         )
-        until = None if context.until is None else BinlogPosition.of(context.until.value)
+        until = place.bound if context.until is None else BinlogPosition.of(context.until.value)
         reader = LogReader(history, begin, options=self._decode, starts=starts, until=until)
         now, flushed = begin, time.monotonic()
         while not reader.ended:
@@ -104,8 +107,12 @@ class BinlogReader(Reader):
                 yield from self._given(change, end, context)
             if not reader.ended:
                 yield Heartbeat(_position(now))
-        assert context.until is not None, "without an end the log is read on"
-        yield Heartbeat(context.until)
+        if context.until is not None:
+            yield Heartbeat(context.until)
+            return
+        assert place.bound is not None, "without an end the log is read on"
+        yield Heartbeat(_position(now))
+        yield ReaderEvent({ENDED: now.to_plain()}, _position(now))
 
     # ---------------------------------------------------------------- changes
 

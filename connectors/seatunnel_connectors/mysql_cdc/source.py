@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 from seatunnel_connectors.jdbc.source.findings import Found
+from seatunnel_connectors.jdbc.source.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.copy import BinlogCopySource
 from seatunnel_connectors.mysql_cdc.log_enumerator import BinlogEnumerator
-from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart
+from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart, BinlogStop
 from seatunnel_connectors.mysql_cdc.reader import BinlogReader
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions
 from seatunnel_connectors.mysql_cdc.server_checks import require_row_log
@@ -20,6 +21,7 @@ from seatunnel_py.api import (
     Enumerator,
     FatalError,
     FollowedTable,
+    JobMode,
     JobRegistry,
     LogSource,
     Plain,
@@ -40,11 +42,16 @@ class BinlogCdcSource(LogSource):
     address: Address
     options: BinlogCdcOptions
     server_id: int
+    stop: BinlogStop = BinlogStop.NEVER
     parallelism: int = 1
     registry: JobRegistry = field(default_factory=JobRegistry, compare=False, repr=False)
 
     def tables(self) -> Sequence[Found]:
         require_row_log(self.address)
+        return self.described()
+
+    def described(self) -> Sequence[Found]:
+        """The tables, without a look at the log."""
         found = [self._chosen(one) for one in self._copy.tables()]
         found = list(checked_tables(self.address, self._keyed(found), exactly_once=self.options.exactly_once))
         if self.options.table_pattern is not None and all(isinstance(one, TableLeftOut) for one in found):
@@ -102,7 +109,17 @@ class BinlogCdcSource(LogSource):
         return SourceCapabilities(determinism=Determinism.DETERMINATE, overlaps_log=True)
 
     def log_enumerator(self, tables: Sequence[FollowedTable], state: Plain) -> Enumerator:
-        return BinlogEnumerator(self.address, self.options, self.server_id, tables, known=state is not None)
+        return BinlogEnumerator(self.address, self.options, self.server_id, tables, self.stop, state)
+
+    @property
+    def log_end(self) -> str:
+        options = self.options
+        at = (
+            options.stop_timestamp
+            if self.stop is BinlogStop.TIMESTAMP
+            else f"{options.stop_file}:{options.stop_offset}"
+        )
+        return _ENDS[self.stop].format(at)
 
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         zero_dates = "null" in self.address.parameters.get("zerodatetimebehavior", "").lower()
@@ -112,6 +129,36 @@ class BinlogCdcSource(LogSource):
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy.blocked_by()
+
+
+_ENDS = {
+    BinlogStop.NEVER: "",
+    BinlogStop.LATEST: "everything that is in the log when it is opened, then the job ends",
+    BinlogStop.SPECIFIC: "everything up to {}, then the job ends",
+    BinlogStop.TIMESTAMP: "everything up to {} ms since 1970, then the job ends",
+}
+
+
+def stop_of(options: BinlogCdcOptions, mode: JobMode) -> BinlogStop:
+    """Where a run of the job ends. Raises ValueError for a batch job that would not."""
+    if options.stop is BinlogStop.NEVER and mode is JobMode.BATCH:
+        raise ValueError("stop.mode: never, but a job with job.mode = BATCH ends; leave it out, or set STREAMING")
+    return options.stop or (BinlogStop.LATEST if mode is JobMode.BATCH else BinlogStop.NEVER)
+
+
+@dataclass(frozen=True, slots=True)
+class BinlogTablesSource(JdbcSource):
+    """The tables of a step whose log is not followed (``startup.mode = snapshot-only``): read as by Jdbc."""
+
+    of: BinlogCdcSource | None = None
+
+    @staticmethod
+    def made(of: BinlogCdcSource) -> BinlogTablesSource:
+        return BinlogTablesSource(of.address, _jdbc_options(of.options), of.parallelism, of.registry, of)
+
+    def tables(self) -> Sequence[Found]:
+        assert self.of is not None, "it was made of a step"
+        return self.of.described()
 
 
 def _jdbc_options(options: BinlogCdcOptions) -> JdbcSourceOptions:

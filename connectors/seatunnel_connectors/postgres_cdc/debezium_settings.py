@@ -14,7 +14,7 @@ MEANT: Mapping[str, tuple[str, str]] = {
     "snapshot.mode": ("start", "startup.mode"),
 }
 """By setting, the attribute and the key of the option that it means."""
-_SNAPSHOT_MODES = {"initial": "initial", "never": "latest", "no_data": "latest"}
+_SNAPSHOT_MODES = {"initial": "initial", "never": "latest", "no_data": "latest", "initial_only": "snapshot-only"}
 _VALUES: Mapping[str, Mapping[str, str]] = {
     "snapshot.mode": _SNAPSHOT_MODES,
     "publication.autocreate.mode": {"filtered": "filtered", "disabled": "disabled"},

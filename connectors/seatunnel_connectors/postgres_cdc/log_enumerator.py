@@ -28,8 +28,8 @@ LOG = "log"
 ENDED = "ended"
 """Key of the event of a reader, and of the state: the position at which the split has ended."""
 _PLACE, _RUN = "place", "run"
-_LOOK_SECONDS = 3600.0
-"""A restored enumerator with an ``interval`` is asked at once; there is nothing to find later."""
+_LOOK_SECONDS = 2.0
+"""A restored enumerator with an ``interval`` is asked at once, and again if that fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,8 @@ class LogEnumerator(Enumerator):
         if not self._known:
             self._place = self._first()
         elif self._ended is not None and self._place is not None and self.interval is not None:
-            self._place = replace(self._place, begin=Position(self._ended), bound=self._bound())
+            begin = Position(self._ended)
+            self._place = replace(self._place, begin=begin, bound=self._bound(begin.int("end")))
             self._run, self._ended = self._run + 1, None
         else:
             return ()
@@ -134,11 +135,14 @@ class LogEnumerator(Enumerator):
         starts = tuple((one.table.schema.path, self._start(one, slot.confirmed)) for one in self._tables)
         with statements(self._address) as db:
             check_start(find_slot(db, slot.name), slot.name, min(position for _, position in starts))
-        return LogPlace(slot.name, self._names.publication, starts, self._system(), bound=self._bound())
+        bound = self._bound(min(position for _, position in starts))
+        return LogPlace(slot.name, self._names.publication, starts, self._system(), bound=bound)
 
-    def _bound(self) -> LogBound | None:
+    def _bound(self, begin: int) -> LogBound | None:
+        """The end of the run that begins there."""
         with statements(self._address) as db:
-            return fixed_bound(db, self._options, self._stop)
+            bound = fixed_bound(db, self._options, self._stop)
+        return None if bound is None else bound.at_least(begin)
 
     def _start(self, one: FollowedTable, confirmed: int) -> int:
         """The position of the copy's snapshot; of a copy under several snapshots, the oldest position."""

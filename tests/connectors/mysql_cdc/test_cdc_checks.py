@@ -166,7 +166,7 @@ def test_an_id_that_a_replica_has_is_refused(log: LogPlace) -> None:
         dump.close()
     free = replace(chosen, server_id=4_000_010)
     [split] = free.log_enumerator(found, None).discover()
-    assert BinlogPlace.of(split).begin.place == log.end().place
+    assert BinlogPlace.of(split.payload).begin.place == log.end().place
 
 
 def test_a_place_that_is_asked_for_must_be_there(log: LogPlace) -> None:
@@ -196,7 +196,7 @@ def test_a_time_leads_to_the_first_transaction_since_then(log: LogPlace) -> None
         one = source(log, **{"table-names": ["a.t"], **chosen})
         tables = [FollowedTable(table) for table in one.tables() if isinstance(table, SourceTable)]
         [split] = one.log_enumerator(tables, None).discover()
-        return BinlogPlace.of(split).begin
+        return BinlogPlace.of(split.payload).begin
 
     first, *_, last = places
     for second in list(places)[1:]:

@@ -11,9 +11,15 @@ from pydantic import ValidationError
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.postgres_cdc.claim import LogNames
 from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logged_by_key
-from seatunnel_connectors.postgres_cdc.options import OutputPlugin, PostgresCdcOptions, StartupMode, TableConfig
-from seatunnel_connectors.postgres_cdc.source import names_of
-from seatunnel_py.api import Column, FatalError, PrimaryKey, SourceTable, TablePath, TableSchema
+from seatunnel_connectors.postgres_cdc.options import (
+    OutputPlugin,
+    PostgresCdcOptions,
+    StartupMode,
+    StopMode,
+    TableConfig,
+)
+from seatunnel_connectors.postgres_cdc.source import names_of, stop_of
+from seatunnel_py.api import Column, FatalError, JobMode, PrimaryKey, SourceTable, TablePath, TableSchema
 from seatunnel_py.api.types import BIGINT, STRING
 
 
@@ -82,9 +88,11 @@ def test_other_settings_of_debezium_are_refused(settings: dict[str, str], said: 
     ("given", "said"),
     [
         ({"startup.mode": "timestamp"}, "use committed-offset"),
-        ({"startup.mode": "SPECIFIC"}, "use committed-offset"),
-        ({"startup.mode": "snapshot-only"}, "read the tables with Jdbc"),
-        ({"stop.mode": "latest"}, "use never, and end the job with"),
+        ({"startup.mode": "SPECIFIC", "slot.name": "a"}, "startup.specific-offset.lsn is required"),
+        ({"startup.mode": "specific", "startup.specific-offset.lsn": "0/1"}, "slot.name is required"),
+        ({"stop.mode": "specific"}, "stop.specific-offset.lsn is required"),
+        ({"stop.mode": "specific", "stop.specific-offset.lsn": "17"}, "write it as 16/B374D848"),
+        ({"stop.mode": "timestamp"}, "stop.timestamp is required"),
         ({"format": "COMPATIBLE_DEBEZIUM_JSON"}, "use DEFAULT, and a sink that writes debezium_json"),
         ({"database-names": ["other"]}, "the url names the database 'shop'"),
         ({"database-pattern": "other.*"}, "the url names the database 'shop'"),
@@ -94,6 +102,20 @@ def test_other_settings_of_debezium_are_refused(settings: dict[str, str], said: 
 def test_what_cannot_be_done_is_refused_with_a_remedy(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(said)):
         options(**given)
+
+
+def test_a_batch_job_ends() -> None:
+    """Job files of SeaTunnel set no stop.mode in a job that never ends."""
+    assert stop_of(options(), JobMode.BATCH) is StopMode.LATEST
+    assert stop_of(options(), JobMode.STREAMING) is StopMode.NEVER
+    assert stop_of(options(**{"stop.mode": "latest"}), JobMode.STREAMING) is StopMode.LATEST
+    with pytest.raises(ValueError, match="leave it out, or set STREAMING"):
+        stop_of(options(**{"stop.mode": "never"}), JobMode.BATCH)
+
+
+@pytest.mark.parametrize("name", ["snapshot", "snapshot-only", "SNAPSHOT"])
+def test_a_snapshot_has_two_names(name: str) -> None:
+    assert options(**{"startup.mode": name}).start is StartupMode.SNAPSHOT_ONLY
 
 
 def test_a_split_column_needs_a_named_table() -> None:
