@@ -34,6 +34,7 @@ from tests.simulation.jobs.sources import opened
 from tests.simulation.jobs.targets import ledgers
 from tests.simulation.limits import Limits
 from tests.simulation.machine.logged import Logged
+from tests.simulation.machine.positions import read_more
 from tests.simulation.ports.storage import MemoryStorage, store_fault
 from tests.simulation.process import Died, Process
 from tests.simulation.trace import Trace
@@ -261,6 +262,7 @@ class World:
 
     def ended(self, process: Process) -> None:
         """By itself: a person starts it again where something is missing."""
+        self.counters["a log was read to the end of a run"] += sum(map(read_more, process.job.pipelines.values()))
         for job in self.jobs:
             line = job.pipeline
             ends = list(dict.fromkeys(state for state in process.states.get(line.id, ()) if state.ended))

@@ -186,7 +186,7 @@ class Closing:
             state.advance(PhaseEvent.CHECK)
             state.call("claim", CheckClaim, retried=False)
             return
-        self._segments.end(done=state.shown.state is TableState.DONE)
+        self._segments.end(done=state.shown.state is TableState.DONE and not self.goes_on)
         state.advance(PhaseEvent.SWEPT)
         state.emit(Closed())
 

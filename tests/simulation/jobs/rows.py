@@ -18,7 +18,7 @@ from seatunnel_py.protocol.model.topology import VertexDeterminism
 from seatunnel_py.work.unit import SinkPiece, Slice, Unit, UnitResult
 from tests.simulation.jobs.logs import cut
 from tests.simulation.jobs.shapes import Job, Role
-from tests.simulation.jobs.sources import source_of
+from tests.simulation.jobs.sources import Finds, source_of
 
 Row: TypeAlias = tuple[str, str, int, str, int, int]
 Identity: TypeAlias = tuple[str, str, int, str]
@@ -75,7 +75,7 @@ class Workers:
         if unit.split is not None:
             rows, stop = self._read(vertex, unit, version)
             assert unit.split.rows is not None and vertex.source is not None
-            bounded = vertex.source.capabilities.bounded
+            bounded = vertex.source.capabilities.bounded or source_of(vertex.source).finds is Finds.IN_RUNS
             following = Position({"n": stop}) if stop < unit.split.rows or not bounded else None
         else:
             rows = [_moved(row, one.channel, vertex) for one in unit.slices for row in self._exchange[one.segment]]

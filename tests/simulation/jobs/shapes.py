@@ -102,30 +102,36 @@ def pipeline_of(name: str, choices: Choices, terms: Terms) -> Job:
     finds = Finds.AT_ONCE
     if alone and visible is Visible.COMMITTED and shape not in ("query", "union") and stream.chance(0.4):
         made = _unbounded(made)
-        finds = stream.pick((Finds.AT_ONCE, Finds.OVER_TIME, Finds.BY_REPORTS))
+        finds = stream.pick((Finds.AT_ONCE, Finds.AT_ONCE, Finds.OVER_TIME, Finds.BY_REPORTS))
     elif (terms.per_split or visible is Visible.FINAL) and stream.chance(0.4):
         finds = Finds.OF_ONE_MOMENT
     if alone and made.pipeline.vertices[0].outputs and finds is Finds.AT_ONCE and stream.chance(0.2):
         made = _once(made)
     line = with_sources(made.pipeline, finds, terms.now)
     single = len([one for one in line.vertices if one.source is not None]) == 1
-    if single and not made.bounded and finds is Finds.AT_ONCE and stream.chance(0.5):
+    if single and not made.bounded and finds is Finds.AT_ONCE and stream.chance(0.7):
         line = _as_log(line, stream)
     return replace(made, pipeline=line, elastic=elastic and finds is not Finds.OF_ONE_MOMENT)
 
 
 def _as_log(line: Pipeline, stream: Stream) -> Pipeline:
-    """A log is one split, which one subtask reads; its schema changes up to three times."""
+    """A log is one split, which one subtask reads, and its schema changes up to three times; or it is a split for each
+    of up to three runs."""
     total = max(sum(sources_of(line)[0].rows), 2)
     places = sorted({stream.between(1, total) for _ in range(stream.between(1, 4))})
-    vertices = tuple(one if one.source is None else _of_one_split(one, total) for one in line.vertices)
+    if stream.chance(0.5):
+        rows, finds = tuple(stream.between(1, total + 1) for _ in range(stream.between(1, 4))), Finds.IN_RUNS
+        places = []
+    else:
+        rows, finds = (total,), Finds.AT_ONCE
+    vertices = tuple(one if one.source is None else _in_order(one, rows, finds) for one in line.vertices)
     return with_log(replace(line, vertices=vertices), tuple(places))
 
 
-def _of_one_split(vertex: PlannedVertex, rows: int) -> PlannedVertex:
+def _in_order(vertex: PlannedVertex, rows: tuple[int, ...], finds: Finds) -> PlannedVertex:
     node = vertex.source
     assert node is not None and isinstance(node.source, SimulatedSource)
-    source = replace(node.source, rows=(rows,))
+    source = replace(node.source, rows=rows, finds=finds)
     return replace(vertex, nodes=(replace(node, source=source), *vertex.nodes[1:]), parallelism=1)
 
 

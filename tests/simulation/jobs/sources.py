@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from seatunnel_py.api import Enumerator, Plain, Position, SourceTable, Split, TablePath
 from seatunnel_py.plan.graph_nodes import SourceNode
@@ -29,6 +30,7 @@ class Finds(StrEnum):
     OVER_TIME = "one after the other, as time goes by"
     BY_REPORTS = "one after the other, as readers report"
     OF_ONE_MOMENT = "all at the first look, as of one moment"
+    IN_RUNS = "one in each run, once the one before has been read to its end"
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,19 @@ class SimulatedSource(ToySource):
     generations: list[str] = field(default_factory=list)
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
-        kind = _Listening if self.finds in (Finds.OVER_TIME, Finds.BY_REPORTS) else _Finding
-        made = kind(self, tables[0].schema.path)
+        path = tables[0].schema.path
+        if self.finds is Finds.IN_RUNS:
+            made: _Finding = _InRuns(self, path, state)
+        else:
+            kind = _Listening if self.finds in (Finds.OVER_TIME, Finds.BY_REPORTS) else _Finding
+            made = kind(self, path)
         self.opened.append(made)
         return made
 
-    def reports(self, unit: Unit) -> tuple[tuple[str, Plain], ...]:
-        """The events of the reader of this unit."""
-        if self.finds is not Finds.BY_REPORTS or unit.split is None:
-            return ()
-        return ((unit.split.id, MORE),)
+    def reports(self, unit: Unit, *, done: bool) -> tuple[tuple[str, Plain], ...]:
+        """The events of the reader of this unit; ``done``: it has read its split to the end."""
+        tells = self.finds is Finds.BY_REPORTS or (self.finds is Finds.IN_RUNS and done)
+        return ((unit.split.id, MORE),) if tells and unit.split is not None else ()
 
     def asked(self, unit: Unit) -> None:
         """A unit whose result may count reads this."""
@@ -108,6 +113,36 @@ class _Listening(_Finding):
         self._source.state.tell("confirm")
         for split, at in positions.items():
             self._source.forgotten[split] = max(self._source.forgotten.get(split, 0), int(str(at.value["n"])))
+
+
+class _InRuns(_Finding):
+    """A log that is read in runs: a driver that finds a split ended gives out the next one."""
+
+    def __init__(self, source: SimulatedSource, path: TablePath, state: Plain) -> None:
+        super().__init__(source, path)
+        earlier: Any = state or {}
+        self._known = state is not None
+        self._run, self._ended = earlier.get("run", 0), earlier.get("ended", False)
+        if self._ended:
+            self.interval = INTERVAL_SECONDS
+
+    def discover(self) -> Iterable[Split]:
+        self._source.state.tell("discover")
+        if not self._known:
+            self._known = True
+            return [self.split(0)]
+        if not self._ended or self.interval is None or self._run + 1 == len(self._source.rows):
+            return []
+        self._run, self._ended, self.interval = self._run + 1, False, None
+        return [self.split(self._run)]
+
+    def on_reader_event(self, split: Split, event: Plain) -> Iterable[Split]:
+        self._source.state.tell("event")
+        self._ended = True
+        return []
+
+    def snapshot(self) -> Plain:
+        return {"run": self._run, "ended": self._ended}
 
 
 def with_sources(pipeline: Pipeline, finds: Finds, now: Callable[[], float]) -> Pipeline:

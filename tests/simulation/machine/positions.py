@@ -1,4 +1,5 @@
-"""Where the records that can still be restored stand: no enumerator hears of later positions (I40)."""
+"""Where the records that can still be restored stand: no enumerator hears of later positions (I40), and each run of a log
+reads more."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from collections.abc import Iterable
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.messages.effects import ConfirmPositions
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+from seatunnel_py.runtime.values.split_progress import reading_of
+from seatunnel_py.runtime.values.subtask_state import state_of
 from tests.simulation.violation import expect
 
 
@@ -27,3 +30,17 @@ def hold(machine: PipelineMachine, effect: ConfirmPositions, retained: Iterable[
                 stands |= {split: int(str(at.value["n"])) for split, at in found.items()}
         late = {split: at for split, at in effect.positions.items() if int(str(at.value["n"])) > stands.get(split, 0)}
         expect(not late, "ConfirmedIsDurable", f"{late} are confirmed, record {record.checkpoint} stands at {stands}")
+
+
+def read_more(machine: PipelineMachine) -> bool:
+    """Whether it has ended at the end of a run. Such a run has read a split to its end."""
+    if machine.goes_on:
+        more = _ended(machine.newest) - _ended(machine.begins_with)
+        expect(bool(more), "RunsRead", f"{machine.key} ends a run in which no split has ended")
+    return machine.goes_on
+
+
+def _ended(record: CheckpointRecord | None) -> set[str]:
+    """The splits that a record shows as read to their ends."""
+    snapshots = () if record is None else record.snapshots.values()
+    return {split for one in snapshots for split in reading_of(state_of(one.state).reading).ended}

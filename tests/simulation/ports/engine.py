@@ -74,7 +74,7 @@ class SimulatedEngine:
         if source is not None and unit.split is not None:
             toy = source_of(source)
             gone = self._is_gone(toy, unit.split.generation)
-            result = replace(result, events=toy.reports(unit))
+            result = replace(result, events=toy.reports(unit, done=result.done))
             if process.waits_for(unit.id):
                 toy.asked(unit)
         if gone:
