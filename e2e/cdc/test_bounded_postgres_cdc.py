@@ -15,10 +15,11 @@ import psycopg
 import pytest
 
 from e2e.cdc.test_postgres_cdc import TABLES, Followed, logical
-from e2e.support import finish, kill_driver, seatunnel, wait_for
+from e2e.support import finish, kill_driver, seatunnel, wait_alive, wait_for
 from tests.servers.postgres import PostgresServer
 
 __all__ = ["logical"]
+NIGHTLY = Path(__file__).parents[2] / "configs" / "cdc" / "nightly.conf"
 CHANGED = ("--restore", "latest", "--accept-changes")
 
 
@@ -118,6 +119,85 @@ def test_a_killed_run_is_finished_by_the_next_one(job: Followed, seed: int) -> N
                 kill_driver(process)
     run(job, "--restore", "latest")
     assert all(map(job.equal, TABLES))
+
+
+def test_a_killed_run_ends_where_it_was_to_end(job: Followed) -> None:
+    """Its end is durable before the log is read: it is not looked up again (F-C19)."""
+    batch(job)
+    run(job)
+    with job.pair.connect(job.pair.source) as db, job.pair.connect(job.pair.target) as locking:
+        db.execute("UPDATE orders SET note = 'this run' WHERE id <= 500; UPDATE lines SET note = 'this run'")
+        locking.execute("BEGIN; LOCK TABLE orders, lines")
+        process = job.run("--restore", "latest")
+        reads = "SELECT active FROM pg_replication_slots WHERE database = current_database()"
+        wait_alive(process, "the log is read", lambda: db.execute(reads).fetchone() == (True,))
+        db.execute("INSERT INTO orders VALUES (5001, 'behind', 1, 'the next run')")
+        kill_driver(process)
+        locking.execute("ROLLBACK")
+    run(job, "--restore", "latest")
+    with job.pair.connect(job.pair.target) as db:
+        assert db.execute("SELECT count(*) FROM orders WHERE note = 'this run'").fetchone() == (500,)
+        assert db.execute("SELECT id FROM orders WHERE id > 5000").fetchall() == []
+    run(job, "--restore", "latest")
+    assert all(map(job.equal, TABLES))
+
+
+def test_a_job_begins_at_a_position_of_a_slot(job: Followed) -> None:
+    """Not before the place that the slot has passed (F-C6)."""
+    with job.pair.connect(job.pair.source) as db:
+        db.execute("CREATE PUBLICATION mine FOR TABLE orders, customers, lines")
+        db.execute("SELECT pg_create_logical_replication_slot('mine', 'pgoutput')")
+        slot = db.execute(
+            "SELECT confirmed_flush_lsn::text FROM pg_replication_slots WHERE slot_name = 'mine'"
+        ).fetchone()
+        db.execute("INSERT INTO orders VALUES (5001, 'before', 1, 'new')")
+        place = db.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
+        db.execute("INSERT INTO orders VALUES (5002, 'behind', 2, 'new')")
+    assert slot is not None and place is not None
+    given = "startup.mode = specific, slot.name = mine, publication.name = mine, publication.autocreate.mode = disabled"
+    batch(job, source=f'{given}, startup.specific-offset.lsn = "0/1"')
+    refused = seatunnel(job.home, "run", "job.conf", "--job-id", "early")
+    assert refused.code != 0 and "0/1, and replication slot 'mine' has been confirmed up to " + slot[0] in refused.out
+    batch(job, source=f'{given}, startup.specific-offset.lsn = "{place[0]}"')
+    run(job)
+    with job.pair.connect(job.pair.target) as db:
+        assert db.execute("SELECT id FROM orders").fetchall() == [(5002,)]
+    with job.pair.connect(job.pair.source) as db:
+        db.execute("SELECT pg_drop_replication_slot('mine')")
+
+
+def test_the_nightly_job_of_the_page_runs(tmp_path: Path, logical: PostgresServer) -> None:
+    with psycopg.connect(logical.dsn, autocommit=True) as db:
+        for statement in (
+            "CREATE DATABASE shop", "CREATE DATABASE warehouse",
+            "CREATE ROLE replicator SUPERUSER REPLICATION LOGIN", "CREATE ROLE writer SUPERUSER LOGIN",
+        ):  # fmt: skip
+            db.execute(statement.encode())
+    with psycopg.connect(logical.dsn_of("shop"), autocommit=True) as db:
+        for table in ("orders", "customers"):
+            db.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, note text)".encode())
+            db.execute(f"INSERT INTO {table} SELECT i, 'old' FROM generate_series(1, 100) i".encode())
+    where = f"127.0.0.1:{logical.port}"
+    words = (str(NIGHTLY), "-i", f"source={where}", "-i", f"target={where}")
+    planned = seatunnel(tmp_path, "plan", *words)
+    assert "everything that was committed before the log is opened, then the job ends" in planned.out, planned.err
+    for night in range(3):
+        done = seatunnel(tmp_path, "run", *words, "--job-id", "shop", "--restore", "latest")
+        assert done.code == 0, done.out + done.err
+        found = []
+        for database in ("shop", "warehouse"):
+            with psycopg.connect(logical.dsn_of(database), autocommit=True) as db:
+                found.append(
+                    [
+                        db.execute(f"SELECT * FROM {one} ORDER BY 1".encode()).fetchall()
+                        for one in ("orders", "customers")
+                    ]
+                )
+        assert found[0] == found[1]
+        with psycopg.connect(logical.dsn_of("shop"), autocommit=True) as db:
+            db.execute(
+                f"DELETE FROM orders WHERE id % 10 = {night}; UPDATE customers SET note = 'night {night}'".encode()
+            )
 
 
 def test_a_run_ends_at_a_position(job: Followed) -> None:

@@ -18,7 +18,8 @@ from seatunnel_connectors.postgres_cdc.copy import SLOT
 from seatunnel_connectors.postgres_cdc.log_bound import LogBound, fixed_bound
 from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, StartupMode, StopMode
 from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection
-from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of
+from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError
+from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of, lsn_text
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot
 from seatunnel_connectors.postgres_cdc.slot_snapshots import LOG_POSITION
 from seatunnel_py.api import Enumerator, FatalError, FollowedTable, JobRegistry, Plain, Position, Split, TablePath
@@ -148,7 +149,7 @@ class LogEnumerator(Enumerator):
         """The position of the copy's snapshot; of a copy under several snapshots, the oldest position."""
         if self._options.start is StartupMode.SPECIFIC:
             assert self._options.start_lsn is not None, "the options require it"
-            return lsn_of(self._options.start_lsn)
+            return _not_passed(lsn_of(self._options.start_lsn), self._names.slot, confirmed)
         if not self._copies:
             return confirmed
         positions = [split.payload.get(LOG_POSITION) for split in one.copied]
@@ -165,3 +166,14 @@ class LogEnumerator(Enumerator):
             return replication.identify().system
         finally:
             replication.close()
+
+
+def _not_passed(start: int, slot: str, confirmed: int) -> int:
+    """The position that the job file asks for. A server would go forward to its slot's without a word (F-C6)."""
+    if start < confirmed:
+        raise LogLostError(
+            f"startup.specific-offset.lsn is {lsn_text(start)}, and replication slot {slot!r} has been confirmed up to "
+            f"{lsn_text(confirmed)}: the changes in between may be gone",
+            "set startup.mode = committed-offset, which begins where the slot is, or initial, which copies the tables",
+        )
+    return start
