@@ -49,8 +49,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a log of which an earlier driver has ended a run is stopped before it is asked for the next one",
         REPLANNING,
-        "elif all(run.ended_splits - self._ended_before for run in runs):",
-        "elif all(run.ended_splits for run in runs):",
+        "if all(ended) and frozenset().union(*ended) - self._ended_before:",
+        "if ended and all(ended):",
         "log_replanning 8",
     ),
     runtime(
@@ -63,16 +63,9 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a log stays open at the end of a run",
         REPLANNING,
-        "elif all(run.ended_splits - self._ended_before for run in runs):",
-        "elif not runs:",
+        "if all(ended) and frozenset().union(*ended) - self._ended_before:",
+        "if False:",
         "log_replanning 8",
-    ),
-    runtime(
-        "a savepoint at the end of a run that failed is not requested again",
-        REPLANNING,
-        "if savepoint in (SCHEMA_CHANGE, END_OF_LOG, TriggerKind.OPERATION):",
-        "if savepoint in (SCHEMA_CHANGE, TriggerKind.OPERATION):",
-        "log_replanning 4",
     ),
     runtime(
         "a change of a schema is forgotten by the next unit",

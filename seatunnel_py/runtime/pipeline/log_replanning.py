@@ -83,10 +83,12 @@ class LogReplanning:
             operation = Operation(OperationKind.SCHEMA_CHANGE)
             self._state.to_coordinator(report.OperationRequested(self._state.at, operation))
             return
-        runs = [run for subtask, run in self._executions.items() if subtask.vertex == self._log]
+        runs = [run for subtask, run in self._executions.items() if subtask.vertex == self._log and run.splits]
         if any(run.unplanned for run in runs):
             self._stop_with(SCHEMA_CHANGE)
-        elif all(run.ended_splits - self._ended_before for run in runs):
+            return
+        ended = [run.ended_splits for run in runs]
+        if all(ended) and frozenset().union(*ended) - self._ended_before:
             self._stop_with(END_OF_LOG)
 
     def _stop_with(self, savepoint: str) -> None:

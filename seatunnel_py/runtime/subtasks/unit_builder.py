@@ -191,7 +191,7 @@ class UnitBuilder:
     def ended_splits(self, state: State) -> frozenset[str]:
         """Its splits, if all of them were read to their ends; else none."""
         reading = reading_of(state.reading)
-        all_ended = self.splits and reading.next(self.splits, bounded=False) is None
+        all_ended = reading.next(self.splits, bounded=False) is None
         return frozenset(reading.ended) if all_ended else frozenset()
 
     def _unplanned(self, before: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
