@@ -1,6 +1,6 @@
 """Finds the splits of a log, once the tables are copied: one for each run of a bounded job, one for all other runs.
 
-Rules. (1) The end of a run is fixed once, and is durable with its split before the log is read. (2) A reader tells the
+Rules. (1) The end of a run is fixed once, and is durable with its split before the log is read. (2) A reader reports the
 place at which its split has ended. The next run begins there, with another split. (3) A log that was opened without an
 end cannot get one: the position of its reader is not known here.
 

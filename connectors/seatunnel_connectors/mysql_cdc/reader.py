@@ -3,8 +3,8 @@
 Rules. (1) A place inside of a transaction is its start and the number of events that were taken: reading begins at the
 start, because events need the table maps before them. (2) Nothing is confirmed to the server, which keeps its log for
 a time of its own: a log that is gone is refused (F-C9). (3) The log is read on the server that it began on (F-C24).
-(4) A statement that changes a table is followed, or stops that table alone. (5) A bounded log ends at the first end of
-a transaction at its bound, or behind it. Statements that are logged by their
+(4) A statement that changes a table is followed, or stops that table alone. (5) A bounded log ends at its bound, or
+at the end of the transaction that holds it. Statements that are logged by their
 text, and prepared transactions of XA, stop the job.
 """
 

@@ -140,7 +140,7 @@ _ENDS = {
 
 
 def stop_of(options: BinlogCdcOptions, mode: JobMode) -> BinlogStop:
-    """Where a run of the job ends. Raises ValueError for a batch job that would not."""
+    """The end of a run of the job. Raises ValueError for a batch job that would have none."""
     if options.stop is BinlogStop.NEVER and mode is JobMode.BATCH:
         raise ValueError("stop.mode: never, but a job with job.mode = BATCH ends; leave it out, or set STREAMING")
     return options.stop or (BinlogStop.LATEST if mode is JobMode.BATCH else BinlogStop.NEVER)

@@ -123,7 +123,7 @@ class ReadLimit:
             self.bound = self.bound.before(block.transactions.commit[int(late[0])].as_py())
 
     def passed(self, tracker: TransactionTracker) -> bool:
-        """Whether an element inside of the open transaction is behind the end."""
+        """Whether an element of the open transaction comes after the end."""
         if self.bound is None:
             return False
         inside = tracker.open

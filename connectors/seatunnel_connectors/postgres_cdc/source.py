@@ -104,7 +104,7 @@ _ENDS = {
 
 
 def stop_of(options: PostgresCdcOptions, mode: JobMode) -> StopMode:
-    """Where a run of the job ends. Raises ValueError for a batch job that would not."""
+    """The end of a run of the job. Raises ValueError for a batch job that would have none."""
     if options.stop is StopMode.NEVER and mode is JobMode.BATCH:
         raise ValueError("stop.mode: never, but a job with job.mode = BATCH ends; leave it out, or set STREAMING")
     return options.stop or (StopMode.LATEST if mode is JobMode.BATCH else StopMode.NEVER)

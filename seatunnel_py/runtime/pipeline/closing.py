@@ -40,7 +40,7 @@ class CloseDecision:
 class Closing:
     """Closes one pipeline. ``wish``: its final state after a request to stop, or a failure that no restart mends;
     ``failure``: the cause if it ended now; ``arrived_as``: the final state of its participants, None: they have not
-    ended; ``goes_on``: it is done for this run, and the next one goes on with it."""
+    ended. ``goes_on``: it is done for this run, and the next one goes on with it."""
 
     def __init__(
         self, state: SharedState, isolated: IsolatedSinks, cleanup: StagedCleanup, segments: SegmentRetention
