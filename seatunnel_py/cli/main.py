@@ -190,6 +190,39 @@ def preview(
     raise typer.Exit(command.preview(job, variables_of(variable), rows))
 
 
+@app.command(
+    epilog="Example: seatunnel reconcile configs/shop.conf --table public.orders --where \"day = '2026-01-31'\""
+)
+def reconcile(
+    job: JobArgument,
+    variable: Variables = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
+    ] = None,
+    where: Annotated[
+        str, typer.Option(metavar="CONDITION", help="only rows with this SQL condition, which both sides must take")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=0, max=10_000, help="differing rows to show for each table")] = 20,
+    settle: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="how long a followed change may take to arrive"),
+    ] = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the rows of sources and targets.
+
+    Names the rows that differ, while the job runs, too. Reads from both ends, changes nothing. Exit code 0: all tables
+    are equal; 1: rows differ; 3: some tables were not compared.
+    """
+    from seatunnel_py.cli.commands import reconcile as command
+
+    request = command.ReconcileRequest(
+        job, variables_of(variable), tuple(table or ()), where, limit, settle, as_json
+    )  # fmt: skip
+    raise typer.Exit(command.reconcile(request))
+
+
 Subject = Annotated[str, typer.Argument(metavar="JOB|PLUGIN", help="a job file, or the name of a plugin, with -o")]
 PluginOptions = Annotated[
     list[str] | None, typer.Option("-o", "--option", metavar="K=V", help="an option of the plugin; may be repeated")

@@ -57,6 +57,7 @@ from seatunnel_py.api import (
     Plain,
     SchemaChange,
     Setup,
+    StoredRows,
     TablePath,
     TargetPlace,
     Visible,
@@ -289,6 +290,14 @@ class StatementSink(TableSink):
             statement = (self.request.options.custom_sql or "").strip().rstrip(";")
             effects.append(Effect("custom sql", shown, statement, destructive=True))
         return effects, renew, prepare
+
+    def stored_rows(self) -> StoredRows | None:
+        if self.request.options.query or not self.dialect.can_be_read_back:
+            return None
+        from seatunnel_connectors.jdbc.source.stored_rows import stored_rows  # only comparisons read
+
+        database, table = self._place()
+        return stored_rows(self.request, self.request.address, TablePath(database, "", table))
 
     def alter(self, change: SchemaChange, setup: Setup) -> Setup:
         if self.request.options.query:

@@ -1,0 +1,181 @@
+"""Finds the comparisons of a job: for each target the tables whose rows it holds, and their way through the job.
+
+The rows of a source are computed again from the rows that it holds now. So a table is refused, with the reason, if its
+rows pass through a query, through a transform with another result each time, or through one that needs the kind or the
+metadata of a change. A target that cannot be read back, or is none of one table, is refused as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from seatunnel_py.api.capabilities import Determinism
+from seatunnel_py.api.schema import TablePath, TableSchema
+from seatunnel_py.api.sink import Sink, StoredRows
+from seatunnel_py.api.source import RowFilter, Source, SourceTable
+from seatunnel_py.api.transform import Transform
+from seatunnel_py.errors import FatalError
+from seatunnel_py.plan.graph_nodes import FlowGraph, GraphEdge, SinkNode, SourceNode, SourcePart, TransformNode
+from seatunnel_py.reconcile.column_forms import ColumnPair, column_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """A transform on the way; only its rows of the table ``output`` are on the way."""
+
+    transform: Transform
+    output: TablePath
+
+
+@dataclass(frozen=True, slots=True)
+class RowPath:
+    """The way of one table's rows from the source to the sink, whose table has the schema ``schema``."""
+
+    source: Source
+    table: SourceTable
+    steps: tuple[PathStep, ...]
+    schema: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRows:
+    """One target, and the sinks that write to it. ``table`` names the tables of the source; ``refused``: why they are
+    not compared."""
+
+    table: str
+    target: str
+    sinks: tuple[SinkNode, ...]
+    sources: tuple[str, ...]
+    refused: FatalError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableComparison:
+    """Both sides of one comparison. ``paths`` have the columns of ``pairs`` each. ``key``: columns of the sink's table;
+    all of them if it has no key. ``follows``: the changes of the source are followed."""
+
+    table: str
+    target: str
+    paths: tuple[RowPath, ...]
+    pairs: tuple[tuple[ColumnPair, ...], ...]
+    stored: StoredRows
+    key: tuple[str, ...]
+    has_key: bool
+    follows: bool
+
+
+def targets(graph: FlowGraph) -> list[TargetRows]:
+    """The targets of a job, in the order of its sinks."""
+    grouped: dict[object, list[SinkNode]] = {}
+    for node in graph.nodes.values():
+        if isinstance(node, SinkNode) and node.part is not SourcePart.LOG_AFTER_COPY and node.id not in graph.refused:
+            grouped.setdefault(node.sink.target_place or node.id, []).append(node)
+    return [_target(graph, sinks) for sinks in grouped.values()]
+
+
+def _target(graph: FlowGraph, sinks: Sequence[SinkNode]) -> TargetRows:
+    sources = tuple(dict.fromkeys(str(_first_edge(graph, node).table) for node in sinks))
+    refused = next((_refusal(graph, node) for node in sinks if _refusal(graph, node)), None)
+    return TargetRows(", ".join(sources), sinks[0].shown, tuple(sinks), sources, refused)
+
+
+def _edges(graph: FlowGraph, node: SinkNode) -> Iterator[GraphEdge]:
+    """The edges from the sink up to a source or a query."""
+    current = node.id
+    while True:
+        inputs = graph.inputs(current)
+        if len(inputs) != 1:
+            return
+        yield inputs[0]
+        current = inputs[0].sender
+
+
+def _first_edge(graph: FlowGraph, node: SinkNode) -> GraphEdge:
+    return list(_edges(graph, node))[-1]
+
+
+def _refusal(graph: FlowGraph, node: SinkNode) -> FatalError | None:
+    for edge in _edges(graph, node):
+        sender = graph.nodes[edge.sender]
+        if isinstance(sender, SourceNode):
+            able = sender.capabilities
+            again = sender.part.has_log or (able.bounded and able.replayable)
+            if again and able.determinism is not Determinism.INDETERMINATE:
+                return None
+            return _cannot(f"the rows of source {sender.step.id} cannot be read again")
+        if not isinstance(sender, TransformNode):
+            return _cannot(f"{sender.step.id} is a query over whole tables, which cannot be repeated for some rows")
+        if sender.capabilities.determinism is Determinism.INDETERMINATE:
+            return _cannot(f"transform {sender.step.id} may give the same row another value each time")
+        if sender.capabilities.depends_on_change and node.part.has_log:
+            return _cannot(f"transform {sender.step.id} needs the kind or the metadata of changes")
+    return _cannot("its rows come from no source")
+
+
+def _cannot(message: str) -> FatalError:
+    return FatalError(message, "compare its rows with statements of your own")
+
+
+def opened(graph: FlowGraph, rows: TargetRows, condition: str) -> TableComparison:
+    """Connect to the target and describe it. ``condition``: for the rows of both sides. Raises SeaTunnelError if the
+    tables cannot be compared."""
+    if rows.refused is not None:
+        raise rows.refused
+    stored = stored_rows(rows.sinks[0].sink)
+    stored = replace(stored, table=restricted(stored.source, stored.table, condition))
+    paths = tuple(_path(graph, node, condition) for node in rows.sinks)
+    pairs = tuple(column_pairs(path.schema, stored.table.schema, stored.columns) for path in paths)
+    if len({tuple((pair.name, pair.target) for pair in one) for one in pairs}) > 1:
+        raise _cannot("tables with different columns share this target")
+    key = _key(rows.sinks)
+    names = tuple(pair.name for pair in pairs[0])
+    follows = any(node.part.has_log for node in rows.sinks)
+    return TableComparison(rows.table, rows.target, paths, pairs, stored, key or names, bool(key), follows)
+
+
+def _key(sinks: Iterable[SinkNode]) -> tuple[str, ...]:
+    """The columns by which the sinks know their rows, or by which the source does; empty if they do not agree."""
+    found = {node.capabilities.keys or node.table.key for node in sinks}
+    return found.pop() if len(found) == 1 else ()
+
+
+def stored_rows(sink: Sink) -> StoredRows:
+    """The rows of the sink's target. Raises FatalError if they cannot be read back."""
+    stored = sink.stored_rows()
+    if stored is None:
+        raise FatalError(
+            "the sink cannot be read back",
+            "compare its rows with statements of your own; Jdbc can be read back in PostgreSQL, MySQL, MariaDB and "
+            "SQLite, without `query`",
+        )
+    return stored
+
+
+def _path(graph: FlowGraph, node: SinkNode, condition: str) -> RowPath:
+    edges = list(_edges(graph, node))
+    first = graph.nodes[edges[-1].sender]
+    assert isinstance(first, SourceNode), "a way that is not refused begins at a source"
+    table = next(one for one in first.tables if one.schema.path == edges[-1].table)
+    source = first.source.current_rows()
+    if source is None:
+        raise _cannot(f"the rows of source {first.step.id} cannot be read again")
+    steps = []
+    for edge in reversed(edges[:-1]):
+        sender = graph.nodes[edge.sender]
+        assert isinstance(sender, TransformNode), "a way that is not refused has only transforms"
+        steps.append(PathStep(sender.transform, edge.table))
+    return RowPath(source, restricted(source, table, condition), tuple(steps), node.table)
+
+
+def restricted(source: Source, table: SourceTable, condition: str) -> SourceTable:
+    """The table with this condition for its rows, if it is not empty."""
+    if not condition:
+        return table
+    try:
+        found = source.filtered(table, RowFilter(condition))
+    except ValueError as error:
+        raise FatalError(f"--where {error}", "give one condition, such as --where 'id > 1000'") from None
+    if found is None:
+        raise FatalError(f"table {table.schema.path} cannot be read by a condition", "leave out --where")
+    return found
