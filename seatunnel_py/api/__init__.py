@@ -242,7 +242,6 @@ __all__ = [
     "Storage",
     "StoredRows",
     "TableFailure",
-    "TableFailure",
     "TableLeftOut",
     "TablePath",
     "TableSchema",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from seatunnel_py.api.text.shown import value_text
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.reconcile.suspects import DifferenceKind
 
@@ -94,5 +96,19 @@ class ReconcileReport:
 
     def to_plain(self) -> dict[str, Any]:
         """The report as data for JSON."""
-        tables = [asdict(one) | {"differing": one.differing} for one in self.tables]
+        tables = [plain_value(asdict(one)) | {"differing": one.differing} for one in self.tables]
         return {"rows": self.rows, "differing": self.differing, "exit_code": self.exit_code, "tables": tables}
+
+
+def plain_value(value: Any) -> Any:
+    """A value of ``shown_values`` as JSON can hold it: NaN, decimals and bytes become text."""
+    match value:
+        case dict():
+            return {name: plain_value(one) for name, one in value.items()}
+        case list() | tuple():
+            return [plain_value(one) for one in value]
+        case None | bool() | int() | str():
+            return value
+        case float() if math.isfinite(value):
+            return value
+    return value_text(value)
