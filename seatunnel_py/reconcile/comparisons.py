@@ -75,42 +75,37 @@ def targets(graph: FlowGraph) -> list[TargetRows]:
 
 
 def _target(graph: FlowGraph, sinks: Sequence[SinkNode]) -> TargetRows:
-    sources = tuple(dict.fromkeys(str(_first_edge(graph, node).table) for node in sinks))
-    refused = next((_refusal(graph, node) for node in sinks if _refusal(graph, node)), None)
-    return TargetRows(", ".join(sources), sinks[0].shown, tuple(sinks), sources, refused)
+    ways = [way for node in sinks for way in _ways(graph, node)]
+    sources = tuple(dict.fromkeys(str(way[-1].table) for way in ways))
+    found = filter(None, (_refusal(graph, way, sinks[0].part) for way in ways))
+    return TargetRows(", ".join(sources), sinks[0].shown, tuple(sinks), sources, next(found, None))
 
 
-def _edges(graph: FlowGraph, node: SinkNode) -> Iterator[GraphEdge]:
-    """The edges from the sink up to a source or a query."""
-    current = node.id
-    while True:
-        inputs = graph.inputs(current)
-        if len(inputs) != 1:
-            return
-        yield inputs[0]
-        current = inputs[0].sender
+def _ways(graph: FlowGraph, node: SinkNode) -> Iterator[tuple[GraphEdge, ...]]:
+    """The edges from the sink up to a source or a query, for each of the streams that meet at the sink."""
+    for edge in graph.inputs(node.id):
+        way = [edge]
+        while isinstance(graph.nodes[way[-1].sender], TransformNode):
+            way += graph.inputs(way[-1].sender)  # one
+        yield tuple(way)
 
 
-def _first_edge(graph: FlowGraph, node: SinkNode) -> GraphEdge:
-    return list(_edges(graph, node))[-1]
-
-
-def _refusal(graph: FlowGraph, node: SinkNode) -> FatalError | None:
-    for edge in _edges(graph, node):
+def _refusal(graph: FlowGraph, way: Sequence[GraphEdge], part: SourcePart) -> FatalError | None:
+    for edge in way[:-1]:
         sender = graph.nodes[edge.sender]
-        if isinstance(sender, SourceNode):
-            able = sender.capabilities
-            again = sender.part.has_log or (able.bounded and able.replayable)
-            if again and able.determinism is not Determinism.INDETERMINATE:
-                return None
-            return _cannot(f"the rows of source {sender.step.id} cannot be read again")
-        if not isinstance(sender, TransformNode):
-            return _cannot(f"{sender.step.id} is a query over whole tables, which cannot be repeated for some rows")
+        assert isinstance(sender, TransformNode), "only transforms lie between source and sink"
         if sender.capabilities.determinism is Determinism.INDETERMINATE:
             return _cannot(f"transform {sender.step.id} may give the same row another value each time")
-        if sender.capabilities.depends_on_change and node.part.has_log:
+        if sender.capabilities.depends_on_change and part.has_log:
             return _cannot(f"transform {sender.step.id} needs the kind or the metadata of changes")
-    return _cannot("its rows come from no source")
+    first = graph.nodes[way[-1].sender]
+    if not isinstance(first, SourceNode):
+        return _cannot(f"{first.step.id} is a query over whole tables, which cannot be repeated for some rows")
+    able = first.capabilities
+    again = first.part.has_log or (able.bounded and able.replayable)
+    if again and able.determinism is not Determinism.INDETERMINATE:
+        return None
+    return _cannot(f"the rows of source {first.step.id} cannot be read again")
 
 
 def _cannot(message: str) -> FatalError:
@@ -124,7 +119,7 @@ def opened(graph: FlowGraph, rows: TargetRows, condition: str) -> TableCompariso
         raise rows.refused
     stored = stored_rows(rows.sinks[0].sink)
     stored = replace(stored, table=restricted(stored.source, stored.table, condition))
-    paths = tuple(_path(graph, node, condition) for node in rows.sinks)
+    paths = tuple(_path(graph, way, node.table, condition) for node in rows.sinks for way in _ways(graph, node))
     pairs = tuple(column_pairs(path.schema, stored.table.schema, stored.columns) for path in paths)
     if len({tuple((pair.name, pair.target) for pair in one) for one in pairs}) > 1:
         raise _cannot("tables with different columns share this target")
@@ -152,20 +147,19 @@ def stored_rows(sink: Sink) -> StoredRows:
     return stored
 
 
-def _path(graph: FlowGraph, node: SinkNode, condition: str) -> RowPath:
-    edges = list(_edges(graph, node))
-    first = graph.nodes[edges[-1].sender]
+def _path(graph: FlowGraph, way: Sequence[GraphEdge], schema: TableSchema, condition: str) -> RowPath:
+    first = graph.nodes[way[-1].sender]
     assert isinstance(first, SourceNode), "a way that is not refused begins at a source"
-    table = next(one for one in first.tables if one.schema.path == edges[-1].table)
+    table = next(one for one in first.tables if one.schema.path == way[-1].table)
     source = first.source.current_rows()
     if source is None:
         raise _cannot(f"the rows of source {first.step.id} cannot be read again")
     steps = []
-    for edge in reversed(edges[:-1]):
+    for edge in reversed(way[:-1]):
         sender = graph.nodes[edge.sender]
-        assert isinstance(sender, TransformNode), "a way that is not refused has only transforms"
+        assert isinstance(sender, TransformNode), "only transforms lie between source and sink"
         steps.append(PathStep(sender.transform, edge.table))
-    return RowPath(source, restricted(source, table, condition), tuple(steps), node.table)
+    return RowPath(source, restricted(source, table, condition), tuple(steps), schema)
 
 
 def restricted(source: Source, table: SourceTable, condition: str) -> SourceTable:
