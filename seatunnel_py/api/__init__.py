@@ -90,7 +90,7 @@ if TYPE_CHECKING:
         FixedSplits,
         ReadContext,
         Reader,
-        RowFilter,
+        RowSelection,
         Source,
         SourceTable,
         Split,
@@ -216,8 +216,8 @@ __all__ = [
     "ReaderEvent",
     "Rejected",
     "RetriableError",
-    "RowFilter",
     "RowKind",
+    "RowSelection",
     "Rule",
     "SchemaChange",
     "Secret",
@@ -322,7 +322,7 @@ _MODULES = {
     "api.simple": "SimpleSink SimpleSource simple_sink simple_source simple_table",
     "api.sink": "CommitContext Committer Effect NothingToCommit Piece Present Reached Setup Sink SinkCommit SinkSetup "
     "StoredRows Treatment Visible WriteContext Writer",
-    "api.source": "Enumerator FixedSplits PLAIN_READ ReadContext Reader RowFilter Source SourceTable Split "
+    "api.source": "Enumerator FixedSplits PLAIN_READ ReadContext Reader RowSelection Source SourceTable Split "
     "TableFailure TableLeftOut",
     "api.storage": "Storage",
     "api.text.java_regex": "JavaPattern NamePattern filled java_replacement name_pattern re2_rewrite",

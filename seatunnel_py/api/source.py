@@ -65,7 +65,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class RowFilter:
+class RowSelection:
     """Some rows of a table: those that fulfil ``condition``, in the source's own language (empty: all), and have one of
     ``values`` in ``column`` (empty: any). The values are integers or texts of the column, as text."""
 
@@ -226,7 +226,7 @@ class Source(ABC):
         the tables of this source, and change nothing anywhere: no slot, no mark. None: there is none."""
         return self
 
-    def filtered(self, table: SourceTable, rows: RowFilter) -> SourceTable | None:
+    def filtered(self, table: SourceTable, rows: RowSelection) -> SourceTable | None:
         """Return the table for readers that read these rows of it only, at least. None: the source cannot choose rows.
         Raise ValueError for a condition that is none."""
         return None

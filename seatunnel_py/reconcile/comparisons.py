@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink, StoredRows
-from seatunnel_py.api.source import RowFilter, Source, SourceTable
+from seatunnel_py.api.source import RowSelection, Source, SourceTable
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import FatalError
 from seatunnel_py.plan.graph_nodes import FlowGraph, GraphEdge, SinkNode, SourceNode, SourcePart, TransformNode
@@ -167,7 +167,7 @@ def restricted(source: Source, table: SourceTable, condition: str) -> SourceTabl
     if not condition:
         return table
     try:
-        found = source.filtered(table, RowFilter(condition))
+        found = source.filtered(table, RowSelection(condition))
     except ValueError as error:
         raise FatalError(f"--where {error}", "give one condition, such as --where 'id > 1000'") from None
     if found is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from seatunnel_py.reconcile.digests import RANGES, KeyStates, RangeDigests, range_of
 from seatunnel_py.reconcile.row_hashes import Hashes
-from seatunnel_py.reconcile.side_reader import ReadingPath, RowBlock
+from seatunnel_py.reconcile.side_reader import ComparedRows, ReadingPath
 from seatunnel_py.reconcile.suspects import Look
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Progress = Callable[[str, int], None]
 class RowCollector(Protocol):
     """Takes the rows of one side."""
 
-    def add(self, block: RowBlock) -> None: ...
+    def add(self, block: ComparedRows) -> None: ...
 
 
 CollectorT = TypeVar("CollectorT", bound=RowCollector)
@@ -40,7 +40,7 @@ class DigestCollector:
     def __init__(self) -> None:
         self.digests = RangeDigests()
 
-    def add(self, block: RowBlock) -> None:
+    def add(self, block: ComparedRows) -> None:
         self.digests.add(block.keys, block.rows)
 
 
@@ -84,7 +84,7 @@ class KeyCollector:
     _kept: int = 0
     _bytes: int = 0
 
-    def add(self, block: RowBlock) -> None:
+    def add(self, block: ComparedRows) -> None:
         mask = self.wanted.among(block.keys)
         if not mask.any():
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seatunnel_py.api.source import RowFilter
+from seatunnel_py.api.source import RowSelection
 from seatunnel_py.api.types import INTEGERS, STRING, DataType
 from seatunnel_py.reconcile.column_forms import ColumnPair
 from seatunnel_py.reconcile.comparisons import TableComparison
@@ -54,5 +54,5 @@ def _values(name: str, kept: KeptRows, keys: Hashes) -> set[int | str | None]:
 
 
 def _filtered(path: ReadingPath, column: str, values: tuple[str, ...]) -> ReadingPath | None:
-    table = path.source.filtered(path.table, RowFilter(column=column, values=values))
+    table = path.source.filtered(path.table, RowSelection(column=column, values=values))
     return None if table is None else replace(path, table=table)

@@ -19,7 +19,7 @@ from seatunnel_py.reconcile.comparisons import TableComparison, TargetRows
 from seatunnel_py.reconcile.digests import differing_keys
 from seatunnel_py.reconcile.looks import BothSides, KeyLook, WantedKeys, WantedRanges
 from seatunnel_py.reconcile.lookups import narrowed
-from seatunnel_py.reconcile.report import ReconcileReport, RowDifference, TableReport, TableState
+from seatunnel_py.reconcile.report import ComparisonState, ReconcileReport, RowDifference, TableReport
 from seatunnel_py.reconcile.row_differences import row_differences
 from seatunnel_py.reconcile.side_reader import source_paths, target_path
 from seatunnel_py.reconcile.suspects import Suspects, kinds
@@ -197,15 +197,15 @@ class Reconciler:
 
 def _not_compared(rows: TargetRows | TableComparison, error: SeaTunnelError) -> TableReport:
     return TableReport(
-        rows.table, rows.target, TableState.NOT_COMPARED, reason=error.message, remedy=error.remedy
+        rows.table, rows.target, ComparisonState.NOT_COMPARED, reason=error.message, remedy=error.remedy
     )  # fmt: skip
 
 
 def _report(table: _OpenTable) -> TableReport:
     compared, differing = table.comparison, sum(table.counts.values())
-    state = TableState.DIFFERENT if differing or table.more else TableState.EQUAL
-    if state is TableState.EQUAL and table.left:
-        state = TableState.UNDECIDED
+    state = ComparisonState.DIFFERENT if differing or table.more else ComparisonState.EQUAL
+    if state is ComparisonState.EQUAL and table.left:
+        state = ComparisonState.UNDECIDED
     late = table.found - differing - table.left
     return TableReport(
         compared.table, compared.target, state, table.source_rows, table.target_rows, dict(table.counts),

@@ -34,7 +34,7 @@ class RowDifference:
     target_rows: int = 0
 
 
-class TableState(StrEnum):
+class ComparisonState(StrEnum):
     """Result for one table. UNDECIDED: some rows changed at the source at each look, and no other row differs."""
 
     EQUAL = "equal"
@@ -51,7 +51,7 @@ class TableReport:
 
     table: str
     target: str
-    state: TableState
+    state: ComparisonState
     source_rows: int = 0
     target_rows: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class ReconcileReport:
 
     @property
     def compared(self) -> Sequence[TableReport]:
-        return [one for one in self.tables if one.state is not TableState.NOT_COMPARED]
+        return [one for one in self.tables if one.state is not ComparisonState.NOT_COMPARED]
 
     @property
     def rows(self) -> int:
@@ -90,9 +90,9 @@ class ReconcileReport:
     @property
     def exit_code(self) -> int:
         states = {one.state for one in self.tables}
-        if TableState.DIFFERENT in states:
+        if ComparisonState.DIFFERENT in states:
             return ExitCode.FAILED
-        return ExitCode.SUCCESS if states == {TableState.EQUAL} else ExitCode.SOME_TABLES_FAILED
+        return ExitCode.SUCCESS if states == {ComparisonState.EQUAL} else ExitCode.SOME_TABLES_FAILED
 
     def to_plain(self) -> dict[str, Any]:
         """The report as data for JSON."""

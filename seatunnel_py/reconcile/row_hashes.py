@@ -1,4 +1,4 @@
-"""Hashes the rows of Arrow columns, a column at a time: 64 bits, equal for equal values wherever they come from.
+"""Hashes the rows of Arrow columns, a column at a time: 64 bits, equal for equal values of both sides.
 
 Values are hashed by meaning, not by their buffers: slots of nulls may hold any bytes, ``-0.0`` equals ``0.0``, and all
 forms of NaN are one. Texts and bytes are hashed in words of eight bytes. Nested types have no form here: their columns

@@ -23,7 +23,7 @@ _MISFIT = np.uint64(0x5851_F42D_4C95_7F2D)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowBlock:
+class ComparedRows:
     """Rows of one side. ``data`` has the columns of the sink's table, in the form of the comparison."""
 
     keys: Hashes
@@ -42,7 +42,7 @@ class ReadingPath:
     forms: tuple[ColumnForm, ...]
     key: tuple[int, ...]
 
-    def blocks(self) -> Iterator[RowBlock]:
+    def blocks(self) -> Iterator[ComparedRows]:
         """All rows, in bounded blocks."""
         for batch in self._batches():
             if batch.rows:
@@ -61,7 +61,7 @@ class ReadingPath:
                     if isinstance(element, Batch):
                         yield from _transformed(element, self.steps)
 
-    def _block(self, data: pa.RecordBatch) -> RowBlock:
+    def _block(self, data: pa.RecordBatch) -> ComparedRows:
         import pyarrow as pa
 
         found = [form.of(data.column(data.schema.get_field_index(form.name))) for form in self.forms]
@@ -70,7 +70,7 @@ class ReadingPath:
         for _, misfits in found:
             rows[misfits] ^= _MISFIT  # the target has no such value, so the row is equal to none
         keys = row_hashes([arrays[at] for at in self.key], data.num_rows)
-        return RowBlock(keys, rows, pa.RecordBatch.from_arrays(arrays, list(self.names)))
+        return ComparedRows(keys, rows, pa.RecordBatch.from_arrays(arrays, list(self.names)))
 
 
 def _transformed(batch: Batch, steps: Sequence[PathStep]) -> Iterator[Batch]:

@@ -16,7 +16,7 @@ from seatunnel_py.nouns import counted
 from seatunnel_py.plan.tables.selection import matching
 from seatunnel_py.reconcile.comparisons import TargetRows, opened, targets
 from seatunnel_py.reconcile.reconciler import LookStarted, Patience, ReconcileNews, Reconciler, RowsRead
-from seatunnel_py.reconcile.report import ReconcileReport, RowDifference, TableReport, TableState
+from seatunnel_py.reconcile.report import ComparisonState, ReconcileReport, RowDifference, TableReport
 from seatunnel_py.reconcile.suspects import DifferenceKind
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 VALUE_CHARACTERS_MAX = 80
 PROGRESS_SECONDS = 2.0
-_COLOURS = {TableState.EQUAL: "green", TableState.DIFFERENT: "red"}
+_COLOURS = {ComparisonState.EQUAL: "green", ComparisonState.DIFFERENT: "red"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _chosen(found: app.JobPlan, wanted: Sequence[str]) -> tuple[list[TargetRows]
         names = matching(tuple(known), wanted, "--table")
         rows = [one for one in rows if names.intersection(one.sources)]
         isolated = tuple(one for one in isolated if str(one.table) in names)
-    state = TableState.NOT_COMPARED
+    state = ComparisonState.NOT_COMPARED
     return rows, [TableReport(str(one.table), "", state, reason=one.message, remedy=one.remedy) for one in isolated]
 
 
@@ -106,10 +106,10 @@ def _table(one: TableReport) -> Iterator[tuple[str | Styled, ...]]:
 
 
 def _said(one: TableReport) -> str:
-    if one.state is TableState.NOT_COMPARED:
+    if one.state is ComparisonState.NOT_COMPARED:
         return f"not compared: {one.reason}"
     rows = counted(one.source_rows, "row")
-    parts = [f"equal ({rows})"] if one.state is TableState.EQUAL else []
+    parts = [f"equal ({rows})"] if one.state is ComparisonState.EQUAL else []
     if one.differing:
         kinds = ", ".join(f"{one.counts[kind]:,} {kind.value}" for kind in DifferenceKind if one.counts.get(kind))
         least = "at least " if one.more else ""

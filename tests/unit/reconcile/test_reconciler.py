@@ -15,7 +15,7 @@ from seatunnel_py.api import FatalError, RetriableError
 from seatunnel_py.reconcile import looks, reconciler
 from seatunnel_py.reconcile.comparisons import TableComparison
 from seatunnel_py.reconcile.reconciler import Patience, Reconciler
-from seatunnel_py.reconcile.report import TableReport, TableState
+from seatunnel_py.reconcile.report import ComparisonState, TableReport
 from tests.unit.reconcile.both_sides import TARGET, ListedRows, Row, comparison
 
 VALUES = st.none() | st.sampled_from(["", "a", "b", "ab", "\0"])
@@ -71,7 +71,7 @@ def test_exactly_the_planted_differences_are_found(
         for one in report.differences
     }
     assert found == expected
-    assert report.state is (TableState.DIFFERENT if expected else TableState.EQUAL)
+    assert report.state is (ComparisonState.DIFFERENT if expected else ComparisonState.EQUAL)
     assert (report.source_rows, report.target_rows) == (len(source), len(target))
     assert report.counts == Counter(one.kind.value for one in report.differences)
     assert (report.late, report.moving, report.differing) == (0, 0, len(expected))
@@ -129,7 +129,7 @@ def test_a_count_that_stops_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         comparison(ListedRows(lambda: [(number, "a", None) for number in range(3000)], 100), ListedRows(list))
     )
 
-    assert report.more and 600 <= report.differing < 3000 and report.state is TableState.DIFFERENT
+    assert report.more and 600 <= report.differing < 3000 and report.state is ComparisonState.DIFFERENT
 
 
 class FollowedTable:
@@ -192,7 +192,7 @@ def test_a_row_that_changes_at_each_look_is_undecided() -> None:
         comparison(ListedRows(table.source), ListedRows(table.target), follows=True), settle=2.0, time=time
     )
 
-    assert (report.state, report.moving, report.differing) == (TableState.UNDECIDED, 1, 0)
+    assert (report.state, report.moving, report.differing) == (ComparisonState.UNDECIDED, 1, 0)
     assert time.now < 20
 
 
@@ -210,8 +210,12 @@ def test_a_lost_connection_is_tried_again_and_an_error_is_reported() -> None:
             raise failures.pop()
         return [(1, "a", None)]
 
-    assert compared(comparison(ListedRows(rows), ListedRows(lambda: [(1, "a", None)]))).state is TableState.EQUAL
+    assert compared(comparison(ListedRows(rows), ListedRows(lambda: [(1, "a", None)]))).state is ComparisonState.EQUAL
 
     failures.append(FatalError("no right to read", "grant it"))
     report = compared(comparison(ListedRows(rows), ListedRows(list)))
-    assert (report.state, report.reason, report.remedy) == (TableState.NOT_COMPARED, "no right to read", "grant it")
+    assert (report.state, report.reason, report.remedy) == (
+        ComparisonState.NOT_COMPARED,
+        "no right to read",
+        "grant it",
+    )

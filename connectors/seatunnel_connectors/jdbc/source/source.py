@@ -26,7 +26,7 @@ from seatunnel_py.api import (
     Position,
     ReadContext,
     Reader,
-    RowFilter,
+    RowSelection,
     Source,
     SourceTable,
     Split,
@@ -126,7 +126,7 @@ class JdbcSource(Source, NativeSource):
         # is a source of another class, which would mark or claim the log.
         return JdbcSource(self.address, self.options.model_copy(update={"concurrent_read": False}))
 
-    def filtered(self, table: SourceTable, rows: RowFilter) -> SourceTable | None:
+    def filtered(self, table: SourceTable, rows: RowSelection) -> SourceTable | None:
         hints = hints_of(table)
         conditions = [hints.where] if hints.where else []
         if rows.condition:
