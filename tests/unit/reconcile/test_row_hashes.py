@@ -74,6 +74,16 @@ def test_the_place_in_a_buffer_does_not_count(name: str, data: st.DataObject) ->
     assert value_hashes(masked).tolist() == whole.tolist()
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.none() | st.binary(max_size=80), min_size=1, max_size=20))
+def test_a_long_text_beside_others_does_not_count(values: list[bytes | None]) -> None:
+    """Columns with long texts are hashed in another way."""
+    alone = [int(value_hashes(pa.array([value], pa.binary()))[0]) for value in values]
+    long = b"x" * 1000
+
+    assert value_hashes(pa.array([*values, long], pa.binary()))[:-1].tolist() == alone
+
+
 def test_zeros_at_the_end_and_the_order_of_words_count() -> None:
     texts = pa.array([b"", b"\0", b"\0" * 8, b"\0" * 9, b"a" * 8 + b"b" * 8, b"b" * 8 + b"a" * 8, None], pa.binary())
 
