@@ -311,3 +311,25 @@ def test_a_wrong_job_file_or_server_is_said_before_anything(tmp_path: Path, data
     copied(tmp_path, source, f"{into_postgres(databases)}, password = geheim4711")
     ended = compared(tmp_path, "--where", "id = 1; DROP TABLE orders")
     assert ended.code == 3 and "geheim4711" not in ended.out + ended.err and "--where" in ended.out
+
+
+def test_a_server_that_is_away_is_no_difference(tmp_path: Path, databases: Databases) -> None:
+    """Exit code 1 means differences, so a source or target that cannot be asked has another one."""
+    with databases.connect(databases.source) as db:
+        db.execute(b"CREATE TABLE orders (id int PRIMARY KEY)")
+    source = f"{databases.jdbc(databases.source)}, table_path = public.orders"
+    copied(tmp_path, source, into_postgres(databases))
+    path = tmp_path / "job.conf"
+    working = path.read_text()
+    port = f":{databases.server.port}/"
+
+    path.write_text(working.replace(f"{port}{databases.target}", f":1/{databases.target}"))
+    ended = compared(tmp_path)
+    assert ended.code == 3 and "orders" in ended.out and "not compared" in ended.out, ended.out + ended.err
+    path.write_text(working.replace(f"{port}{databases.source}", f":1/{databases.source}"))
+    ended = compared(tmp_path, "--json")
+    assert ended.code == 3 and json.loads(ended.out)["state"] == "FAILED", ended.out + ended.err
+    path.write_text(working)
+    ended = compared(tmp_path, "--job-id", "unknown")
+    assert ended.code == 3 and "unknown" in ended.err
+    assert compared(tmp_path).code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,11 @@ def test_rows_that_a_dead_job_has_not_delivered_are_differences(followed: Follow
     ended = reconciled(followed.home, "--table", "orders")
 
     assert (ended.code, found(ended)) == (1, {"orders": {(5000,): "missing", (3,): "surplus"}})
+
+    began = time.monotonic()
+    ended = reconciled(followed.home, "--table", "orders", "--job-id", "job", "--settle", "300")
+    assert (ended.code, len(found(ended)["orders"])) == (1, 2)
+    assert json.loads(ended.out)["job"] == {"id": "job", "state": "KILLED"} and time.monotonic() - began < 60
 
     process = followed.run("--restore", "latest")
     ended = reconciled(followed.home)

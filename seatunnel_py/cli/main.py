@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from seatunnel_py.cli import debugging
-from seatunnel_py.cli.arguments import AsJson, JobArgument, Variables, variables_of
+from seatunnel_py.cli.arguments import AsJson, JobArgument, SomeTables, Variables, variables_of
 from seatunnel_py.cli.subcommands import jobs_app, quarantine_app, state_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
@@ -77,10 +77,7 @@ def plan(
         str | None,
         typer.Option(metavar="latest|SAVEPOINT", help="report the changes since then, and their consequences"),
     ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
-    ] = None,
+    only: SomeTables = None,
 ) -> None:
     """Show what a run would do.
 
@@ -103,10 +100,7 @@ def run(
         str | None,
         typer.Option(metavar="latest|SAVEPOINT", help="resume the job of this id, or start from a savepoint"),
     ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
-    ] = None,
+    only: SomeTables = None,
     accept_changes: Annotated[
         bool, typer.Option("--accept-changes", help="with --restore: resume although the job file has changed")
     ] = False,
@@ -196,17 +190,14 @@ def preview(
 def reconcile(
     job: JobArgument,
     variable: Variables = None,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
-    ] = None,
+    job_id: Annotated[str | None, typer.Option(help="the job's name: if it does not run, no row is waited for")] = None,
+    table: SomeTables = None,
     where: Annotated[
         str, typer.Option(metavar="CONDITION", help="only rows with this SQL condition, which both sides must take")
     ] = "",
     limit: Annotated[int, typer.Option(min=0, max=10_000, help="differing rows to show for each table")] = 20,
     settle: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", help="how long a followed change may take to arrive"),
+        float, typer.Option(min=0, metavar="SECONDS", help="how long a followed change may take to arrive")
     ] = 30.0,
     as_json: AsJson = False,
 ) -> None:
@@ -218,7 +209,7 @@ def reconcile(
     from seatunnel_py.cli.commands import reconcile as command
 
     request = command.ReconcileRequest(
-        job, variables_of(variable), tuple(table or ()), where, limit, settle, as_json
+        job, variables_of(variable), job_id, tuple(table or ()), where, limit, settle, as_json
     )  # fmt: skip
     raise typer.Exit(command.reconcile(request))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from seatunnel_py.errors import RetriableError, SeaTunnelError
+from seatunnel_py.errors import RetriableError, SeaTunnelError, worded
 from seatunnel_py.reconcile import digests
 from seatunnel_py.reconcile.comparisons import TableComparison, TargetRows
 from seatunnel_py.reconcile.digests import differing_keys
@@ -53,7 +53,15 @@ class RowsRead:
     rows: int
 
 
-ReconcileNews = LookStarted | RowsRead | TableReport
+@dataclass(frozen=True, slots=True)
+class LookFailed:
+    """A table is not compared because of this error."""
+
+    table: str
+    error: Exception
+
+
+ReconcileNews = LookStarted | RowsRead | LookFailed | TableReport
 """``TableReport``: a table is done."""
 
 
@@ -102,20 +110,25 @@ class Reconciler:
         for at, rows in enumerate(targets):
             try:
                 table = self._begun(open_table(rows))
-            except SeaTunnelError as error:
-                reports[at] = self._done(_not_compared(rows, error))
+            except Exception as error:  # noqa: BLE001 - of any plugin; it is reported, and the other tables go on
+                reports[at] = self._failed(rows, error)
                 continue
             if table.left:
                 waiting[at] = table
             else:
                 reports[at] = self._done(_report(table))
-        for at, report in self._settled(waiting):
-            reports[at] = self._done(report)
+        reports.update(self._settled(waiting))
         return ReconcileReport(tuple(reports[at] for at in range(len(targets))))
 
     def _done(self, report: TableReport) -> TableReport:
         self._tell(report)
         return report
+
+    def _failed(self, rows: TargetRows | TableComparison, error: Exception) -> TableReport:
+        self._tell(LookFailed(rows.table, error))
+        known = error if isinstance(error, SeaTunnelError) else SeaTunnelError(worded(error))
+        state = ComparisonState.NOT_COMPARED
+        return self._done(TableReport(rows.table, rows.target, state, reason=known.message, remedy=known.remedy))
 
     # ---------------------------------------------------------------- looks
 
@@ -174,14 +187,14 @@ class Reconciler:
             for at, table in tuple(waiting.items()):
                 try:
                     self._look_again(table)
-                except SeaTunnelError as error:
+                except Exception as error:  # noqa: BLE001 - as above
                     del waiting[at]
-                    yield at, _not_compared(table.comparison, error)
+                    yield at, self._failed(table.comparison, error)
                     continue
                 in_vain = table.looks >= MOVING_LOOKS_MIN and self._patience.clock() - began > 2 * table.settle
                 if not table.left or in_vain:
                     del waiting[at]
-                    yield at, _report(table)
+                    yield at, self._done(_report(table))
 
     def _look_again(self, table: _OpenTable) -> None:
         look = self._look(table, WantedKeys(table.suspects.keys))
@@ -193,12 +206,6 @@ class Reconciler:
         if len(shown) and (look.source is None or look.target is None):
             look = self._look(table, WantedKeys(shown))  # few enough to keep their rows
         table.differences += row_differences(table.comparison, shown, look)
-
-
-def _not_compared(rows: TargetRows | TableComparison, error: SeaTunnelError) -> TableReport:
-    return TableReport(
-        rows.table, rows.target, ComparisonState.NOT_COMPARED, reason=error.message, remedy=error.remedy
-    )  # fmt: skip
 
 
 def _report(table: _OpenTable) -> TableReport:

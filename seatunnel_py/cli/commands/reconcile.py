@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import app
 from seatunnel_py.api.text.shown import literal_text, value_text
+from seatunnel_py.cli import debugging
+from seatunnel_py.cli.jobs.job_lookup import JobLocation, known
+from seatunnel_py.cli.view.problems import tell_plain, tell_problems, tell_refused
 from seatunnel_py.cli.view.terminal import Styled, say, say_json
+from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
 from seatunnel_py.nouns import counted
 from seatunnel_py.plan.tables.selection import matching
 from seatunnel_py.reconcile.comparisons import TargetRows, opened, targets
-from seatunnel_py.reconcile.reconciler import LookStarted, Patience, ReconcileNews, Reconciler, RowsRead
+from seatunnel_py.reconcile.reconciler import LookFailed, LookStarted, Patience, ReconcileNews, Reconciler, RowsRead
 from seatunnel_py.reconcile.report import ComparisonState, ReconcileReport, RowDifference, TableReport
 from seatunnel_py.reconcile.suspects import DifferenceKind
 
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 
 VALUE_CHARACTERS_MAX = 80
 PROGRESS_SECONDS = 2.0
+_DELIVERING = ("RUNNING", "NOT ENDED")
+"""States of a job that may still deliver rows; one on another machine looks the same whether it runs or not."""
 _COLOURS = {ComparisonState.EQUAL: "green", ComparisonState.DIFFERENT: "red"}
 
 
@@ -33,6 +39,7 @@ class ReconcileRequest:
 
     path: Path
     variables: Mapping[str, str]
+    job_id: str | None
     tables: tuple[str, ...]
     condition: str
     limit: int
@@ -41,20 +48,44 @@ class ReconcileRequest:
 
 
 def reconcile(request: ReconcileRequest) -> int:
-    """Compare, print each table as soon as it is done, then a summary."""
+    """Compare, print each table as soon as it is done, then a summary. If nothing can be compared, that is neither a
+    success nor a difference."""
+    try:
+        report, job = _compared(request)
+    except JobFileError as error:
+        code = (tell_plain if request.as_json else tell_problems)(error)
+        return code if code == ExitCode.JOB_FILE_WRONG else ExitCode.SOME_TABLES_FAILED
+    except SeaTunnelError as error:
+        debugging.tell(error)
+        if request.as_json:
+            tell_refused(error)
+        else:
+            say(f"error: {error}", err=True)
+        return ExitCode.SOME_TABLES_FAILED
+    if request.as_json:
+        say_json({**job, **report.to_plain()})
+    else:
+        say(_summary(report))
+    return report.exit_code
+
+
+def _compared(request: ReconcileRequest) -> tuple[ReconcileReport, dict[str, Any]]:
+    """The report, and the state of the job if that was asked for."""
     listen = _listener(as_json=request.as_json)
+    job, settle = {}, request.settle
+    if request.job_id is not None:
+        state = known(request.job_id, JobLocation()).state
+        job = {"job": {"id": request.job_id, "state": state}}
+        if state not in _DELIVERING:
+            settle = 0.0
+            say(f"the job {request.job_id} is {state}: rows that it has not delivered are differences", err=True)
     with app.planned(request.path, request.variables) as (found, _):
         chosen, failed = _chosen(found, request.tables)
         for one in failed:
             listen(one)
-        reconciler = Reconciler(Patience(request.settle), request.limit, listen)
+        reconciler = Reconciler(Patience(settle), request.limit, listen)
         compared = reconciler.compare(chosen, lambda rows: opened(found.graph, rows, request.condition))
-    report = ReconcileReport((*failed, *compared.tables))
-    if request.as_json:
-        say_json(report.to_plain())
-    else:
-        say(_summary(report))
-    return report.exit_code
+    return ReconcileReport((*failed, *compared.tables)), job
 
 
 def _chosen(found: app.JobPlan, wanted: Sequence[str]) -> tuple[list[TargetRows], list[TableReport]]:
@@ -84,6 +115,8 @@ def _listener(*, as_json: bool) -> Callable[[ReconcileNews], None]:
                     last = time.monotonic()
                     read = f"{rows.get('source', 0):,} rows of the source, {rows.get('target', 0):,} of the target"
                     say(f"{news.table}: {read}", err=True)
+            case LookFailed():
+                debugging.tell(news.error)
             case TableReport() if not as_json:
                 for line in _table(news):
                     say(*line)

@@ -212,6 +212,10 @@ def test_a_lost_connection_is_tried_again_and_an_error_is_reported() -> None:
 
     assert compared(comparison(ListedRows(rows), ListedRows(lambda: [(1, "a", None)]))).state is ComparisonState.EQUAL
 
+    failures += [ZeroDivisionError("division by zero")]
+    report = compared(comparison(ListedRows(rows), ListedRows(list)))
+    assert (report.state, report.reason) == (ComparisonState.NOT_COMPARED, "ZeroDivisionError: division by zero")
+
     failures.append(FatalError("no right to read", "grant it"))
     report = compared(comparison(ListedRows(rows), ListedRows(list)))
     assert (report.state, report.reason, report.remedy) == (
