@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -333,3 +336,16 @@ def test_a_server_that_is_away_is_no_difference(tmp_path: Path, databases: Datab
     ended = compared(tmp_path, "--job-id", "unknown")
     assert ended.code == 3 and "unknown" in ended.err
     assert compared(tmp_path).code == 0
+
+
+def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    subprocess.run([sys.executable, root / "configs/demo/make_shop.py", tmp_path / "demo"], check=True)
+    page = (root / "docs/how-to/compare.md").read_text()
+    for command in page.partition("```sh\n")[2].partition("```")[0].splitlines():
+        program, *words = shlex.split(command)
+        ended = finish(start(tmp_path, *words, program=IN_PROCESS))
+        assert program == "seatunnel" and ended.code == 0, ended.out + ended.err
+    *tables, last = ended.out.splitlines()
+    assert len(tables) == 5 and all(": equal (" in line for line in tables)
+    assert last.endswith(" rows of 5 tables; 0 differ")
