@@ -12,7 +12,7 @@ import numpy as np
 
 from seatunnel_py.reconcile.digests import RANGES, KeyStates, RangeDigests, range_of
 from seatunnel_py.reconcile.row_hashes import Hashes
-from seatunnel_py.reconcile.side_reader import ComparedRows, ReadingPath
+from seatunnel_py.reconcile.side_reader import ComparedRows, ReadingPath, WantedRows
 from seatunnel_py.reconcile.suspects import Look
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ Progress = Callable[[str, int], None]
 
 
 class RowCollector(Protocol):
-    """Takes the rows of one side."""
+    """Takes the rows of one side that it wants."""
+
+    @property
+    def wanted(self) -> WantedRows: ...
 
     def add(self, block: ComparedRows) -> None: ...
 
@@ -34,10 +37,18 @@ class RowCollector(Protocol):
 CollectorT = TypeVar("CollectorT", bound=RowCollector)
 
 
+class AllRows:
+    """Wants every row."""
+
+    def among(self, keys: Hashes) -> None:
+        return None
+
+
 class DigestCollector:
     """Adds up all rows by key range."""
 
     def __init__(self) -> None:
+        self.wanted = AllRows()
         self.digests = RangeDigests()
 
     def add(self, block: ComparedRows) -> None:
@@ -85,17 +96,14 @@ class KeyCollector:
     _bytes: int = 0
 
     def add(self, block: ComparedRows) -> None:
-        mask = self.wanted.among(block.keys)
-        if not mask.any():
+        if not len(block.keys):
             return
-        import pyarrow as pa
-
-        self.keys.append(block.keys[mask])
-        self.rows.append(block.rows[mask])
-        self._kept += len(self.keys[-1])
+        self.keys.append(block.keys)
+        self.rows.append(block.rows)
+        self._kept += len(block.keys)
         if self.data is not None and self._kept <= KEPT_ROWS_MAX:
-            self.data.append(block.data.filter(pa.array(mask)))
-            self._bytes += self.data[-1].nbytes
+            self.data.append(block.data)
+            self._bytes += block.data.nbytes
         if self._kept > KEPT_ROWS_MAX or self._bytes > KEPT_BYTES_MAX:
             self.data = None
 
@@ -180,11 +188,11 @@ def _collect(
     rows = 0
     try:
         for path in paths:
-            for block in path.blocks():
+            for block in path.blocks(into.wanted):
                 if stopped.is_set():
                     return
                 into.add(block)
-                rows += len(block.keys)
+                rows += block.read
                 progress(rows)
     except BaseException:
         stopped.set()  # the other side need not read on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from seatunnel_py.api.batch import Batch, Rejected
 from seatunnel_py.api.source import ReadContext, Source, SourceTable, read_with
 from seatunnel_py.reconcile.column_forms import ColumnForm
 from seatunnel_py.reconcile.comparisons import PathStep, TableComparison
-from seatunnel_py.reconcile.row_hashes import Hashes, row_hashes
+from seatunnel_py.reconcile.row_hashes import Hashes, combined, value_hashes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,13 +22,22 @@ _CONTEXT = ReadContext(with_metadata=False)
 _MISFIT = np.uint64(0x5851_F42D_4C95_7F2D)
 
 
+class WantedRows(Protocol):
+    """Chooses rows by the hashes of their keys."""
+
+    def among(self, keys: Hashes) -> Any:
+        """A mask of the wanted rows; None: all of them."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedRows:
-    """Rows of one side. ``data`` has the columns of the sink's table, in the form of the comparison."""
+    """Wanted rows of one side, among ``read`` rows. ``data`` has the columns of the sink's table, in the form of the
+    comparison."""
 
     keys: Hashes
     rows: Hashes
     data: pa.RecordBatch
+    read: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +51,11 @@ class ReadingPath:
     forms: tuple[ColumnForm, ...]
     key: tuple[int, ...]
 
-    def blocks(self) -> Iterator[ComparedRows]:
-        """All rows, in bounded blocks."""
+    def blocks(self, wanted: WantedRows) -> Iterator[ComparedRows]:
+        """The rows with a wanted key, in bounded blocks; empty ones, too."""
         for batch in self._batches():
             if batch.rows:
-                yield self._block(batch.data)
+                yield self._block(batch.data, wanted)
 
     def _batches(self) -> Iterator[Batch]:
         with ExitStack() as stack:
@@ -61,16 +70,29 @@ class ReadingPath:
                     if isinstance(element, Batch):
                         yield from _transformed(element, self.steps)
 
-    def _block(self, data: pa.RecordBatch) -> ComparedRows:
+    def _block(self, data: pa.RecordBatch, wanted: WantedRows) -> ComparedRows:
+        """Columns without a part in the key are converted for wanted rows only: most looks want few."""
         import pyarrow as pa
 
-        found = [form.of(data.column(data.schema.get_field_index(form.name))) for form in self.forms]
-        arrays = [array for array, _ in found]
-        rows = row_hashes(arrays, data.num_rows)
-        for _, misfits in found:
-            rows[misfits] ^= _MISFIT  # the target has no such value, so the row is equal to none
-        keys = row_hashes([arrays[at] for at in self.key], data.num_rows)
-        return ComparedRows(keys, rows, pa.RecordBatch.from_arrays(arrays, list(self.names)))
+        formed = {at: self._formed(data, at) for at in self.key}
+        keys = combined([hashes for _, hashes in formed.values()], data.num_rows)
+        mask, read = wanted.among(keys), data.num_rows
+        if mask is not None:
+            keys, data = keys[mask], data.filter(pa.array(mask))
+            formed = {}
+        columns = [formed.get(at) or self._formed(data, at) for at in range(len(self.forms))]
+        rows = combined([hashes for _, hashes in columns], data.num_rows)
+        arrays = [array for array, _ in columns]
+        return ComparedRows(keys, rows, pa.RecordBatch.from_arrays(arrays, list(self.names)), read)
+
+    def _formed(self, data: pa.RecordBatch, at: int) -> tuple[pa.Array, Hashes]:
+        """A column in the form of the comparison, with the hashes of its values. A value without that form is one that
+        the target cannot have, so its row is equal to none."""
+        form = self.forms[at]
+        array, misfits = form.of(data.column(data.schema.get_field_index(form.name)))
+        hashes = value_hashes(array)
+        hashes[misfits] ^= _MISFIT
+        return array, hashes
 
 
 def _transformed(batch: Batch, steps: Sequence[PathStep]) -> Iterator[Batch]:
