@@ -50,8 +50,10 @@ class DigestCollector:
     def __init__(self) -> None:
         self.wanted = AllRows()
         self.digests = RangeDigests()
+        self.unreadable = 0
 
     def add(self, block: ComparedRows) -> None:
+        self.unreadable += block.unreadable
         self.digests.add(block.keys, block.rows)
 
 
@@ -155,10 +157,9 @@ class BothSides:
     source: tuple[ReadingPath, ...]
     target: ReadingPath
 
-    def digests(self, progress: Progress) -> tuple[RangeDigests, RangeDigests]:
+    def digests(self, progress: Progress) -> tuple[DigestCollector, DigestCollector]:
         """Read all rows of both sides."""
-        source, target = self._read(DigestCollector(), DigestCollector(), progress)
-        return source.digests, target.digests
+        return self._read(DigestCollector(), DigestCollector(), progress)
 
     def keys(self, wanted: WantedRanges | WantedKeys, clock: Callable[[], float], progress: Progress) -> KeyLook:
         """Look at the rows of some keys."""

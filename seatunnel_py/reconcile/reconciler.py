@@ -22,7 +22,7 @@ from seatunnel_py.reconcile.lookups import narrowed
 from seatunnel_py.reconcile.report import ComparisonState, ReconcileReport, RowDifference, TableReport
 from seatunnel_py.reconcile.row_differences import row_differences
 from seatunnel_py.reconcile.side_reader import source_paths, target_path
-from seatunnel_py.reconcile.suspects import Suspects, kinds
+from seatunnel_py.reconcile.suspects import DifferenceKind, Suspects, kinds
 
 T = TypeVar("T")
 
@@ -83,6 +83,8 @@ class _OpenTable:
     settle: float
     source_rows: int = 0
     target_rows: int = 0
+    source_unreadable: int = 0
+    target_unreadable: int = 0
     more: bool = False
     looks: int = 1
     found: int = 0
@@ -138,8 +140,10 @@ class Reconciler:
         settle = self._patience.settle if comparison.follows else 0.0
         table = _OpenTable(comparison, sides, settle)
         self._tell(LookStarted(comparison.table, 1))
-        source, target = self._patiently(lambda: sides.digests(self._progress(comparison)))
+        both = self._patiently(lambda: sides.digests(self._progress(comparison)))
+        source, target = (side.digests for side in both)
         table.source_rows, table.target_rows = source.total, target.total
+        table.source_unreadable, table.target_unreadable = (side.unreadable for side in both)
         ranges = digests.differing(source, target)
         if len(ranges):
             self._find_suspects(table, digests.groups(ranges, source, target, GROUP_ROWS_MAX))
@@ -209,13 +213,21 @@ class Reconciler:
 
 
 def _report(table: _OpenTable) -> TableReport:
-    compared, differing = table.comparison, sum(table.counts.values())
-    state = ComparisonState.DIFFERENT if differing or table.more else ComparisonState.EQUAL
-    if state is ComparisonState.EQUAL and table.left:
-        state = ComparisonState.UNDECIDED
-    late = table.found - differing - table.left
+    compared = table.comparison
+    late = table.found - sum(table.counts.values()) - table.left
     return TableReport(
-        compared.table, compared.target, state, table.source_rows, table.target_rows, dict(table.counts),
-        more=table.more, late=late, moving=table.left, by_key=compared.key if compared.has_key else (),
+        compared.table, compared.target, _state(table), table.source_rows, table.target_rows, dict(table.counts),
+        more=table.more, late=late, moving=table.left, source_unreadable=table.source_unreadable,
+        target_unreadable=table.target_unreadable, by_key=compared.key if compared.has_key else (),
         differences=tuple(table.differences),
     )  # fmt: skip
+
+
+def _state(table: _OpenTable) -> ComparisonState:
+    """A row that is missing on one side may be one that cannot be read there."""
+    differing, unreadable = sum(table.counts.values()), table.source_unreadable + table.target_unreadable
+    doubtful = min(table.counts[DifferenceKind.MISSING.value], table.target_unreadable)
+    doubtful += min(table.counts[DifferenceKind.SURPLUS.value], table.source_unreadable)
+    if table.more or differing > doubtful:
+        return ComparisonState.DIFFERENT
+    return ComparisonState.UNDECIDED if table.left or unreadable else ComparisonState.EQUAL

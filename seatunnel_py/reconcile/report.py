@@ -35,7 +35,8 @@ class RowDifference:
 
 
 class ComparisonState(StrEnum):
-    """Result for one table. UNDECIDED: some rows changed at the source at each look, and no other row differs."""
+    """Result for one table. UNDECIDED: some rows changed at the source at each look, or could not be read, and no other
+    row differs."""
 
     EQUAL = "equal"
     DIFFERENT = "different"
@@ -47,7 +48,8 @@ class ComparisonState(StrEnum):
 class TableReport:
     """Result for the tables that one target holds. ``counts``: keys by the kind of their difference; ``more``: further
     keys differ, which were not counted; ``late``: keys that were equal at a later look; ``moving``: keys that are not
-    decided; ``differences``: some of the keys that differ; ``by_key``: empty if whole rows are compared."""
+    decided; ``differences``: some of the keys that differ; ``by_key``: empty if whole rows are compared. Unreadable
+    rows hold values that their column's type does not have; they are compared with nothing."""
 
     table: str
     target: str
@@ -58,6 +60,8 @@ class TableReport:
     more: bool = False
     late: int = 0
     moving: int = 0
+    source_unreadable: int = 0
+    target_unreadable: int = 0
     by_key: tuple[str, ...] = ()
     differences: tuple[RowDifference, ...] = ()
     reason: str = ""
@@ -66,6 +70,10 @@ class TableReport:
     @property
     def differing(self) -> int:
         return sum(self.counts.values())
+
+    @property
+    def unreadable(self) -> int:
+        return self.source_unreadable + self.target_unreadable
 
 
 @dataclass(frozen=True, slots=True)

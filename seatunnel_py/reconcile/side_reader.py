@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from seatunnel_py.api.batch import Batch, Rejected
+from seatunnel_py.api.batch import Batch, Element, Rejected
 from seatunnel_py.api.source import ReadContext, Source, SourceTable, read_with
 from seatunnel_py.reconcile.column_forms import ColumnForm
 from seatunnel_py.reconcile.comparisons import PathStep, TableComparison
@@ -18,7 +18,7 @@ from seatunnel_py.reconcile.row_hashes import Hashes, combined, value_hashes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_CONTEXT = ReadContext(with_metadata=False)
+_CONTEXT = ReadContext(tolerant=True, with_metadata=False)
 _MISFIT = np.uint64(0x5851_F42D_4C95_7F2D)
 
 
@@ -32,12 +32,13 @@ class WantedRows(Protocol):
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedRows:
     """Wanted rows of one side, among ``read`` rows. ``data`` has the columns of the sink's table, in the form of the
-    comparison."""
+    comparison. ``unreadable`` rows more have values that their column's type does not have."""
 
     keys: Hashes
     rows: Hashes
     data: pa.RecordBatch
     read: int
+    unreadable: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,14 @@ class ReadingPath:
 
     def blocks(self, wanted: WantedRows) -> Iterator[ComparedRows]:
         """The rows with a wanted key, in bounded blocks; empty ones, too."""
-        for batch in self._batches():
-            if batch.rows:
-                yield self._block(batch.data, wanted)
+        for element in self._elements():
+            if isinstance(element, Batch):
+                for batch in _transformed(element, self.steps):
+                    yield self._block(batch.data, wanted)
+            elif isinstance(element, Rejected):
+                yield _unreadable(element.data.num_rows)
 
-    def _batches(self) -> Iterator[Batch]:
+    def _elements(self) -> Iterator[Element]:
         with ExitStack() as stack:
             enumerator = self.source.enumerator([self.table], None)
             stack.callback(enumerator.close)
@@ -66,9 +70,7 @@ class ReadingPath:
             for step in self.steps:
                 stack.callback(step.transform.close)
             for split in enumerator.discover():
-                for element in read_with(reader, split, None, _CONTEXT):
-                    if isinstance(element, Batch):
-                        yield from _transformed(element, self.steps)
+                yield from read_with(reader, split, None, _CONTEXT)
 
     def _block(self, data: pa.RecordBatch, wanted: WantedRows) -> ComparedRows:
         """Columns without a part in the key are converted for wanted rows only: most looks want few."""
@@ -93,6 +95,13 @@ class ReadingPath:
         hashes = value_hashes(array)
         hashes[misfits] ^= _MISFIT
         return array, hashes
+
+
+def _unreadable(rows: int) -> ComparedRows:
+    import pyarrow as pa
+
+    none = np.zeros(0, np.uint64)
+    return ComparedRows(none, none, pa.RecordBatch.from_arrays([], []), 0, rows)
 
 
 def _transformed(batch: Batch, steps: Sequence[PathStep]) -> Iterator[Batch]:

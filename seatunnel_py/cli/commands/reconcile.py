@@ -149,6 +149,9 @@ def _said(one: TableReport) -> str:
         parts.append(f"{least}{counted(one.differing, 'row')} differ of {one.source_rows:,} ({kinds})")
     if one.moving:
         parts.append(f"{counted(one.moving, 'row')} changed at each look, and are undecided")
+    for side, unreadable in (("source", one.source_unreadable), ("target", one.target_unreadable)):
+        if unreadable:
+            parts.append(f"{counted(unreadable, 'row')} of the {side} cannot be read, and are not compared")
     if one.late:
         parts.append(f"{counted(one.late, 'row')} arrived meanwhile")
     if not one.by_key:
@@ -182,7 +185,7 @@ def _summary(report: ReconcileReport) -> str:
     text = f"compared {counted(report.rows, 'row')} of {counted(compared, 'table')}"
     more = any(one.more for one in report.tables)
     parts = [f"{text}; {'at least ' if more else ''}{report.differing:,} differ"]
-    moving = sum(one.moving for one in report.tables)
+    moving = sum(one.moving + one.unreadable for one in report.tables)
     parts += [f"{moving:,} undecided"] if moving else []
     left = len(report.tables) - compared
     parts += [f"{counted(left, 'table')} not compared"] if left else []

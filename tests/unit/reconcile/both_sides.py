@@ -19,6 +19,7 @@ from seatunnel_py.api import (
     PrimaryKey,
     ReadContext,
     Reader,
+    Rejected,
     Source,
     SourceTable,
     Split,
@@ -45,6 +46,7 @@ class ListedRows(Source):
     rows: Callable[[], Sequence[Row]]
     size: int = 3
     schema: TableSchema = SCHEMA
+    unreadable: int = 0
     reads: list[int] = field(default_factory=list)
 
     def tables(self) -> Sequence[SourceTable]:
@@ -62,6 +64,9 @@ class _ListReader(Reader):
         rows = list(self.source.rows())
         self.source.reads.append(len(rows))
         arrow = self.source.schema.arrow()
+        if self.source.unreadable:
+            raw = pa.RecordBatch.from_pydict({"raw": [b"?"] * self.source.unreadable})
+            yield Rejected(split.table, raw, ("damaged",) * self.source.unreadable)
         for first in range(0, len(rows), self.source.size):
             columns = zip(*rows[first : first + self.source.size], strict=True)
             arrays = [pa.array(column, kind.type) for column, kind in zip(columns, arrow, strict=True)]

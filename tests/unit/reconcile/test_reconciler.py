@@ -202,6 +202,20 @@ def test_a_table_without_a_log_needs_no_waiting() -> None:
     assert report.differing == 1 and time.now == 0
 
 
+def test_a_row_that_cannot_be_read_is_neither_equal_nor_missing() -> None:
+    """Success is not said of it, and a missing row may be the one that cannot be read."""
+    rows: list[Row] = [(number, "a", None) for number in range(5)]
+    damaged = comparison(ListedRows(lambda: rows), ListedRows(lambda: rows[:4], unreadable=1))
+    report = compared(damaged)
+    assert (report.state, report.counts, report.target_unreadable) == (ComparisonState.UNDECIDED, {"missing": 1}, 1)
+
+    report = compared(comparison(ListedRows(lambda: rows), ListedRows(lambda: rows[:3], unreadable=1)))
+    assert (report.state, report.counts) == (ComparisonState.DIFFERENT, {"missing": 2})
+
+    report = compared(comparison(ListedRows(lambda: rows, unreadable=2), ListedRows(lambda: rows)))
+    assert (report.state, report.source_unreadable) == (ComparisonState.UNDECIDED, 2)
+
+
 def test_a_lost_connection_is_tried_again_and_an_error_is_reported() -> None:
     failures: list[Exception] = [RetriableError("the connection was lost", "wait")]
 
