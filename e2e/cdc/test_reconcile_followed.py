@@ -15,7 +15,7 @@ from e2e.cdc.test_mariadb_cdc import FollowedLog, logged
 from e2e.cdc.test_mariadb_cdc import followed as followed_log
 from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical
 from e2e.cdc.workload import Workload
-from e2e.support import Finished, kill_driver, seatunnel, wait_alive
+from e2e.support import Finished, kill_driver, seatunnel, wait_alive, write_job
 
 __all__ = ["followed", "followed_log", "logged", "logical"]
 SETTLE = ("--settle", "10")
@@ -87,6 +87,27 @@ def test_rows_that_a_dead_job_has_not_delivered_are_differences(followed: Follow
     process = followed.run("--restore", "latest")
     ended = reconciled(followed.home)
     assert (ended.code, found(ended)) == (0, nothing(TABLES)), ended.out + ended.err
+
+
+def test_a_transform_that_needs_changes_is_refused_by_name(followed: Followed) -> None:
+    """What it makes of a row depends on the history of the row, which the source does not hold."""
+    followed.write()
+    job = (followed.home / "job.conf").read_text()
+    for options, refused in (
+        ("FilterRowKind { exclude_kinds = [DELETE] }", True),
+        ("RowKindExtractor {}", True),
+        ("Metadata { metadata_fields { EventTime = at } }", True),
+        ("Metadata { metadata_fields { Table = name } }", False),
+    ):
+        before, _, sink = job.partition("sink {")
+        write_job(followed.home, f"{before}\ntransform {{ {options} }}\nsink {{{sink}")
+        ended = reconciled(followed.home)
+        reasons = [table["reason"] for table in json.loads(ended.out)["tables"]]
+        assert ended.code == 3 and len(reasons) == len(TABLES)
+        plugin = options.partition(" ")[0]
+        assert all((f"{plugin}-transform-1 needs the kind or the metadata" in one) == refused for one in reasons), (
+            reasons
+        )
 
 
 def test_mariadb_settles_while_writers_write(followed_log: FollowedLog) -> None:

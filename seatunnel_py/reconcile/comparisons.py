@@ -125,6 +125,10 @@ def opened(graph: FlowGraph, rows: TargetRows, condition: str) -> TableCompariso
         raise _cannot("tables with different columns share this target")
     key = _key(rows.sinks)
     names = tuple(pair.name for pair in pairs[0])
+    if unknown := [column for column in key if column not in names]:
+        raise FatalError(
+            f"the key of the sink names {', '.join(unknown)}, which the table lacks", "correct primary_keys"
+        )
     follows = any(node.part.has_log for node in rows.sinks)
     return TableComparison(rows.table, rows.target, paths, pairs, stored, key or names, bool(key), follows)
 

@@ -49,7 +49,7 @@ def shuffled(rows: dict[int, tuple[Any, Any]], seed: int) -> list[Row]:
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(TABLES, TABLES, st.integers(0, 9), st.integers(1, 7))
 def test_exactly_the_planted_differences_are_found(
     source: dict[int, tuple[Any, Any]], target: dict[int, tuple[Any, Any]], seed: int, size: int
@@ -77,7 +77,7 @@ def test_exactly_the_planted_differences_are_found(
     assert (report.late, report.moving, report.differing) == (0, 0, len(expected))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 2), VALUES, VALUES), max_size=8),
     st.lists(st.tuples(st.integers(0, 2), VALUES, VALUES), max_size=8),
@@ -162,7 +162,7 @@ CHANGES = st.lists(
 LOST = st.lists(st.tuples(st.just(-25.0), st.integers(0, 25), st.none() | st.just("lost"), st.just(True)), max_size=4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(CHANGES, LOST, st.floats(0.1, 4.9))
 def test_a_late_row_is_no_difference_and_a_lost_one_is(
     changes: list[tuple[float, int, str | None, bool]], lost: list[tuple[float, int, str | None, bool]], lag: float

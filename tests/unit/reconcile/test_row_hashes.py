@@ -40,7 +40,7 @@ def canonical(value: Any) -> Any:
     return value
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("name", VALUES)
 def test_values_have_equal_hashes_exactly_if_they_are_equal(name: str, data: st.DataObject) -> None:
@@ -56,7 +56,7 @@ def test_values_have_equal_hashes_exactly_if_they_are_equal(name: str, data: st.
             assert (hash_of_one == hash_of_other) == (one == other), (one, other)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("name", VALUES)
 def test_the_place_in_a_buffer_does_not_count(name: str, data: st.DataObject) -> None:
@@ -74,7 +74,7 @@ def test_the_place_in_a_buffer_does_not_count(name: str, data: st.DataObject) ->
     assert value_hashes(masked).tolist() == whole.tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.none() | st.binary(max_size=80), min_size=1, max_size=20))
 def test_a_long_text_beside_others_does_not_count(values: list[bytes | None]) -> None:
     """Columns with long texts are hashed in another way."""

@@ -51,6 +51,12 @@ def test_a_state_that_never_rests_is_open() -> None:
     assert decided([look(2 * at, at, 99) for at in range(9)], 1) == ["open"] * 8
 
 
+def test_a_state_that_has_just_changed_is_open() -> None:
+    """Also if the look has taken no time, and none is needed to settle."""
+    suspects, differ = Suspects.found(KEY, look(0, 1, 9)).after(Look(2, 2, state(2), state(9)), 0)
+    assert len(differ) == 0 and suspects.keys.tolist() == [7]
+
+
 def test_kinds() -> None:
     both = KeyStates.of(np.array([7, 7], np.uint64), np.array([1, 1], np.uint64))
     assert kinds(KEY, look(0, 1, None)) == [DifferenceKind.MISSING]
