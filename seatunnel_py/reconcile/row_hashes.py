@@ -38,13 +38,9 @@ def mixed(words: Hashes) -> Hashes:
     return words
 
 
-def row_hashes(columns: Sequence[pa.Array], rows: int) -> Hashes:
-    """Hash each row. The order of the columns counts, that of the rows does not."""
-    return combined([value_hashes(column) for column in columns], rows)
-
-
 def combined(columns: Sequence[Hashes], rows: int) -> Hashes:
-    """Hash each row, from the hashes of its values."""
+    """Hash each row, from the hashes of its values in each column. The order of the columns counts, that of the rows
+    does not."""
     found = np.zeros(rows, np.uint64)
     for at, column in enumerate(columns):
         place = np.uint64((at + 1) * int(_STEP) & _WHOLE)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.reconcile.row_hashes import row_hashes, value_hashes
+from seatunnel_py.reconcile.row_hashes import Hashes, combined, value_hashes
 
 VALUES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "bigint": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
@@ -31,6 +31,10 @@ VALUES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "timestamp": (pa.timestamp("us"), st.datetimes()),
     "instant": (pa.timestamp("us", "UTC"), st.datetimes(timezones=st.none())),
 }
+
+
+def row_hashes(columns: list[pa.Array], rows: int) -> Hashes:
+    return combined([value_hashes(column) for column in columns], rows)
 
 
 def canonical(value: Any) -> Any:
