@@ -134,7 +134,7 @@ def _table(one: TableReport) -> Iterator[tuple[str | Styled, ...]]:
         yield (f"  remedy: {one.remedy}",)
     for difference in one.differences:
         yield (f"  {_difference(difference)}",)
-    if one.differing > len(one.differences) and one.differences:
+    if one.differing > len(one.differences):
         yield (f"  … and {one.differing - len(one.differences):,} more; --limit shows them",)
 
 
