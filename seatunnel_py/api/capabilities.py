@@ -55,12 +55,14 @@ class TransformCapabilities:
     """Capabilities of a transform: its effect on the number of rows, and its determinism.
 
     ``keeps_keys``: key columns stay unchanged and no row is duplicated. A key that was unique in the source stays
-    unique, and a sink may load without looking for duplicates.
+    unique, and a sink may load without looking for duplicates. ``depends_on_change``: the output depends on the kind or
+    the metadata of a change, so it cannot be computed again from the row as the source holds it now.
     """
 
     determinism: Determinism = Determinism.DETERMINATE
     cardinality: Cardinality = Cardinality.ONE_TO_ONE
     keeps_keys: bool = False
+    depends_on_change: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,9 @@ class LogSource(Source):
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         """Create a reader of the log, in a worker. Its batches are of any of these tables, in log order within each."""
 
+    def current_rows(self) -> Source | None:
+        return None
+
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         return self.log_enumerator([FollowedTable(table) for table in tables], state)
 

@@ -15,6 +15,7 @@ from enum import StrEnum
 from seatunnel_py.api.batch import Batch, Plain, Position, SchemaChange
 from seatunnel_py.api.names import ALIKE, NameRules, TargetPlace
 from seatunnel_py.api.schema import Detail
+from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.types import Conversion
 from seatunnel_py.errors import FatalError
 from seatunnel_py.nouns import counted
@@ -273,6 +274,16 @@ class SinkSetup:
     setup: Setup
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """The rows that a target holds, as ``source`` reads them. ``columns`` maps the columns of the sink's table to those
+    of ``table``, which may have others, too."""
+
+    source: Source
+    table: SourceTable
+    columns: Mapping[str, str]
+
+
 class Sink(ABC):
     """Description of a sink for one upstream table. Picklable; its constructor must not connect."""
 
@@ -300,6 +311,11 @@ class Sink(ABC):
     def setup(self, setup: Setup) -> None:
         """Perform the start effects. Must be safe to repeat after a crash in the middle."""
         return
+
+    def stored_rows(self) -> StoredRows | None:
+        """Return a source of the target's rows, for comparisons; None: they cannot be read. May connect; must be
+        read-only. Raise SeaTunnelError if the target does not exist."""
+        return None
 
     def alter(self, change: SchemaChange, setup: Setup) -> Setup:
         """Alter the target, so that it takes rows of the table's new schema, for which this sink was made. Return the

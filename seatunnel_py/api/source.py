@@ -65,6 +65,16 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
+class RowSelection:
+    """Some rows of a table: those that fulfil ``condition``, in the source's own language (empty: all), and have one of
+    ``values`` in ``column`` (empty: any). The values are integers or texts of the column, as text."""
+
+    condition: str = ""
+    column: str = ""
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReadContext:
     """Parameters of the engine for one reading of a split.
 
@@ -210,6 +220,16 @@ class Source(ABC):
     @abstractmethod
     def reader(self, table: SourceTable) -> Reader:
         """Create a reader for splits of that table, in a worker."""
+
+    def current_rows(self) -> Source | None:
+        """Return a bounded source of the rows that the tables hold now, for comparisons with the target. It must take
+        the tables of this source, and change nothing anywhere: no slot, no mark. None: there is none."""
+        return self
+
+    def filtered(self, table: SourceTable, rows: RowSelection) -> SourceTable | None:
+        """Return the table for readers that read these rows of it only, at least. None: the source cannot choose rows.
+        Raise ValueError for a condition that is none."""
+        return None
 
     def blocked_by(self) -> Sequence[str]:
         """Return a sentence for each session of others that this source waits for. Called from a separate thread while

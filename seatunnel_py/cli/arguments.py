@@ -16,6 +16,10 @@ Variables = Annotated[
     list[str] | None,
     typer.Option("-i", "--variable", metavar="K=V", help="a variable of the job file; may be repeated"),
 ]
+SomeTables = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines")]
 JobId = Annotated[str, typer.Argument(help="as `seatunnel jobs list` names it")]
 StoreOf = Annotated[

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from seatunnel_py.cli import debugging
-from seatunnel_py.cli.arguments import AsJson, JobArgument, Variables, variables_of
+from seatunnel_py.cli.arguments import AsJson, JobArgument, SomeTables, Variables, variables_of
 from seatunnel_py.cli.subcommands import jobs_app, quarantine_app, state_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
@@ -77,10 +77,7 @@ def plan(
         str | None,
         typer.Option(metavar="latest|SAVEPOINT", help="report the changes since then, and their consequences"),
     ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
-    ] = None,
+    only: SomeTables = None,
 ) -> None:
     """Show what a run would do.
 
@@ -103,10 +100,7 @@ def run(
         str | None,
         typer.Option(metavar="latest|SAVEPOINT", help="resume the job of this id, or start from a savepoint"),
     ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
-    ] = None,
+    only: SomeTables = None,
     accept_changes: Annotated[
         bool, typer.Option("--accept-changes", help="with --restore: resume although the job file has changed")
     ] = False,
@@ -188,6 +182,36 @@ def preview(
     from seatunnel_py.cli.commands import preview as command
 
     raise typer.Exit(command.preview(job, variables_of(variable), rows))
+
+
+@app.command(
+    epilog="Example: seatunnel reconcile configs/shop.conf --table public.orders --where \"day = '2026-01-31'\""
+)
+def reconcile(
+    job: JobArgument,
+    variable: Variables = None,
+    job_id: Annotated[str | None, typer.Option(help="the job's name: if it does not run, no row is waited for")] = None,
+    table: SomeTables = None,
+    where: Annotated[
+        str, typer.Option(metavar="CONDITION", help="only rows with this SQL condition, which both sides must take")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=0, max=10_000, help="differing rows to show for each table")] = 20,
+    settle: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="how long a followed change may take to arrive")
+    ] = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the rows of sources and targets.
+
+    Names the rows that differ, while the job runs, too. Reads from both ends, changes nothing. Exit code 0: all tables
+    are equal; 1: rows differ; 3: some tables were not compared.
+    """
+    from seatunnel_py.cli.commands import reconcile as command
+
+    request = command.ReconcileRequest(
+        job, variables_of(variable), job_id, tuple(table or ()), where, limit, settle, as_json
+    )  # fmt: skip
+    raise typer.Exit(command.reconcile(request))
 
 
 Subject = Annotated[str, typer.Argument(metavar="JOB|PLUGIN", help="a job file, or the name of a plugin, with -o")]

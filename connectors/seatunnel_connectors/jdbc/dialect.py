@@ -121,6 +121,11 @@ class SourceDialect(ABC):
     def sink(self, request: SinkRequest) -> TableSink:
         """Make the sink of one upstream table; opens nothing."""
 
+    def is_one_of(self, column: str, values: Sequence[str]) -> str:
+        """SQL condition that finds all rows with one of these values, and perhaps a few others; empty: there is none.
+        The values are integers or texts of the column, as text."""
+        return ""
+
     def blocked_by(self, address: Address) -> Sequence[str]:
         """Sentences about sessions that block this job's sessions there, as far as the server reports them."""
         return ()

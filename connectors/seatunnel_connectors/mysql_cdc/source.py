@@ -105,6 +105,9 @@ class BinlogCdcSource(LogSource):
     def copy_source(self) -> Source | None:
         return self._copy if self.options.start is BinlogStart.INITIAL else None
 
+    def current_rows(self) -> Source:
+        return self._copy.current_rows()
+
     def copy_capabilities(self) -> SourceCapabilities:
         return SourceCapabilities(determinism=Determinism.DETERMINATE, overlaps_log=True)
 

@@ -78,6 +78,9 @@ class PostgresCdcSource(LogSource):
         options = _jdbc_options(self.options, self.address.database)
         return CopySource(self.address, options, self.parallelism, self.registry, names, self.options.slot_wait_seconds)
 
+    def current_rows(self) -> Source:
+        return self._copy_of(None).current_rows()
+
     def copy_capabilities(self) -> SourceCapabilities:
         return SourceCapabilities(determinism=Determinism.DETERMINATE)
 

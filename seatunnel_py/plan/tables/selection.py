@@ -23,6 +23,16 @@ def only(
         return pipelines, isolated
     known = list(dict.fromkeys(str(path) for pipeline in pipelines for path in pipeline.tables))
     known += [str(one.table) for one in isolated]
+    tables = matching(known, wanted, "--only")
+    kept = tuple(pipeline for pipeline in pipelines if any(str(path) in tables for path in pipeline.tables))
+    failed = tuple(one for one in isolated if str(one.table) in tables)
+    require_some(kept, failed, fail_fast=False)
+    return kept, failed
+
+
+def matching(known: Sequence[str], wanted: Sequence[str], option: str) -> set[str]:
+    """The known tables that these names mean, each by its whole name or by an end of it. Raises PlanError with every
+    name that means none or several."""
     tables: set[str] = set()
     problems = []
     for name in wanted:
@@ -30,22 +40,19 @@ def only(
         if len(found) == 1:
             tables.add(found[0])
         else:
-            problems.append(_not_one(name, found, known))
+            problems.append(_not_one(name, found, known, option))
     if problems:
         raise PlanError(tuple(problems))
-    kept = tuple(pipeline for pipeline in pipelines if any(str(path) in tables for path in pipeline.tables))
-    failed = tuple(one for one in isolated if str(one.table) in tables)
-    require_some(kept, failed, fail_fast=False)
-    return kept, failed
+    return tables
 
 
-def _not_one(name: str, found: list[str], known: list[str]) -> Problem:
+def _not_one(name: str, found: Sequence[str], known: Sequence[str], option: str) -> Problem:
     if found:
         remedy = f"one of {named(found)}"
-        return Problem(f"{name!r} is the end of {len(found)} names", "--only", remedy=remedy)
+        return Problem(f"{name!r} is the end of {len(found)} names", option, remedy=remedy)
     near = difflib.get_close_matches(name, known, n=1)
     remedy = f"its tables: {named(known)}"
-    return Problem(f"the job has no table {name!r}", "--only", remedy=remedy, suggestion=near[0] if near else "")
+    return Problem(f"the job has no table {name!r}", option, remedy=remedy, suggestion=near[0] if near else "")
 
 
 def named(tables: Sequence[str]) -> str:

@@ -26,6 +26,7 @@ class GenericTargetDialect(TargetDialect):
     """Words and quotes come from the dialect of the address."""
 
     column_names: ClassVar[NameRules] = NameRules(folds_case=True)
+    can_be_read_back: ClassVar[bool] = False
 
     address: Address
 

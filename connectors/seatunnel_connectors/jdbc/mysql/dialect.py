@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest, Snapshot, SourceDialect, TableSink
 from seatunnel_connectors.jdbc.mysql.connection import locks
-from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
+from seatunnel_connectors.jdbc.mysql.connection.session import explained, literal, quote, sessions
 from seatunnel_connectors.jdbc.mysql.read import reader as reading
 from seatunnel_connectors.jdbc.mysql.read.describe import MysqlDescriber
 from seatunnel_connectors.jdbc.mysql.target_dialect import TARGET
@@ -55,6 +55,9 @@ class MysqlSourceDialect(SourceDialect):
 
     def at_work(self, address: Address, seconds: float) -> Sequence[str]:
         return locks.at_work(address, seconds)
+
+    def is_one_of(self, column: str, values: Sequence[str]) -> str:
+        return f"{quote(column)} IN ({', '.join(map(literal, values))})"
 
     def sink(self, request: SinkRequest) -> TableSink:
         return MysqlSink(request, TARGET)

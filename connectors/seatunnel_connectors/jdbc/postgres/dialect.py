@@ -8,7 +8,7 @@ from typing import ClassVar
 from seatunnel_connectors.jdbc.dialect import SinkRequest, Snapshot, SourceDialect, TableSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres.connection import locks
-from seatunnel_connectors.jdbc.postgres.connection.session import explained, statements
+from seatunnel_connectors.jdbc.postgres.connection.session import explained, literal, quote, statements
 from seatunnel_connectors.jdbc.postgres.read import reader as reading
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeReader, native_form
 from seatunnel_connectors.jdbc.postgres.read.snapshot import Keepers, PostgresSnapshot
@@ -66,6 +66,9 @@ class PostgresSourceDialect(SourceDialect):
 
     def at_work(self, address: Address, seconds: float) -> Sequence[str]:
         return locks.at_work(address, seconds)
+
+    def is_one_of(self, column: str, values: Sequence[str]) -> str:
+        return f"{quote(column)} IN ({', '.join(map(literal, values))})"
 
     def sink(self, request: SinkRequest) -> TableSink:
         return PostgresSink(request)

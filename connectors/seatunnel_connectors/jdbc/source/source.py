@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from seatunnel_connectors.jdbc.dialect import Snapshot, SourceDialect, dialect_of
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.source.condition import condition_of
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.splits import KeyRange, key_ranges, parts_wanted
 from seatunnel_connectors.jdbc.source.table_request import Partition, requests_of
@@ -25,6 +26,7 @@ from seatunnel_py.api import (
     Position,
     ReadContext,
     Reader,
+    RowSelection,
     Source,
     SourceTable,
     Split,
@@ -118,6 +120,23 @@ class JdbcSource(Source, NativeSource):
 
     def reader(self, table: SourceTable) -> Reader:
         return JdbcReader(self.address, table)
+
+    def current_rows(self) -> Source:
+        # One statement reads a table, so that its rows are of one moment where the database has such. A copy of a log
+        # is a source of another class, which would mark or claim the log.
+        return JdbcSource(self.address, self.options.model_copy(update={"concurrent_read": False}))
+
+    def filtered(self, table: SourceTable, rows: RowSelection) -> SourceTable | None:
+        hints = hints_of(table)
+        conditions = [hints.where] if hints.where else []
+        if rows.condition:
+            conditions.append(condition_of(f"where {rows.condition}"))
+        if rows.column:
+            listed = dialect_of(self.address).is_one_of(rows.column, rows.values)
+            if not listed:
+                return None
+            conditions.append(listed)
+        return replace(table, hints=replace(hints, where="\n) AND (".join(conditions)).to_plain())
 
     def blocked_by(self) -> Sequence[str]:
         return dialect_of(self.address).blocked_by(self.address)

@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.sqlite import reader as reading
 from seatunnel_connectors.jdbc.sqlite.describe import SqliteDescriber
-from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
+from seatunnel_connectors.jdbc.sqlite.session import explained, literal, quote, sessions
 from seatunnel_connectors.jdbc.sqlite.target_dialect import TARGET
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.url import Address
@@ -48,6 +48,9 @@ class SqliteSourceDialect(SourceDialect):
 
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         return reading.row_id_ranges(table, parts)
+
+    def is_one_of(self, column: str, values: Sequence[str]) -> str:
+        return f"{quote(column)} IN ({', '.join(map(literal, values))})"
 
     def sink(self, request: SinkRequest) -> TableSink:
         return StatementSink(request, TARGET)

@@ -18,6 +18,7 @@ from seatunnel_connectors.jdbc.statements.query_writer import (
     StatementQueryWriter,
     plan_query,
 )
+from seatunnel_connectors.jdbc.statements.script import split_statements
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.target_dialect import KEY, StatementSession, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.target import column_fit, version_column
@@ -57,6 +58,7 @@ from seatunnel_py.api import (
     Plain,
     SchemaChange,
     Setup,
+    StoredRows,
     TablePath,
     TargetPlace,
     Visible,
@@ -290,6 +292,14 @@ class StatementSink(TableSink):
             effects.append(Effect("custom sql", shown, statement, destructive=True))
         return effects, renew, prepare
 
+    def stored_rows(self) -> StoredRows | None:
+        if self.request.options.query or not self.dialect.can_be_read_back:
+            return None
+        from seatunnel_connectors.jdbc.source.stored_rows import stored_rows  # only comparisons read
+
+        database, table = self._place()
+        return stored_rows(self.request, self.request.address, TablePath(database, "", table))
+
     def alter(self, change: SchemaChange, setup: Setup) -> Setup:
         if self.request.options.query:
             return super().alter(change, setup)
@@ -379,15 +389,3 @@ class StatementSink(TableSink):
 
     def committer(self) -> Committer:
         return NothingToCommit() if self.request.keeps_no_record else StatementCommitter(self.dialect, self.request)
-
-
-def split_statements(text: str) -> list[str]:
-    """A script as single statements; semicolons inside quotes and comments do not end one."""
-    import re
-
-    token = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|;", re.S)
-    cuts = [match.start() for match in token.finditer(text) if match.group(0) == ";"]
-    parts = [
-        text[start:end].strip() for start, end in zip([0, *(at + 1 for at in cuts)], [*cuts, len(text)], strict=True)
-    ]
-    return [part for part in parts if part]

@@ -162,6 +162,9 @@ class TargetDialect(ABC):
     def place(self, address: Address, path: TablePath) -> tuple[str, str]:
         """Database (or schema) and table of the option ``table``. Raises ValueError for an invalid path."""
 
+    can_be_read_back: ClassVar[bool] = True
+    """Whether rows are read with the same values that the sink writes, so that both can be compared."""
+
     def target_place(self, address: Address, database: str, table: str) -> TargetPlace:
         """The target as data, comparable with those of all sinks of a job."""
         return TargetPlace((address.dialect, address.host, address.port, address.database), (database, table))

@@ -18,6 +18,7 @@ from seatunnel_py.api import (
     StepContext,
     TableSchema,
     Transform,
+    TransformCapabilities,
     TransformFactory,
     TransformOptions,
     option,
@@ -55,6 +56,10 @@ KEYS = {
 """Metadata keys and the types of their columns. Times are milliseconds since 1970."""
 
 
+NAMES = ("Database", "Schema", "Table")
+"""Keys whose values are the same for all rows of a table."""
+
+
 class MetadataOptions(TransformOptions):
     metadata_fields: dict[str, str] = option(
         {}, doc=f"`key = column` for each of: {', '.join(KEYS)} (upper and lower case matter)"
@@ -79,7 +84,7 @@ class Metadata(Transform):
         arrow = to_arrow(KEYS[key])
         path = self.table.path
         match key:
-            case "Database" | "Schema" | "Table":
+            case _ if key in NAMES:
                 named = {"Database": path.database, "Schema": path.schema, "Table": path.table}[key]
                 return pa.repeat(pa.scalar(named or None, arrow), batch.rows)
             case "RowKind":
@@ -94,6 +99,9 @@ class MetadataFactory(TransformFactory[MetadataOptions]):
     name = "Metadata"
     summary = "Adds columns with a row's table, kind, time and other metadata of its source"
     options = MetadataOptions
+
+    def capabilities(self, options: MetadataOptions) -> TransformCapabilities:
+        return TransformCapabilities(depends_on_change=not options.metadata_fields.keys() <= {*NAMES})
 
     def create(self, options: MetadataOptions, table: TableSchema, context: StepContext) -> Metadata:
         fields = options.metadata_fields

@@ -57,7 +57,7 @@ class FilterRowKindFactory(TransformFactory[FilterRowKindOptions]):
     options = FilterRowKindOptions
 
     def capabilities(self, options: FilterRowKindOptions) -> TransformCapabilities:
-        return TransformCapabilities(cardinality=Cardinality.FILTER, keeps_keys=True)
+        return TransformCapabilities(cardinality=Cardinality.FILTER, keeps_keys=True, depends_on_change=True)
 
     def create(self, options: FilterRowKindOptions, table: TableSchema, context: StepContext) -> FilterRowKind:
         named = frozenset(RowKind[name] for name in options.include_kinds or options.exclude_kinds or ())

@@ -18,6 +18,7 @@ from seatunnel_py.api import (
     StepContext,
     TableSchema,
     Transform,
+    TransformCapabilities,
     TransformFactory,
     TransformOptions,
     option,
@@ -65,6 +66,9 @@ class RowKindExtractorFactory(TransformFactory[RowKindExtractorOptions]):
     name = "RowKindExtractor"
     summary = "Turns changes into inserts, with the kind of the change in a column"
     options = RowKindExtractorOptions
+
+    def capabilities(self, options: RowKindExtractorOptions) -> TransformCapabilities:
+        return TransformCapabilities(depends_on_change=True)
 
     def create(self, options: RowKindExtractorOptions, table: TableSchema, context: StepContext) -> RowKindExtractor:
         field = options.custom_field_name

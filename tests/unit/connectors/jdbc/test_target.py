@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions
-from seatunnel_connectors.jdbc.statements.sink import split_statements
+from seatunnel_connectors.jdbc.statements.script import split_statements
 from seatunnel_connectors.jdbc.target.job_targets import JobTargets
 from seatunnel_connectors.jdbc.target.query_parameters import bind
 from seatunnel_connectors.jdbc.target.sink_key import LOGGED_BY_KEY, key_is_proved, key_of

@@ -30,6 +30,7 @@ from seatunnel_py.api import (
     SchemaChange,
     Setup,
     SinkSetup,
+    StoredRows,
     TablePath,
     TargetPlace,
     Visible,
@@ -83,6 +84,13 @@ class PostgresSink(TableSink, NativeSink):
         path = self._path()
         with explained(f"looking at the sink table {path}"), statements(self.address) as db:
             return plan(self.request, look(db, path.schema, path.table))
+
+    def stored_rows(self) -> StoredRows | None:
+        if self.request.options.query:
+            return None
+        from seatunnel_connectors.jdbc.source.stored_rows import stored_rows  # only comparisons read
+
+        return stored_rows(self.request, self.address, self._path())
 
     def alter(self, change: SchemaChange, setup: Setup) -> Setup:
         if self.request.options.query:

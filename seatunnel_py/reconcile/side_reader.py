@@ -1,0 +1,141 @@
+"""Reads one side of a comparison as blocks: rows in the form of the comparison, with the hashes of key and row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from seatunnel_py.api.batch import Batch, Element, Rejected
+from seatunnel_py.api.source import ReadContext, Source, SourceTable, read_with
+from seatunnel_py.reconcile.column_forms import ColumnForm
+from seatunnel_py.reconcile.comparisons import PathStep, TableComparison
+from seatunnel_py.reconcile.row_hashes import Hashes, combined, value_hashes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CONTEXT = ReadContext(tolerant=True, with_metadata=False)
+_MISFIT = np.uint64(0x5851_F42D_4C95_7F2D)
+
+
+class WantedRows(Protocol):
+    """Chooses rows by the hashes of their keys."""
+
+    def among(self, keys: Hashes) -> Any:
+        """A mask of the wanted rows; None: all of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedRows:
+    """Wanted rows of one side, among ``read`` rows. ``data`` has the columns of the sink's table, in the form of the
+    comparison. ``unreadable`` rows more have values that their column's type does not have."""
+
+    keys: Hashes
+    rows: Hashes
+    data: pa.RecordBatch
+    read: int
+    unreadable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPath:
+    """Reads one table, and brings its rows into the form of the comparison."""
+
+    source: Source
+    table: SourceTable
+    steps: tuple[PathStep, ...]
+    names: tuple[str, ...]
+    forms: tuple[ColumnForm, ...]
+    key: tuple[int, ...]
+
+    def blocks(self, wanted: WantedRows) -> Iterator[ComparedRows]:
+        """The rows with a wanted key, in bounded blocks; empty ones, too."""
+        for element in self._elements():
+            if isinstance(element, Batch):
+                for batch in _transformed(element, self.steps):
+                    yield self._block(batch.data, wanted)
+            elif isinstance(element, Rejected):
+                yield _unreadable(element.data.num_rows)
+
+    def _elements(self) -> Iterator[Element]:
+        with ExitStack() as stack:
+            enumerator = self.source.enumerator([self.table], None)
+            stack.callback(enumerator.close)
+            reader = self.source.reader(self.table)
+            stack.callback(reader.close)
+            for step in self.steps:
+                stack.callback(step.transform.close)
+            for split in enumerator.discover():
+                yield from read_with(reader, split, None, _CONTEXT)
+
+    def _block(self, data: pa.RecordBatch, wanted: WantedRows) -> ComparedRows:
+        """Columns without a part in the key are converted for wanted rows only: most looks want few."""
+        import pyarrow as pa
+
+        formed = {at: self._formed(data, at) for at in self.key}
+        keys = combined([hashes for _, hashes in formed.values()], data.num_rows)
+        mask, read = wanted.among(keys), data.num_rows
+        if mask is not None:
+            keys, data = keys[mask], data.filter(pa.array(mask))
+            formed = {}
+        columns = [formed.get(at) or self._formed(data, at) for at in range(len(self.forms))]
+        rows = combined([hashes for _, hashes in columns], data.num_rows)
+        arrays = [array for array, _ in columns]
+        return ComparedRows(keys, rows, pa.RecordBatch.from_arrays(arrays, list(self.names)), read)
+
+    def _formed(self, data: pa.RecordBatch, at: int) -> tuple[pa.Array, Hashes]:
+        """A column in the form of the comparison, with the hashes of its values. A value without that form is one that
+        the target cannot have, so its row is equal to none."""
+        form = self.forms[at]
+        array, misfits = form.of(data.column(data.schema.get_field_index(form.name)))
+        hashes = value_hashes(array)
+        hashes[misfits] ^= _MISFIT
+        return array, hashes
+
+
+def _unreadable(rows: int) -> ComparedRows:
+    import pyarrow as pa
+
+    none = np.zeros(0, np.uint64)
+    return ComparedRows(none, none, pa.RecordBatch.from_arrays([], []), 0, rows)
+
+
+def _transformed(batch: Batch, steps: Sequence[PathStep]) -> Iterator[Batch]:
+    """The rows that arrive at the sink. Rejected rows do not."""
+    batches: Iterable[Batch | Rejected] = [batch]
+    for step in steps:
+        batches = [
+            out
+            for one in batches
+            if isinstance(one, Batch)
+            for out in step.transform.apply(one)
+            if out.table == step.output
+        ]
+    return (one for one in batches if isinstance(one, Batch))
+
+
+def source_paths(comparison: TableComparison) -> list[ReadingPath]:
+    """Readers of the source's side."""
+    return [
+        ReadingPath(
+            path.source, path.table, path.steps, tuple(pair.name for pair in pairs),
+            tuple(pair.source for pair in pairs), _places(comparison),
+        )
+        for path, pairs in zip(comparison.paths, comparison.pairs, strict=True)
+    ]  # fmt: skip
+
+
+def target_path(comparison: TableComparison) -> ReadingPath:
+    """Reader of the target's side."""
+    stored, pairs = comparison.stored, comparison.pairs[0]
+    names, forms = tuple(pair.name for pair in pairs), tuple(pair.target for pair in pairs)
+    return ReadingPath(stored.source, stored.table, (), names, forms, _places(comparison))
+
+
+def _places(comparison: TableComparison) -> tuple[int, ...]:
+    names = [pair.name for pair in comparison.pairs[0]]
+    return tuple(names.index(column) for column in comparison.key)
