@@ -42,8 +42,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a change of a schema ends a pipeline that is to be stopped",
         REPLANNING,
-        "if savepoint != SCHEMA_CHANGE or self._closing.wish is not None or newest is None:",
-        "if savepoint != SCHEMA_CHANGE or newest is None:",
+        "if self._closing.wish is not None or newest is None:",
+        "if newest is None:",
         "log_replanning 5",
     ),
     runtime(
@@ -59,6 +59,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "done=state.shown.state is TableState.DONE and not self.goes_on",
         "done=state.shown.state is TableState.DONE",
         "log_replanning 8",
+    ),
+    runtime(
+        "a run ends though a restart has taken its log back",
+        REPLANNING,
+        "if savepoint == END_OF_LOG and not self.has_ended:",
+        "if False:",
+        "log_replanning 9",
     ),
     runtime(
         "a log stays open at the end of a run",

@@ -1,8 +1,8 @@
 """Finds the splits of a log, once the tables are copied: one for each run of a bounded job, one for all other runs.
 
-Rules. (1) The end of a run is fixed once, and is durable with its split before the log is read. (2) A reader reports the
-place at which its split has ended. The next run begins there, with another split. (3) A log that was opened without an
-end cannot get one: the position of its reader is not known here.
+Rules. (1) The end of a run is fixed once, and is durable with its split before the log is read. (2) A reader
+reports the place at which its split has ended. The next run begins there, with another split. (3) A log that was opened
+without an end cannot get one: the position of its reader is not known here.
 
 Definitions are those of the catalog at that moment. A table that is altered between the mark before its copy and that
 moment has rows in the log that do not fit; the reader then stops with the statement or with the columns that differ.

@@ -1,8 +1,8 @@
 """Finds the splits of a log: one for each run of a bounded job, and one for all other runs.
 
 Rules. (1) A split names the slot, the place from which each table counts, and the place where it ends, if it ends.
-(2) A reader reports the place at which its split has ended. The next run begins there, with another split. (3) A log that
-was opened without an end cannot get one: the position of its reader is not known here.
+(2) A reader reports the place at which its split has ended. The next run begins there, with another split. (3) A log
+that was opened without an end cannot get one: the position of its reader is not known here.
 """
 
 from __future__ import annotations

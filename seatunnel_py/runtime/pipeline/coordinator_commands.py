@@ -207,7 +207,7 @@ def _ended(parts: Parts, command: order.PipelineEnded) -> None:
     if reason is None and parts.replanning.ended(command.savepoint):
         return
     if reason is None:
-        closing.goes_on = command.savepoint == END_OF_LOG
+        closing.goes_on = command.savepoint == END_OF_LOG and parts.replanning.has_ended
         closing.arrived(TableState.STOPPED if command.savepoint and not closing.goes_on else TableState.DONE)
         parts.state.emit(effects.HitFailpoint(failpoints.ENDED))
         closing.end(CloseKind.RELEASE)

@@ -11,7 +11,8 @@ a record holds its plan: a restored driver repeats units of the journal under th
 are in channels at the savepoint, because barriers have overtaken them or a loop holds them, the pipeline begins again
 with the plan that it has, and then (2) is repeated. (8) A log whose splits this driver has read to their ends stops
 with a savepoint too, and is done: the next driver goes on from it. Splits that an earlier driver has ended do not
-count, for the source is asked for the next one.
+count, for the source is asked for the next one. (9) If the source was taken back by a restart before such a savepoint,
+the pipeline begins again, as in (7).
 """
 
 from __future__ import annotations
@@ -56,8 +57,7 @@ class LogReplanning:
         """Begin from this record; a checkpoint comes first if it has other schemas (rule 6)."""
         if self._log is not None and record is not None:
             self._state.awaits_record = not self._is_in(record)
-            states = (one.state for subtask, one in record.snapshots.items() if subtask.vertex == self._log)
-            self._ended_before = frozenset(name for one in states for name in reading_of(state_of(one).reading).ended)
+            self._ended_before = self._ended_in(record)
 
     def completed(self, record: CheckpointRecord) -> bool:
         """Note a durable record. Return whether the log is read from now on."""
@@ -83,7 +83,7 @@ class LogReplanning:
             operation = Operation(OperationKind.SCHEMA_CHANGE)
             self._state.to_coordinator(report.OperationRequested(self._state.at, operation))
             return
-        runs = [run for subtask, run in self._executions.items() if subtask.vertex == self._log and run.splits]
+        runs = self._runs()
         if any(run.unplanned for run in runs):
             self._stop_with(SCHEMA_CHANGE)
             return
@@ -112,11 +112,30 @@ class LogReplanning:
     def ended(self, savepoint: str) -> bool:
         """Whether the pipeline has ended to begin again with another plan."""
         newest = self._state.newest
-        if savepoint != SCHEMA_CHANGE or self._closing.wish is not None or newest is None:
+        if self._closing.wish is not None or newest is None:
+            return False
+        if savepoint == END_OF_LOG and not self.has_ended:
+            self._closing.plan_again(None)
+            return True
+        if savepoint != SCHEMA_CHANGE:
             return False
         held = any(batches for one in newest.snapshots.values() for batches in one.channel_state.values())
         self._closing.plan_again(None if held else self._effect(newest))
         return True
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the newest record holds the end of the run (rule 9)."""
+        newest, runs = self._state.newest, self._runs()
+        ended = frozenset() if newest is None else self._ended_in(newest)
+        return {split.id for run in runs for split in run.splits} <= ended and bool(ended - self._ended_before)
+
+    def _runs(self) -> list[SubtaskExecution]:
+        return [run for subtask, run in self._executions.items() if subtask.vertex == self._log and run.splits]
+
+    def _ended_in(self, record: CheckpointRecord) -> frozenset[str]:
+        states = (one.state for subtask, one in record.snapshots.items() if subtask.vertex == self._log)
+        return frozenset(name for one in states for name in reading_of(state_of(one).reading).ended)
 
     def _effect(self, newest: CheckpointRecord) -> PlanLogAgain:
         assert self._log is not None, "only a log meets changes of schemas"
