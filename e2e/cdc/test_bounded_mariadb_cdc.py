@@ -13,7 +13,7 @@ import pytest
 
 from e2e.cdc.mariadb_workload import MariadbWorkload
 from e2e.cdc.test_mariadb_cdc import TABLES, FollowedLog, logged
-from e2e.support import finish, kill_driver, seatunnel
+from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
@@ -37,7 +37,7 @@ def batch(job: FollowedLog, source: str = "") -> None:
 
 def run(job: FollowedLog, *more: str) -> dict[str, Any]:
     """A whole run; its receipt."""
-    done = seatunnel(job.home, "run", "job.conf", "--job-id", "job", "--json", *more)
+    done = finish(start(job.home, "run", "job.conf", "--job-id", "job", "--json", *more, program=IN_PROCESS))
     assert done.code == 0, done.out + done.err
     return done.receipt
 
@@ -73,7 +73,7 @@ def test_a_killed_run_is_finished_by_the_next_one(job: FollowedLog, seed: int) -
     with MariadbWorkload(job.connection(), TABLES, seed):
         for _ in range(2):
             process = job.run("--restore", "latest")
-            time.sleep(random.uniform(1.0, 5.0))
+            time.sleep(random.uniform(0.5, 3.0))
             if process.poll() is None:
                 kill_driver(process)
         run(job, "--restore", "latest")

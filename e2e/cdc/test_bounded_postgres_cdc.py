@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from e2e.cdc.test_postgres_cdc import TABLES, Followed, logical
-from e2e.support import finish, kill_driver, seatunnel, wait_alive, wait_for
+from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive, wait_for
 from tests.servers.postgres import PostgresServer
 
 __all__ = ["logical"]
@@ -40,7 +40,7 @@ def batch(job: Followed, source: str = "", sink: str = "") -> None:
 
 def run(job: Followed, *more: str) -> dict[str, Any]:
     """A whole run; its receipt."""
-    done = seatunnel(job.home, "run", "job.conf", "--job-id", "job", "--json", *more)
+    done = finish(start(job.home, "run", "job.conf", "--job-id", "job", "--json", *more, program=IN_PROCESS))
     assert done.code == 0, done.out + done.err
     return done.receipt
 
@@ -114,7 +114,7 @@ def test_a_killed_run_is_finished_by_the_next_one(job: Followed, seed: int) -> N
     with writing(job, inserts):
         for _ in range(2):
             process = job.run("--restore", "latest")
-            threading.Event().wait(random.uniform(1.0, 5.0))
+            threading.Event().wait(random.uniform(0.5, 3.0))
             if process.poll() is None:
                 kill_driver(process)
     run(job, "--restore", "latest")
