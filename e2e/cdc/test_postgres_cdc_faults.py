@@ -6,7 +6,7 @@ import os
 import time
 from contextlib import ExitStack
 
-from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical
+from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, _dropped, followed, logical
 from e2e.cdc.test_schema_changes import FOLLOWS
 from e2e.cdc.workload import Workload
 from e2e.support import kill_driver, wait_alive, wait_for
@@ -106,3 +106,32 @@ def test_rows_before_an_added_column_have_the_default_of_that_time(followed: Fol
     followed.wait_equal()
     states = {row[0]: row[4] for row in followed.pair.rows(followed.pair.target, "orders")}
     assert (states[1], states[5000]) == ("then", "later")
+
+
+def test_a_source_without_its_slot_stops_alone(followed: Followed) -> None:
+    """F-C17: of two sources of one job one has lost its slot. The other one is followed: its copy was made under a
+    snapshot of its own, which is not older than its slot."""
+    followed.write()
+    job = followed.home / "job.conf"
+    env, rest = job.read_text().split("source {")
+    source, sink = rest.split("sink {")
+    names = [f'"{followed.pair.source}.public.{table}"' for table in TABLES]
+    whole, step = ", ".join(names), source.rstrip().removesuffix("}")
+    assert whole in step
+    one, others = (
+        step.replace(f"[{whole}]", f"[{given}], plugin_output = {name}\n")
+        for name, given in (("one", names[0]), ("others", ", ".join(names[1:])))
+    )
+    sink = sink.replace("Jdbc {", "Jdbc { plugin_input = [one, others], ", 1)
+    job.write_text(f"{env} source {{ {one}\n{others} }}\nsink {{ {sink}")
+    copied(followed)
+    followed.end()
+    with followed.pair.connect(followed.pair.source) as db:
+        query = "SELECT slot_name FROM pg_replication_slots s, pg_publication_tables p WHERE database = current_database() AND p.pubname = slot_name AND tablename = 'orders'"
+        [(slot,)] = db.execute(query).fetchall()
+        wait_for("its release", lambda: _dropped(db, slot))
+    process = followed.run("--restore", "latest")
+    with followed.pair.connect(followed.pair.source) as db:
+        db.execute("UPDATE lines SET seq = -1 WHERE id = 1")
+    wait_alive(process, "lines to be equal", lambda: followed.equal("lines"), 40.0)
+    assert f"replication slot '{slot}' is gone" in (followed.home / "errors").read_text()
