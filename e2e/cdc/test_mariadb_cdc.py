@@ -119,6 +119,7 @@ def followed(tmp_path: Path, logged: MariadbServer, postgres: PostgresServer) ->
 
 
 def test_tables_are_copied_and_followed_while_they_change(followed: FollowedLog) -> None:
+    """F-C30: the writers begin new files of the log all the time."""
     followed.write()
     with MariadbWorkload(followed.connection(), TABLES, 1), MariadbWorkload(followed.connection(), TABLES, 2):
         process = followed.run()
@@ -132,7 +133,7 @@ def test_tables_are_copied_and_followed_while_they_change(followed: FollowedLog)
 @pytest.mark.parametrize("sink", ["", ", is_exactly_once = true"], ids=["by key", "two-phase"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_driver_is_killed_again_and_again(followed: FollowedLog, sink: str, seed: int) -> None:
-    """In the copy, between copy and log, and while the log is followed."""
+    """F-C18, F-C39: in the copy, between copy and log, and while the log is followed."""
     followed.write(", snapshot.split.size = 100", sink)
     random = Random(seed)
     with (

@@ -134,7 +134,7 @@ def test_tables_are_copied_and_followed_while_they_change(followed: Followed) ->
 @pytest.mark.parametrize("sink", ["", ", is_exactly_once = true"], ids=["by key", "two-phase"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_driver_is_killed_again_and_again(followed: Followed, sink: str, seed: int) -> None:
-    """In the copy, between copy and log, and while the log is followed."""
+    """F-C1, F-C18, F-C39: in the copy, between copy and log, and while the log is followed."""
     followed.write(sink)
     random = Random(seed)
     with Workload(followed.source_dsn, TABLES, seed), Workload(followed.source_dsn, TABLES, seed + 100):

@@ -136,7 +136,8 @@ SCRIPT = (
 @pytest.mark.parametrize("sink", ["", ", is_exactly_once = true"], ids=["by key", "two-phase"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_driver_is_killed_while_schemas_change(followed: Followed, sink: str, seed: int) -> None:
-    """The log is read under the schema of its position, which the catalog of a later driver does not have any more."""
+    """F-C50, F-C58: the log is read under the schema of its position, which the catalog of a later driver does not have
+    any more, and each table gets its own changes."""
     run_until_followed(followed, sink)
     random, statements = Random(seed), list(SCRIPT)
     with Writer(followed.source_dsn, "orders"), Writer(followed.source_dsn, "lines"):
@@ -166,6 +167,7 @@ AT = (
 def test_the_driver_dies_at_each_step_of_a_change(
     followed: Followed, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, point: str
 ) -> None:
+    """F-C57: no change is applied again, or in another order."""
     run_until_followed(followed, ", is_exactly_once = true")
     followed.end()
     with followed.pair.connect(followed.pair.source) as db:

@@ -121,8 +121,9 @@ class Reader(ABC):
         return
 
     def idle(self) -> None:
-        """Keep the connection alive. Called every second while a resident reader waits for its next unit; must return
-        at once, and must not read on."""
+        """Keep the connection alive. Called every second by another thread while a resident reader waits for its next
+        unit, and while its rows are written, but not while it makes an element. Must return at once, and must not read
+        on."""
         return
 
     def close(self) -> None:

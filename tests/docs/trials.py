@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "docs" / "trials"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "trials"
 COLUMNS = "fault\twhat was wrong\tanswer\tshown by"
 
 HEAD = """# Faults that trials found
@@ -30,11 +33,51 @@ class Answer:
     shown_by: tuple[str, ...]
     file: str
 
+    @property
+    def kind(self) -> str:
+        return self.answer.partition(":")[0]
+
+    @property
+    def tests(self) -> list[tuple[str, str]]:
+        """Files and functions."""
+        pairs = (shown.partition("::") for shown in self.shown_by if "::" in shown)
+        return [(path, name.partition("[")[0].rpartition("::")[2]) for path, _, name in pairs]
+
+    def require_shown(self, without_reason: str, *with_reason: str) -> None:
+        """Check that the answer is of one of these kinds, and that what it names exists. The first kind needs a test,
+        the others need a reason."""
+        kind, _, reason = self.answer.partition(":")
+        assert kind == without_reason or (kind in with_reason and len(reason.split()) > 2), self.answer
+        assert self.shown_by, f"{self.fault} is shown by nothing"
+        for shown in self.shown_by:
+            path = shown.partition("::")[0].partition("#")[0]
+            assert (ROOT / path).exists(), f"{self.fault}: there is no {path}"
+        for path, name in self.tests:
+            assert name in functions(path), f"{self.fault}: {path} has no {name}"
+        assert kind != without_reason or self.tests, f"{self.fault} is shown by no test"
+
+
+@cache
+def functions(path: str) -> dict[str, str]:
+    """The source of each function and class of a file, by name."""
+    text = (ROOT / path).read_text()
+    lines = text.splitlines()
+    return {
+        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+
 
 def answers() -> list[Answer]:
-    """All rows, by part and number."""
+    """All rows of the trials, by part and number."""
+    return sorted(answers_in(sorted(FOLDER.glob("*.tsv"))), key=lambda one: _order(one.fault))
+
+
+def answers_in(paths: Iterable[Path]) -> list[Answer]:
+    """The rows of these files, as they stand there."""
     found = []
-    for path in sorted(FOLDER.glob("*.tsv")):
+    for path in paths:
         head, *lines = path.read_text().splitlines()
         assert head == COLUMNS, f"{path.name}: the columns are {head!r}"
         for line in lines:
@@ -42,7 +85,7 @@ def answers() -> list[Answer]:
             assert len(parts) == 4, f"{path.name}: {line!r} has {len(parts)} columns"
             fault, wrong, answer, shown_by = parts
             found.append(Answer(fault, wrong, answer, tuple(shown_by.split()), path.name))
-    return sorted(found, key=lambda one: _order(one.fault))
+    return found
 
 
 def required() -> set[str]:
@@ -66,9 +109,11 @@ def _order(fault: str) -> tuple[str, int, str]:
 
 def page() -> str:
     """The page."""
-    return "\n".join(
-        [HEAD, "| fault | what was wrong | answer | shown by |", "|---|---|---|---|", *_rows(answers()), ""]
-    )
+    return page_of(HEAD, answers())
+
+
+def page_of(head: str, found: Iterable[Answer]) -> str:
+    return "\n".join([head, "| fault | what was wrong | answer | shown by |", "|---|---|---|---|", *_rows(found), ""])
 
 
 def _rows(found: Iterable[Answer]) -> Iterable[str]:

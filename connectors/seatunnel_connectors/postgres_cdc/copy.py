@@ -58,7 +58,9 @@ class CopyEnumerator(JdbcEnumerator):
     def open_snapshot(self) -> Snapshot:
         keepers = self._copy.registry.get(SlotKeepers)
         keepers.wait_seconds = self._copy.wait_seconds
-        return PostgresSnapshot(self._copy.address, self.all, keepers)
+        # The snapshot of another step may be older than the slot of this one, whose log would lack changes (F-C17).
+        share = self._copy.names.slot if self._copy.names is not None else ""
+        return PostgresSnapshot(self._copy.address, self.all, keepers, share)
 
     def _placed(self, split: Split) -> Split:
         snapshot = self._snapshot()

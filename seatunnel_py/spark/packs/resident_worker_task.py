@@ -19,8 +19,6 @@ from seatunnel_py.spark.packs.worker_listener import called, heard
 from seatunnel_py.work.reader_cache import ReaderCache
 from seatunnel_py.work.unit import Unit, UnitResult
 
-IDLE_SECONDS = 1.0
-
 
 def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any]) -> Iterator[str]:
     """Make a function for ``mapPartitions``: run units of one chain, which was ``sent``, until none is sent any more;
@@ -34,7 +32,7 @@ def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, r
 
         chains = chains_of(sent)
         try:
-            for unit in _units(line, residence):
+            for unit in _units(line):
                 say(result_of(unit, chains, say, residence))
         except OSError:
             pass  # the driver has ended, and no other process listens
@@ -43,17 +41,7 @@ def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, r
     yield from ()
 
 
-def _units(line: Connection, residence: ReaderCache) -> Iterator[Unit]:
-    while message := _next(line, residence):
+def _units(line: Connection) -> Iterator[Unit]:
+    while message := heard(line):
         unit: Unit = pickle.loads(message)
         yield unit
-
-
-def _next(line: Connection, residence: ReaderCache) -> bytes:
-    """The next message. Open readers keep their connections alive meanwhile; one that cannot is opened again."""
-    while not line.poll(IDLE_SECONDS):
-        try:
-            residence.idle()
-        except Exception:  # noqa: BLE001 - the next unit opens its split again, and reports what is wrong
-            residence.close()
-    return heard(line)

@@ -161,7 +161,10 @@ class Flow:
             assert self.unit.split is not None, f"unit {self.unit.id} of a source vertex has no split"
             self.step = head.step
             opened = self._residence.take(self.unit) if self._residence is not None else None
-            opened = opened or self._opened_head(head, self.unit.split)
+            if opened is None:
+                opened = self._opened_head(head, self.unit.split)
+                if self._residence is not None:
+                    self._residence.keep_alive(opened)
             if self.unit.confirmed is not None:
                 opened.reader.confirm(self.unit.confirmed)
             if self._residence is not None:

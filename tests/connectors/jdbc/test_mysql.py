@@ -123,11 +123,17 @@ def test_zero_dates_become_null_where_the_url_says_so(maria: MariadbPlace) -> No
 # ---------------------------------------------------------------- reading
 
 
+LETTERS = "CONCAT(IF(seq % 2, 'key ', 'KEY '), seq)"
+"""Two cases, of which a collation makes one."""
+
+
 @pytest.mark.parametrize(
-    "key", ["seq", "seq * 1000003 % 999983 + seq * 1000000", "MD5(seq)", "'2000-01-01' + INTERVAL seq DAY"]
+    "key", ["seq", "seq * 1000003 % 999983 + seq * 1000000", "MD5(seq)", "'2000-01-01' + INTERVAL seq DAY", LETTERS]
 )
 def test_keys_are_divided_and_read_once(maria: MariadbPlace, key: str) -> None:
-    kind = {"MD5(seq)": "char(32)", "'2": "date"}.get(key if key == "MD5(seq)" else key[:2], "bigint")
+    """F-C41, F-C42: the server alone compares keys."""
+    kinds = {"MD5": "char(32)", "'20": "date", "CON": "varchar(20) COLLATE utf8mb4_general_ci"}
+    kind = kinds.get(key[:3], "bigint")
     maria.run(
         f"CREATE TABLE a.t (id {kind} PRIMARY KEY, n int)",
         f"INSERT INTO a.t SELECT {key}, seq FROM seq_1_to_20000", "ANALYZE TABLE a.t",

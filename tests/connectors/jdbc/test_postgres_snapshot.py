@@ -55,7 +55,7 @@ def reading(pg: PostgresPlace) -> Iterator[Reading]:
 
 
 def test_splits_are_of_one_moment(pg: PostgresPlace, reading: Reading) -> None:
-    """What is written while a table is read neither appears nor is missing."""
+    """F-C7: what is written while a table is read neither appears nor is missing."""
     pg.db.execute("UPDATE a.t SET id = id + 1000000; INSERT INTO a.t VALUES (0); DELETE FROM a.t WHERE id % 3 = 0")
 
     read = [row for split in reading.splits for row in reading.ids(split)]

@@ -108,7 +108,7 @@ def test_a_constraint_that_commit_looks_at_is_named(pg: PostgresPlace) -> None:
 @pytest.mark.parametrize("recipe", ["staged", "direct"])
 @pytest.mark.parametrize("there", [(9, "a"), (9, "A"), (9, "ab")])
 def test_a_row_of_another_key_keeps_its_place(maria: MariadbPlace, recipe: str, there: tuple[int, str]) -> None:
-    """MySQL updates whatever row is equal in any unique key: rows replaced one another, with success."""
+    """F-C47: MySQL updates whatever row is equal in any unique key: rows replaced one another, with success."""
     maria.run(
         "USE b",
         "CREATE TABLE r (id bigint PRIMARY KEY, s varchar(9) COLLATE utf8mb4_general_ci, UNIQUE (s(1))) ENGINE=InnoDB",

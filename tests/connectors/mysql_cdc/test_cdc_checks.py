@@ -75,6 +75,7 @@ def test_the_settings_of_the_server_are_looked_at(log: LogPlace) -> None:
 
 
 def test_what_a_log_cannot_follow_is_said(log: LogPlace) -> None:
+    """F-C61: also rows that a cascade removes."""
     log.run(
         "CREATE TABLE parent (id INT PRIMARY KEY)",
         "CREATE TABLE child (id INT PRIMARY KEY, p INT, "
@@ -153,6 +154,7 @@ def test_a_place_has_the_transactions_before_it(log: LogPlace) -> None:
 
 
 def test_an_id_that_a_replica_has_is_refused(log: LogPlace) -> None:
+    """F-C34: before the two end each other's connections."""
     log.run("CREATE TABLE t (id INT PRIMARY KEY)")
     found = [
         FollowedTable(one) for one in source(log, **{"table-names": ["a.t"]}).tables() if isinstance(one, SourceTable)

@@ -123,7 +123,7 @@ def places_of(log: LogPlace, follower: Follower) -> list[BinlogPosition]:
 
 
 def test_ranges_of_the_log_are_its_rows_once(log: LogPlace) -> None:
-    """F-C30: ranges end inside of transactions, between the files of the log, and where nothing was read."""
+    """F-C30, F-C37: ranges end inside of transactions, between the files of the log, and where nothing was read."""
     make(log)
     workload(log, 3, 150)
     follower = Follower(log, ("t", "u"))
@@ -144,7 +144,7 @@ def test_ranges_of_the_log_are_its_rows_once(log: LogPlace) -> None:
 
 
 def test_rows_before_the_mark_of_their_table_are_not_given(log: LogPlace) -> None:
-    """Also where the table looked different then: what is before the mark reaches the target by the copy."""
+    """F-C51: also where the table looked different then: what is before the mark reaches the target by the copy."""
     make(log)
     log.run("ALTER TABLE u ADD COLUMN gone INT", "INSERT INTO u VALUES (1, 1, 1)", "ALTER TABLE u DROP COLUMN gone")
     workload(log, 4, 40)
@@ -226,6 +226,7 @@ def test_a_change_of_columns_is_given_with_its_statement(log: LogPlace) -> None:
 
 
 def test_another_server_is_refused(log: LogPlace) -> None:
+    """F-C24: places of two servers are never compared."""
     make(log)
     follower = Follower(log, ("t",))
     follower.place = replace(follower.place, server="server_id 8, gtid_domain_id 0")
@@ -244,7 +245,7 @@ def test_a_log_that_was_reset_is_refused(log: LogPlace) -> None:
 
 
 def test_the_mark_before_a_copy_hides_no_change(log: LogPlace) -> None:
-    """While a writer commits: a row that a later look does not show has its transaction behind the mark."""
+    """F-C25: while a writer commits: a row that a later look does not show has its transaction behind the mark."""
     log.run("CREATE TABLE t (id INT PRIMARY KEY)")
     log.start = log.end()
     stopped = threading.Event()

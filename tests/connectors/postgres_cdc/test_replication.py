@@ -12,7 +12,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from seatunnel_connectors.postgres_cdc.pgoutput.elements import LogPosition
+from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogPosition
+from seatunnel_connectors.postgres_cdc.pgoutput.messages import Messages
 from seatunnel_connectors.postgres_cdc.replication import slots
 from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection, StreamOptions
 from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError, SlotInUseError
@@ -146,7 +147,17 @@ def test_a_silent_server_is_asked_and_then_given_up(make_log: MakeLog) -> None:
         stream._heard_at -= 1.0
         stream._asked = True
         with pytest.raises(RetriableError, match="does not answer"):
-            stream.keep_alive()
+            stream.receive(0.1)
+
+
+def test_nothing_is_heard_while_nothing_is_read(make_log: MakeLog) -> None:
+    """F-C14: a reader that was busy elsewhere for long does not take its server for silent."""
+    log = make_log("CREATE TABLE t (id int PRIMARY KEY)")
+    with log.stream() as stream:
+        stream._heard_at -= 1000.0
+        stream._asked = True
+        stream.keep_alive()
+        stream.receive(0.1)
 
 
 def test_a_slot_that_is_held_is_named_and_taken_over(make_log: MakeLog) -> None:
@@ -266,3 +277,34 @@ def test_a_restart_in_the_middle_of_writing_loses_and_repeats_nothing(make_log: 
         one.join()
 
     assert sorted(found) == [row[0] for row in log.db.execute("SELECT id FROM t ORDER BY id")]  # type: ignore[type-var]
+
+
+def test_two_transactions_of_ten_thousand_rows_are_cut_at_each_thousand(make_log: MakeLog) -> None:
+    """F-C5: the first one to begin commits last, so the positions of its rows are lower than those of the other. The
+    connection ends twenty times, each time a thousand rows further, and the next one goes on there."""
+    log = make_log("CREATE TABLE t (id int PRIMARY KEY)")
+    with psycopg.connect(log.dsn) as late:
+        for first in range(0, 10_000, 1_000):
+            late.execute(f"INSERT INTO t SELECT generate_series({first}, {first + 999})".encode())
+            if first == 5_000:
+                log.run("INSERT INTO t SELECT generate_series(10000, 19999)")
+        late.commit()
+
+    found: list[int] = []
+    position = LogPosition()
+    for wanted in range(1_000, 20_001, 1_000):
+        decoder = log.decoder(position)
+        with log.stream() as stream:
+            while len(found) < wanted:
+                received = stream.receive(5.0).messages
+                while len(received) and len(found) < wanted:
+                    size = wanted - len(found)
+                    piece = Messages(received.buffer, received.starts[:size], received.ends[:size])
+                    received = Messages(received.buffer, received.starts[size:], received.ends[size:])
+                    blocks = [one for one in decoder.decode(piece) if isinstance(one, Block)]
+                    found += [key for one in blocks for part in one.rows for key in part.data.column("id").to_pylist()]
+            position = decoder.tracker.position
+        assert len(found) == wanted
+        wait_free(log.db, log.slot)
+
+    assert found == [*range(10_000, 20_000), *range(10_000)]

@@ -263,9 +263,12 @@ class ReplicationStream:
             self.send_status()
 
     def keep_alive(self) -> None:
-        """Send a status if one is due; called between two calls of ``receive``."""
+        """Send a status if one is due; called between two calls of ``receive``. Silence counts from the last call: what
+        the server sends meanwhile is not read."""
+        now = time.monotonic()
+        self._heard_at, self._asked = now, False
         try:
-            self._keep_alive(time.monotonic())
+            self._keep_alive(now)
         except psycopg.Error as error:
             raise replication_failure(error, self.what) from error
 

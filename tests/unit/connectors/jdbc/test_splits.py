@@ -63,6 +63,7 @@ KEYS = {
 
 @pytest.mark.parametrize("kind", KEYS)
 def test_every_key_lies_in_exactly_one_range(kind: Kind) -> None:
+    """F-C41: the ranges are half-open, the first and the last one have no end."""
     strategy, back = KEYS[kind]
 
     @given(st.lists(strategy, max_size=50), st.integers(1, 20), strategy)

@@ -42,6 +42,7 @@ def test_places_are_in_the_order_of_the_log() -> None:
 
 
 def test_sets_of_transactions_are_ordered_by_inclusion() -> None:
+    """F-C24: not by their texts or ends."""
     sets = [BinlogPosition("", 0, GtidSet.parse(f"{UUID}:1-{last}")) for last in (30, 10, 20)]
 
     assert oldest(sets) is sets[1]
@@ -66,6 +67,7 @@ TABLE = TableDefinition(
 
 
 def test_a_split_holds_places_and_definitions() -> None:
+    """F-C19, F-C21: a restored job looks up nothing."""
     starts = {("shop", "orders"): IN_ORDER[1], ("shop", "lines"): IN_ORDER[4]}
     place = BinlogPlace("server_id 7, gtid_domain_id 0", IN_ORDER[1], starts, {TABLE.name: TABLE})
 
@@ -75,6 +77,7 @@ def test_a_split_holds_places_and_definitions() -> None:
 
 
 def test_a_table_counts_from_its_place_on() -> None:
+    """F-C18, F-C44: one comparison for each transaction, none for each row."""
     names = [("shop", "orders"), ("shop", "lines")]
     starts = TableStarts({names[0]: IN_ORDER[0], names[1]: IN_ORDER[4]}, {TABLE.name: TABLE})
     history = TableHistory({}, starts.captured, mariadb=True, server_version=101119)

@@ -119,6 +119,7 @@ def test_a_snapshot_has_two_names(name: str) -> None:
 
 
 def test_a_split_column_needs_a_named_table() -> None:
+    """F-C43: where it has no effect it is refused."""
     entries = [{"table": "shop.public.t", "snapshotSplitColumn": "id"}]
     with pytest.raises(ValidationError, match="snapshotSplitColumn needs table-names"):
         PostgresCdcOptions.model_validate(

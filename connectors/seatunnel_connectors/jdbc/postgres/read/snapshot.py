@@ -138,7 +138,7 @@ class Keeper:
 
 
 class Keepers:
-    """The snapshots that a job keeps open, one for each database. A worker gets none."""
+    """The snapshots that a job keeps open, one for each database and ``share``. A worker gets none."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -151,12 +151,13 @@ class Keepers:
         """Open another one."""
         return Keeper(address)
 
-    def join(self, address: Address, tables: Sequence[SourceTable]) -> Keeper:
+    def join(self, address: Address, tables: Sequence[SourceTable], share: str = "") -> Keeper:
         """The one that is open, where it shows these tables as they are; else another one."""
         with self._lock, explained(f"opening a snapshot of {address.display}"):
-            keeper = self._open.get(address.identity)
+            key = address.identity, share
+            keeper = self._open.get(key)
             if keeper is None or not keeper.holds() or not keeper.shows(tables):
-                keeper = self._open[address.identity] = self.make(address)
+                keeper = self._open[key] = self.make(address)
             keeper.users += 1
             return keeper
 
@@ -165,16 +166,16 @@ class Keepers:
         with self._lock:
             keeper.users -= 1
             if keeper.users == 0:
-                self._open = {identity: one for identity, one in self._open.items() if one is not keeper}
+                self._open = {key: one for key, one in self._open.items() if one is not keeper}
                 keeper.db.close()
 
 
 class PostgresSnapshot(Snapshot):
     """A share in a keeper, for tables that its snapshot shows."""
 
-    def __init__(self, address: Address, tables: Sequence[SourceTable], keepers: Keepers) -> None:
+    def __init__(self, address: Address, tables: Sequence[SourceTable], keepers: Keepers, share: str = "") -> None:
         self.keepers = keepers
-        self.keeper = keepers.join(address, tables)
+        self.keeper = keepers.join(address, tables, share)
         self.generation = self.keeper.generation
 
     def probe(self, table: SourceTable, column: str) -> Probe:
