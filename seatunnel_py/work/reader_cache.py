@@ -41,6 +41,11 @@ class OpenReader:
                     return
             yield element
 
+    def confirm(self, position: Position) -> None:
+        """Pass a durable position to the reader."""
+        with self._busy:
+            self.reader.confirm(position)
+
     def keep_alive(self) -> None:
         """Let the reader keep its connection alive, unless it reads."""
         if not self._busy.acquire(blocking=False):

@@ -166,7 +166,7 @@ class Flow:
                 if self._residence is not None:
                     self._residence.keep_alive(opened)
             if self.unit.confirmed is not None:
-                opened.reader.confirm(self.unit.confirmed)
+                opened.confirm(self.unit.confirmed)
             if self._residence is not None:
                 self._reading = opened
             else:
