@@ -13,7 +13,7 @@ from e2e.support import kill_driver, wait_alive, wait_for
 
 __all__ = ["followed", "logical"]
 BLOCKED_SECONDS = float(os.environ.get("SEATUNNEL_BLOCKED_SECONDS", "12"))
-"""180 in the long form."""
+"""With 170 the connection lives as long as the sink is blocked, but then another one is opened: this is open."""
 
 
 def copied(followed: Followed) -> None:
