@@ -48,6 +48,7 @@ from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.segments import remove_all
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
+NEXT_RUN = "the next run with `--restore latest` goes on where this one has ended"
 GARBAGE_OF_STREAMS_AFTER = 2_000, 10, 10
 """Collection thresholds of a stream: this often, for its memory must not grow, and few objects make it cheap. A batch
 ends."""
@@ -123,6 +124,7 @@ def _receipt_of(
     ended = time.time()
     seen = (*run.opened.notes(), *quarantine_store.notes(place.job_id, tables), *driver.swept())
     notes = (*job.notes, *seen, *left, *_converted(tables), *_left_behind(tables))
+    notes += (NEXT_RUN,) if driver.goes_on else ()
     seconds = _seconds(driver, began, started, ended)
     which = run.authority.incarnation, place.driver
     receipt = Receipt(

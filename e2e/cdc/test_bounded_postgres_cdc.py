@@ -75,6 +75,7 @@ def test_each_run_brings_everything_up_to_now(job: Followed) -> None:
     batch(job)
     first = run(job)
     assert first["state"] == "SUCCESS" and first["goes_on"]
+    assert "the next run with `--restore latest` goes on where this one has ended" in first["notes"]
     assert all(map(job.equal, TABLES))
     for night in range(2):
         with job.pair.connect(job.pair.source) as db:
