@@ -20,6 +20,7 @@ from tests.servers.postgres import PostgresServer
 
 __all__ = ["logical"]
 NIGHTLY = Path(__file__).parents[2] / "configs" / "cdc" / "nightly.conf"
+TWO_PHASE = ", is_exactly_once = true"
 CHANGED = ("--restore", "latest", "--accept-changes")
 
 
@@ -107,10 +108,10 @@ def test_a_run_ends_while_the_source_is_written_to(job: Followed) -> None:
     assert all(map(job.equal, TABLES))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_killed_run_is_finished_by_the_next_one(job: Followed, seed: int) -> None:
+@pytest.mark.parametrize(("sink", "seed"), [("", 0), (TWO_PHASE, 1), (TWO_PHASE, 2)])
+def test_a_killed_run_is_finished_by_the_next_one(job: Followed, sink: str, seed: int) -> None:
     random = Random(seed)
-    batch(job)
+    batch(job, sink=sink)
     run(job)
     with writing(job, inserts):
         for _ in range(2):
