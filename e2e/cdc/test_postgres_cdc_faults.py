@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, _dropped, followed, logical
 from e2e.cdc.test_schema_changes import FOLLOWS
 from e2e.cdc.workload import Workload
-from e2e.support import kill_driver, wait_alive, wait_for
+from e2e.support import wait_alive, wait_for
 
 __all__ = ["followed", "logical"]
 BLOCKED_SECONDS = float(os.environ.get("SEATUNNEL_BLOCKED_SECONDS", "12"))
@@ -67,30 +67,6 @@ def test_twenty_writers_during_the_copy(followed: Followed) -> None:
     assert len(followed.slots()) == 1
     with followed.pair.connect(followed.pair.source) as db:
         assert db.execute(identities, [list(TABLES)]).fetchall() == before
-
-
-def test_values_of_a_further_unique_key_move_between_rows(followed: Followed) -> None:
-    """F-C33: the target has a unique key that is not the key of the rows. Its values move, swap and return, in one
-    transaction and in several; the same is read again after a kill."""
-    followed.write()
-    copied(followed)
-    for database in (followed.pair.source, followed.pair.target):
-        with followed.pair.connect(database) as db:
-            db.execute("ALTER TABLE orders ADD CONSTRAINT further UNIQUE (seq) DEFERRABLE INITIALLY IMMEDIATE")
-    with followed.pair.connect(followed.pair.source) as db:
-        for number in range(3):
-            db.execute("UPDATE orders SET seq = 1001 - seq WHERE seq BETWEEN 1 AND 1000")
-            db.execute("UPDATE orders SET seq = -seq WHERE id = 5")
-            db.execute("UPDATE orders SET seq = 5000 WHERE id = 6")
-            db.execute("UPDATE orders SET seq = -seq WHERE id = 5")
-            db.execute("UPDATE orders SET seq = (ARRAY[6, 995])[1 + %s %% 2] WHERE id = 6", [number + 1])
-            db.execute("DELETE FROM orders WHERE id = %s", [20 + number])
-            db.execute("INSERT INTO orders SELECT 3000 + %s, 'again', 4000 + %s", [number, number])
-            if number == 1:
-                assert followed.process is not None
-                kill_driver(followed.process)
-                followed.run("--restore", "latest")
-    followed.wait_equal()
 
 
 def test_rows_before_an_added_column_have_the_default_of_that_time(followed: Followed) -> None:
