@@ -79,7 +79,8 @@ def drive(
     job = work.job
     run = _JobRun(job, work.pipelines, place, others=bool(work.isolated))
     plan_again = partial(altered_log.plan_again, job, work.analyst)
-    pipelines, late = as_begun(work.pipelines, run.authority.records, plan_again)
+    as_recorded = partial(altered_log.plan_as_decided, job, work.analyst)
+    pipelines, late = as_begun(work.pipelines, run.authority.records, as_recorded)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 

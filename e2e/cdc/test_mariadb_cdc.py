@@ -223,6 +223,7 @@ FOLLOWED = (
     "ALTER TABLE orders ADD COLUMN amount INT NOT NULL, ADD COLUMN day DATE DEFAULT '2026-02-03'",
     "ALTER TABLE orders DROP COLUMN source",
     "ALTER TABLE orders ADD INDEX later (day)",
+    "TRUNCATE TABLE orders",
     "ALTER TABLE orders ADD COLUMN source INT FIRST",
 )
 

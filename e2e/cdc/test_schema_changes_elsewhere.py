@@ -21,6 +21,7 @@ STATEMENTS = (
     "ALTER TABLE orders RENAME COLUMN note TO remark",
     "ALTER TABLE orders ADD COLUMN state varchar(10) DEFAULT 'it''s'",
     "ALTER TABLE orders DROP COLUMN source",
+    "TRUNCATE orders",
     "ALTER TABLE orders ADD COLUMN open boolean DEFAULT true, ADD COLUMN day date DEFAULT '2026-02-03'",
 )
 
@@ -149,3 +150,18 @@ def test_later_files_have_the_new_columns(followed: Followed, tmp_path: Path) ->
     wait_for("the row", found, SECONDS)
     (row,) = found()
     assert str(row["price"]) == "1.25"
+
+
+def test_files_cannot_be_emptied(followed: Followed, tmp_path: Path) -> None:
+    place = tmp_path / "files"
+    job(followed, f'LocalFile {{ path = "{place}", file_format_type = parquet }}')
+    process = followed.run()
+    wait_for("the copy", lambda: list(place.glob("*.parquet")), SECONDS)
+    files = set(place.glob("*.parquet"))
+    with followed.pair.connect(followed.pair.source) as db:
+        db.execute("TRUNCATE orders")
+    wait_for("the job to end", lambda: process.poll() is not None, SECONDS)
+    said = (followed.home / "out").read_text()
+    assert "cannot be emptied while the job runs" in said
+    assert "schema-changes.exclude = [truncate.table]" in said
+    assert files <= set(place.glob("*.parquet"))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SchemaChange,
         Skipped,
         TableStopped,
+        TableTruncated,
         TransactionEnd,
     )
     from seatunnel_py.api.capabilities import (
@@ -62,8 +63,10 @@ if TYPE_CHECKING:
         PrimaryKey,
         TablePath,
         TableSchema,
+        is_widened,
         schema_from_arrow,
     )
+    from seatunnel_py.api.schema_policy import SchemaBehavior, SchemaEvent, SchemaPolicy
     from seatunnel_py.api.shorthand import Shorthand
     from seatunnel_py.api.simple import SimpleSink, SimpleSource, simple_sink, simple_source, simple_table
     from seatunnel_py.api.sink import (
@@ -219,7 +222,10 @@ __all__ = [
     "RowKind",
     "RowSelection",
     "Rule",
+    "SchemaBehavior",
     "SchemaChange",
+    "SchemaEvent",
+    "SchemaPolicy",
     "Secret",
     "Setup",
     "Shorthand",
@@ -246,6 +252,7 @@ __all__ = [
     "TablePath",
     "TableSchema",
     "TableStopped",
+    "TableTruncated",
     "TargetPlace",
     "TimeLimitError",
     "TransactionEnd",
@@ -274,6 +281,7 @@ __all__ = [
     "filled",
     "from_arrow",
     "globbed",
+    "is_widened",
     "java_replacement",
     "lock_timeout",
     "make_private_file",
@@ -301,7 +309,7 @@ __all__ = [
 
 _MODULES = {
     "api.batch": "Batch Element Heartbeat Plain Position ReaderEvent Rejected RowKind SchemaChange Skipped "
-    "TableStopped TransactionEnd",
+    "TableStopped TableTruncated TransactionEnd",
     "api.capabilities": "Cardinality Determinism Guarantee SinkCapabilities SourceCapabilities TransformCapabilities",
     "api.factory": "JobMode SinkFactory SourceFactory StepContext TransformFactory",
     "api.job_registry": "JobRegistry",
@@ -317,7 +325,8 @@ _MODULES = {
     "api.process.resources": "borrow",
     "api.process.silence": "silence",
     "api.schema": "Column ConstraintKey ConstraintType Detail DetailKind PrimaryKey TablePath TableSchema "
-    "schema_from_arrow",
+    "is_widened schema_from_arrow",
+    "api.schema_policy": "SchemaBehavior SchemaEvent SchemaPolicy",
     "api.shorthand": "Shorthand",
     "api.simple": "SimpleSink SimpleSource simple_sink simple_source simple_table",
     "api.sink": "CommitContext Committer Effect NothingToCommit Piece Present Reached Setup Sink SinkCommit SinkSetup "

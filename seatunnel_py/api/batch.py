@@ -144,6 +144,16 @@ class TableStopped:
 
 
 @dataclass(frozen=True, slots=True)
+class TableTruncated:
+    """All rows of the table are removed at this place of a log; ``end`` is the place. ``statement`` is the source's
+    statement, for display only."""
+
+    table: TablePath
+    statement: str = ""
+    end: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Heartbeat:
     """Nothing to read, but the position moved (an idle log, a filtered partition)."""
 
@@ -169,4 +179,6 @@ class ReaderEvent:
     end: Position | None = None
 
 
-Element: TypeAlias = Batch | Rejected | Skipped | SchemaChange | TableStopped | Heartbeat | TransactionEnd | ReaderEvent
+Element: TypeAlias = (
+    Batch | Rejected | Skipped | SchemaChange | TableTruncated | TableStopped | Heartbeat | TransactionEnd | ReaderEvent
+)

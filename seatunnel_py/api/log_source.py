@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import SourceCapabilities
+from seatunnel_py.api.schema_policy import SchemaPolicy
 from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
 
 
@@ -48,6 +49,11 @@ class LogSource(Source):
         split of a log that ends must be read to its end (``Reader.read``), and the enumerator of the next run must find
         another split, which begins there."""
         return ""
+
+    @property
+    def schema_policy(self) -> SchemaPolicy:
+        """Return which changes of schemas reach the targets, of those that its readers report."""
+        return SchemaPolicy()
 
     @abstractmethod
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:

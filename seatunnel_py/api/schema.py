@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.names import divided, dotted
-from seatunnel_py.api.types import DataType, from_arrow, to_arrow
+from seatunnel_py.api.types import STRING, DataType, Kind, Outcome, from_arrow, stored_as, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -199,3 +199,17 @@ def schema_from_arrow(path: TablePath, arrow: pa.Schema) -> TableSchema:
         except ValueError as error:
             raise ValueError(f"column {arrow_field.name!r}: {error}") from None
     return TableSchema(path, tuple(columns))
+
+
+def is_widened(before: Column, after: Column) -> bool:
+    """Return whether each value of the earlier column is the same one in the later column."""
+    if before.dtype.kind is Kind.STRING and after.dtype == STRING == before.dtype:
+        longer = not after.length or 0 < before.length <= after.length
+        return longer and _is_plain(before) and _is_plain(after)
+    digits = after.scale is None or (before.scale is not None and before.scale <= after.scale)
+    return digits and stored_as(before.dtype, after.dtype).outcome is Outcome.EXACT
+
+
+def _is_plain(column: Column) -> bool:
+    """Whether it is a text without a form of its own, as a uuid or a padded text has."""
+    return not column.native or column.native.startswith("character varying")

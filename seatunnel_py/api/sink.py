@@ -327,6 +327,15 @@ class Sink(ABC):
             "write the table to another sink, or copy it again with another job",
         )
 
+    def truncate(self, setup: Setup) -> None:
+        """Remove all rows of the target, because the table was truncated at the source. Called and repeated like
+        ``alter``. Raise FatalError to refuse: the table stops, and the target keeps its rows."""
+        raise FatalError(
+            f"{self.target} cannot be emptied while the job runs",
+            "set schema-changes.exclude = [truncate.table], which keeps earlier rows; or copy the table again with "
+            "another job",
+        )
+
     def sets_up_with(self, setup: Setup) -> Hashable:
         """Return a grouping key: sinks with equal keys go to one ``set_up_together`` call, which helps with hundreds
         of tables. None: set up alone."""

@@ -20,7 +20,8 @@ class SourceTable:
     """A table of the source. ``rows`` and ``bytes`` are estimates (None: unknown) for packs and for display; ``hints``
     is plain data for the source's own enumerator and readers. ``notes``: parts of the table that are not copied, though
     nothing is refused; `plan` and the receipt show them. ``log_hints``: plain data for readers of a log, of the same
-    version as the schema: checkpoints hold both."""
+    version as the schema: checkpoints hold both. ``projection``: the schema that later steps get the rows of a log in,
+    by names of columns, where changes of the source's schema do not reach the targets; None: ``schema``."""
 
     schema: TableSchema
     rows: int | None = None
@@ -28,6 +29,12 @@ class SourceTable:
     hints: Mapping[str, Plain] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     log_hints: Mapping[str, Plain] = field(default_factory=dict)
+    projection: TableSchema | None = None
+
+    @property
+    def output(self) -> TableSchema:
+        """The schema of the rows that later steps get."""
+        return self.projection or self.schema
 
 
 @dataclass(frozen=True, slots=True)

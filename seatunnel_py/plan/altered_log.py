@@ -18,6 +18,7 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import FatalError, PlanError, UnreachableError
 from seatunnel_py.plan import table_graph
+from seatunnel_py.plan.followed_schema import decided
 from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.log_graph import SourceLog
 from seatunnel_py.plan.log_tables import tables_by_vertex
@@ -39,12 +40,18 @@ class Refusal:
 @dataclass(frozen=True, slots=True)
 class AlteredLog:
     """The pipeline of a log for the new schemas. ``alterations``: those of its tables; ``changes``: those of its
-    targets, by sink node; ``refused``: tables that have to stop."""
+    targets, by sink node; ``altering``: tables that these come from; ``refused``: tables that have to stop. Targets of
+    the tables ``truncated`` lose all rows."""
 
     pipeline: Pipeline
     changes: Mapping[str, SchemaChange] = field(default_factory=dict)
+    altering: frozenset[TablePath] = frozenset()
     refused: Mapping[TablePath, Refusal] = field(default_factory=dict)
     alterations: tuple[SchemaAlteration, ...] = ()
+
+    @property
+    def truncated(self) -> frozenset[TablePath]:
+        return frozenset(one.path for one in self.alterations if one.truncates)
 
 
 PlanAgain: TypeAlias = Callable[[Pipeline, Sequence[SchemaAlteration], Collection[TablePath]], AlteredLog]
@@ -63,11 +70,27 @@ def plan_again(
     alterations: Sequence[SchemaAlteration],
     without: Collection[TablePath] = (),
 ) -> AlteredLog:
-    """Plan the pipeline for these schemas. ``without``: tables that were refused before, whose steps are not asked
-    again. Raises UnreachableError if a step cannot look at its target for now."""
+    """Plan the pipeline for changes that its log has met. ``without``: tables that were refused before, whose steps are
+    not asked again. Raises UnreachableError if a step cannot look at its target for now."""
+    log = pipeline.log
+    assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
+    known, policy = {one.schema.path: one for one in log.tables}, log.source.schema_policy
+    return plan_as_decided(
+        job, analyst, pipeline, [decided(one, known[one.path], policy) for one in alterations], without
+    )
+
+
+def plan_as_decided(
+    job: Job,
+    analyst: SqlAnalyst | None,
+    pipeline: Pipeline,
+    alterations: Sequence[SchemaAlteration],
+    without: Collection[TablePath] = (),
+) -> AlteredLog:
+    """Plan the pipeline for these schemas, which the policy of the source has passed."""
     if stopped := {one.path: Refusal(*one.stops) for one in alterations if one.stops is not None}:
         rest = [one for one in alterations if one.stops is None]
-        found = plan_again(job, analyst, _reading(pipeline, alterations), rest, [*without, *stopped])
+        found = plan_as_decided(job, analyst, _reading(pipeline, alterations), rest, [*without, *stopped])
         return replace(found, refused={**found.refused, **stopped}, alterations=tuple(alterations))
     try:
         return replace(_planned(job, analyst, pipeline, alterations, without), alterations=tuple(alterations))
@@ -77,9 +100,11 @@ def plan_again(
             return AlteredLog(_reading(pipeline, alterations), refused=refused, alterations=tuple(alterations))
     found = AlteredLog(pipeline)
     for one in alterations:  # each by itself, so that the refused ones are known
-        more = plan_again(job, analyst, found.pipeline, [one], [*without, *found.refused])
-        found = AlteredLog(more.pipeline, {**found.changes, **more.changes}, {**found.refused, **more.refused})
-        found = replace(found, alterations=tuple(alterations))
+        more = plan_as_decided(job, analyst, found.pipeline, [one], [*without, *found.refused])
+        found = AlteredLog(
+            more.pipeline, {**found.changes, **more.changes}, found.altering | more.altering,
+            {**found.refused, **more.refused}, tuple(alterations),
+        )  # fmt: skip
     return found
 
 
@@ -98,7 +123,7 @@ def _planned(
     read = _reading(pipeline, alterations)
     log = read.log
     assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
-    tables = tuple(one for one in log.tables if one.schema.path not in without)
+    tables = tuple(replace(one, schema=one.output) for one in log.tables if one.schema.path not in without)
     logs = {log.step.id: SourceLog(log.step, log.source, tables, log.capabilities)}
     try:
         graph = table_graph.follow(job, analyst, logs)
@@ -110,16 +135,18 @@ def _planned(
         raise FatalError(cause.message, cause.remedy)
     changed = {one.path: one for one in alterations}
     reached = tables_by_vertex(read)
-    vertices, changes = [], dict[str, SchemaChange]()
+    vertices, changes, altering = [], dict[str, SchemaChange](), frozenset[TablePath]()
     for vertex in read.vertices:
         own = [changed[path] for path in reached[vertex.id] if path in changed]
         if not own or (vertex.source is not None and vertex.outputs):
             vertices.append(vertex)
             continue
         made = replace(vertex, nodes=tuple(_remade(node, graph) for node in vertex.nodes))
-        changes |= _changes(vertex, made, own)
+        if found := _changes(vertex, made, own):
+            changes |= found
+            altering |= {one.path for one in own}
         vertices.append(made)
-    return AlteredLog(replace(read, vertices=tuple(vertices)), changes)
+    return AlteredLog(replace(read, vertices=tuple(vertices)), changes, altering)
 
 
 def _reading(pipeline: Pipeline, alterations: Iterable[SchemaAlteration]) -> Pipeline:

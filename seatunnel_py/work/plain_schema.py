@@ -20,7 +20,15 @@ _COLUMN = tuple(one for one in fields(Column) if one.name not in ("name", "dtype
 
 def table_plain(table: SourceTable) -> dict[str, Any]:
     """Convert a table of a log to plain data."""
-    schema = table.schema
+    plain = _schema_plain(table.schema)
+    if table.log_hints:
+        plain["log_hints"] = dict(table.log_hints)
+    if table.projection is not None:
+        plain["projection"] = _schema_plain(table.projection)
+    return plain
+
+
+def _schema_plain(schema: TableSchema) -> dict[str, Any]:
     plain: dict[str, Any] = {
         "path": [schema.path.database, schema.path.schema, schema.path.table],
         "columns": [_column_plain(column) for column in schema.columns],
@@ -37,15 +45,21 @@ def table_plain(table: SourceTable) -> dict[str, Any]:
         plain["comment"] = schema.comment
     if schema.options:
         plain["options"] = dict(schema.options)
-    if table.log_hints:
-        plain["log_hints"] = dict(table.log_hints)
     return plain
 
 
 def table_of(plain: Mapping[str, Any]) -> SourceTable:
     """The inverse of ``table_plain``."""
+    projection = plain.get("projection")
+    return SourceTable(
+        _schema_of(plain), log_hints=dict(plain.get("log_hints", {})),
+        projection=None if projection is None else _schema_of(projection),
+    )  # fmt: skip
+
+
+def _schema_of(plain: Mapping[str, Any]) -> TableSchema:
     key = plain.get("key")
-    schema = TableSchema(
+    return TableSchema(
         TablePath(*plain["path"]),
         tuple(_column_of(one) for one in plain["columns"]),
         PrimaryKey(tuple(key[0]), key[1], key[2]) if key else None,
@@ -54,7 +68,6 @@ def table_of(plain: Mapping[str, Any]) -> SourceTable:
         plain.get("comment", ""),
         dict(plain.get("options", {})),
     )
-    return SourceTable(schema, log_hints=dict(plain.get("log_hints", {})))
 
 
 def _column_plain(column: Column) -> list[Any]:

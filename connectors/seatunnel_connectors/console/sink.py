@@ -50,6 +50,9 @@ class ConsoleSink(Sink):
     def alter(self, change: SchemaChange, setup: Setup) -> Setup:
         return setup
 
+    def truncate(self, setup: Setup) -> None:
+        """Shown rows stay shown."""
+
     def open(self, context: WriteContext) -> Writer:
         return ConsoleWriter(self, context.subtask)
 

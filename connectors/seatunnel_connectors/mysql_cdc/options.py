@@ -10,6 +10,7 @@ from pydantic import field_validator
 from seatunnel_connectors.jdbc.url import parse_url
 from seatunnel_connectors.mysql_cdc.debezium_settings import check_settings
 from seatunnel_connectors.mysql_cdc.server_id import given_server_id
+from seatunnel_connectors.schema_change_options import SchemaChangeOptions
 from seatunnel_py.api import Options, Rule, Secret, SourceOptions, exactly_one, name_pattern, option, required_when
 
 FIRST_OFFSET = 4
@@ -53,7 +54,7 @@ class CapturedTableConfig(Options):
     )
 
 
-class BinlogCdcOptions(SourceOptions):
+class BinlogCdcOptions(SourceOptions, SchemaChangeOptions):
     """Options of the sources MySQL-CDC and MariaDB-CDC."""
 
     url: str = option(fallback=("base-url",), doc="address of the server: jdbc:mysql://host/db, jdbc:mariadb://host/db")
@@ -126,12 +127,6 @@ class BinlogCdcOptions(SourceOptions):
         "writes by key; a sink that only appends gets rows that change during the copy twice, whatever is set here",
     )
     format: RowFormat = option(RowFormat.DEFAULT, doc="DEFAULT; COMPATIBLE_DEBEZIUM_JSON is refused")
-    schema_changes: bool = option(
-        False,
-        key="schema-changes.enabled",
-        doc="follow changes of columns, and alter the targets; false: a table whose columns change is ISOLATED with "
-        "the statement, and the others are followed",
-    )
     debezium: dict[str, str] = option({}, doc="accepted; settings that would change rows are refused with a remedy")
     properties: dict[str, str] = option({}, doc="parameters of the connection")
     connect_timeout_ms: int = option(
@@ -177,6 +172,7 @@ class BinlogCdcOptions(SourceOptions):
         required_when("stop_file", other="stop", equals=(BinlogStop.SPECIFIC,)),
         required_when("stop_offset", other="stop", equals=(BinlogStop.SPECIFIC,)),
         required_when("stop_timestamp", other="stop", equals=(BinlogStop.TIMESTAMP,)),
+        *SchemaChangeOptions.schema_rules,
     )
 
     @field_validator("url")

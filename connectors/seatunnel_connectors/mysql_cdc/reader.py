@@ -43,9 +43,11 @@ from seatunnel_py.api import (
     ReaderEvent,
     Rejected,
     SchemaChange,
+    SchemaPolicy,
     SourceTable,
     Split,
     TableStopped,
+    TableTruncated,
 )
 
 IDLE_SECONDS = 0.05
@@ -55,7 +57,8 @@ _OFFSET_MAX = (1 << 32) - 1
 
 
 class BinlogReader(Reader):
-    """Reads the log for these tables, whose schemas are those of the position. ``follows_changes``: of schemas."""
+    """Reads the log for these tables, whose schemas are those of the position. ``policy``: of the changes that the
+    job follows; None: it follows none."""
 
     def __init__(
         self,
@@ -63,14 +66,13 @@ class BinlogReader(Reader):
         tables: Sequence[SourceTable],
         server_id: int,
         decode: DecodeOptions,
-        *,
-        follows_changes: bool,
+        policy: SchemaPolicy | None,
     ) -> None:
         self._address = address
         self._tables = {(one.schema.path.database, one.schema.path.table): one for one in tables}
         self._stopped: set[Name] = set()
-        self._changes: list[SchemaChange | TableStopped] = []
-        self._follows_changes = follows_changes
+        self._changes: list[SchemaChange | TableTruncated | TableStopped] = []
+        self._policy = policy
         self._server_id = server_id
         self._decode = decode
 
@@ -148,11 +150,11 @@ class BinlogReader(Reader):
         found = ((name, hinted(table)) for name, table in self._tables.items())
         return {name: definition for name, definition in found if definition is not None}
 
-    def _changed(self, change: TableChange) -> list[SchemaChange | TableStopped]:
+    def _changed(self, change: TableChange) -> list[SchemaChange | TableTruncated | TableStopped]:
         """A change of a table, without its end; one that is made as it was planned is none."""
         if change.name in self._stopped:
             return []
-        found = element_of(change, self._tables[change.name], self._decode, follows=self._follows_changes)
+        found = element_of(change, self._tables[change.name], self._decode, self._policy)
         if isinstance(found, TableStopped):
             self._stopped.add(change.name)
         return [] if found is None else [found]

@@ -27,6 +27,7 @@ from seatunnel_py.api import (
     Plain,
     PrimaryKey,
     Reader,
+    SchemaPolicy,
     Source,
     SourceCapabilities,
     SourceTable,
@@ -127,8 +128,11 @@ class BinlogCdcSource(LogSource):
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         zero_dates = "null" in self.address.parameters.get("zerodatetimebehavior", "").lower()
         decode = DecodeOptions(self.options.int_type_narrowing, zero_dates_are_null=zero_dates)
-        follows = self.options.schema_changes
-        return BinlogReader(self.address, tables, self.server_id, decode, follows_changes=follows)
+        return BinlogReader(self.address, tables, self.server_id, decode, self.options.schema_policy)
+
+    @property
+    def schema_policy(self) -> SchemaPolicy:
+        return self.options.schema_policy or super().schema_policy
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy.blocked_by()

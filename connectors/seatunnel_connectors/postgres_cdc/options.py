@@ -11,6 +11,7 @@ from pydantic import ValidationInfo, field_validator, model_validator
 from seatunnel_connectors.jdbc.url import parse_url
 from seatunnel_connectors.postgres_cdc.debezium_settings import check_settings, meant
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of
+from seatunnel_connectors.schema_change_options import SchemaChangeOptions
 from seatunnel_py.api import Options, Rule, Secret, SourceOptions, exactly_one, name_pattern, option, required_when
 
 SLOT_NAME_BYTES_MAX = 63
@@ -81,7 +82,7 @@ class OutputPlugin(StrEnum):
     WAL2JSON_RDS_STREAMING = "wal2json_rds_streaming"
 
 
-class PostgresCdcOptions(SourceOptions):
+class PostgresCdcOptions(SourceOptions, SchemaChangeOptions):
     """Options of the Postgres-CDC source."""
 
     url: str = option(fallback=("base-url",), doc="address of the database: jdbc:postgresql://host/db")
@@ -168,12 +169,6 @@ class PostgresCdcOptions(SourceOptions):
     )
     exactly_once: bool = option(False, doc="accepted; copy and log are always joined exactly")
     format: LogRowForm = option(LogRowForm.DEFAULT, doc="accepted; rows are rows, and a sink writes debezium_json")
-    schema_changes: bool = option(
-        False,
-        key="schema-changes.enabled",
-        doc="follow changes of columns, and alter the targets; false: a table whose columns change is ISOLATED with "
-        "the difference, and the others are followed",
-    )
     int_type_narrowing: bool = option(True, doc="accepted; PostgreSQL has no type for which it counts")
     even_upper: float = option(
         100.0, key="chunk-key.even-distribution.factor.upper-bound", gt=0,
@@ -214,6 +209,7 @@ class PostgresCdcOptions(SourceOptions):
         required_when("slot_name", other="start", equals=(StartupMode.SPECIFIC,)),
         required_when("stop_lsn", other="stop", equals=(StopMode.SPECIFIC,)),
         required_when("stop_timestamp", other="stop", equals=(StopMode.TIMESTAMP,)),
+        *SchemaChangeOptions.schema_rules,
     )
 
     @model_validator(mode="before")

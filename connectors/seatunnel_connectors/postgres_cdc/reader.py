@@ -4,7 +4,7 @@ Rules. (1) Reading begins at the end of the last whole transaction before the po
 the open one. (2) The server gets only positions that a checkpoint confirms (``confirm``). (3) A slot that another
 connection holds is taken over: it belongs to a driver that this one has replaced, or to a worker that is gone. (4) The
 log is read on the server that it began on: a log that went on elsewhere, or was forgotten, is refused (F-C6, F-C16).
-(5) A table that is truncated or cannot be read stops alone, and so does one whose schema changes, unless the job
+(5) A table that cannot be read stops alone, and so does one that is truncated or whose schema changes, unless the job
 follows that. (6) A change of a schema counts from the first row under it, at the position before the block of that row:
 nothing of the block is given. (7) A bounded log ends at its bound (``log_bound.py``): no later element is given.
 """
@@ -59,10 +59,12 @@ from seatunnel_py.api import (
     ReaderEvent,
     RetriableError,
     SchemaChange,
+    SchemaPolicy,
     SourceTable,
     Split,
     TablePath,
     TableStopped,
+    TableTruncated,
 )
 
 IDLE_SECONDS = 0.05
@@ -85,13 +87,15 @@ class PooledTypes:
 
 
 class SlotReader(Reader):
-    """Reads the log for these tables, whose schemas are those of the position. ``follows_changes``: of schemas."""
+    """Reads the log for these tables, whose schemas are those of the position. ``policy``: of the changes that the
+    job follows; None: it follows none."""
 
-    def __init__(self, address: Address, tables: Sequence[SourceTable], *, follows_changes: bool) -> None:
+    def __init__(self, address: Address, tables: Sequence[SourceTable], policy: SchemaPolicy | None) -> None:
         self._address = address
         self._tables = {table.schema.path: table.schema for table in tables}
-        self._versions = TableVersions({table.schema.path: table for table in tables})
-        self._follows_changes = follows_changes
+        adds = policy is None or policy.fills_added
+        self._versions = TableVersions({table.schema.path: table for table in tables}, needs_earlier_values=adds)
+        self._follows_changes = policy is not None
         self._given_until = LogPosition()
         self._stream: ReplicationStream | None = None
         self._confirmed = 0
@@ -200,12 +204,24 @@ class SlotReader(Reader):
                 yield self._stops(decoder, before.path, after.relation.oid, changed_text(element), COPY_AGAIN)
             case TableRefused(path, message, remedy):
                 yield TableStopped(path, message, remedy, position_of(decoder.tracker.position))
-            case Truncation(tables):
-                for table in tables:
-                    text = f"table {table.path} was truncated at the source"
-                    yield self._stops(decoder, table.path, table.relation.oid, text, COPY_AGAIN)
+            case Truncation():
+                yield from self._truncated(element, decoder, starts)
             case _:
                 return
+
+    def _truncated(
+        self, found: Truncation, decoder: PgoutputDecoder, starts: Mapping[TablePath, int]
+    ) -> Iterator[TableTruncated | TableStopped]:
+        tables = [one for one in found.tables if found.position.open_commit >= starts[one.path]]
+        for at, table in enumerate(tables, 1):
+            end = position_of(found.position) if at == len(tables) else None
+            if self._follows_changes:
+                yield TableTruncated(table.path, f"TRUNCATE {table.path.schema}.{table.path.table}", end)
+            else:
+                text = f"table {table.path} was truncated at the source"
+                yield self._stops(decoder, table.path, table.relation.oid, text, f"{NOT_FOLLOWED}; {COPY_AGAIN}")
+        if tables and self._follows_changes:
+            self._given_until = found.position
 
     def _fitting(
         self, block: Block, decoder: PgoutputDecoder, chosen: RowFilter

@@ -31,6 +31,7 @@ from seatunnel_py.api import (
     LogSource,
     Plain,
     Reader,
+    SchemaPolicy,
     Source,
     SourceCapabilities,
     SourceTable,
@@ -92,7 +93,11 @@ class PostgresCdcSource(LogSource):
         return _ENDS[self.stop].format(self.options.stop_lsn or self.options.stop_timestamp)
 
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
-        return SlotReader(self.address, tables, follows_changes=self.options.schema_changes)
+        return SlotReader(self.address, tables, self.options.schema_policy)
+
+    @property
+    def schema_policy(self) -> SchemaPolicy:
+        return self.options.schema_policy or super().schema_policy
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy_of(None).blocked_by()

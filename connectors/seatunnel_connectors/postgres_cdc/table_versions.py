@@ -61,11 +61,13 @@ class _Attribute:
 @dataclass(frozen=True, slots=True)
 class _Catalog:
     """The table in the catalog, which may be later than the log. ``live``: its columns by number; ``known``: numbers of
-    the columns of the plan; ``full``: type names of the columns in the log."""
+    the columns of the plan; ``full``: type names of the columns in the log; ``needs_values``: of earlier rows in added
+    columns."""
 
     live: Mapping[int, _Attribute]
     known: Mapping[str, int]
     full: Mapping[str, str]
+    needs_values: bool
 
     def named(self, name: str) -> _Attribute | None:
         """The column that has this name now."""
@@ -79,9 +81,11 @@ class _Catalog:
 
 @dataclass(slots=True)
 class TableVersions:
-    """The tables of the plan. ``fits`` keeps the versions of the log that were compared."""
+    """The tables of the plan. ``fits`` keeps the versions of the log that were compared. ``needs_earlier_values``: of
+    added columns; else earlier rows have null in one whose value is unknown."""
 
     tables: Mapping[Any, SourceTable]
+    needs_earlier_values: bool = True
     _alike: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def fits(self, version: TableVersion) -> bool:
@@ -99,7 +103,7 @@ class TableVersions:
             flagged = ", ".join(one.name for one in version.relation.columns if one.identity) or "no column"
             raise FatalError(f"table {version.path} has another key now: {flagged}", COPY_AGAIN)
         with explained(f"looking at the columns of {version.path}"):
-            return _change(table, version, _catalog(db, version, table))
+            return _change(table, version, _catalog(db, version, table, needs_values=self.needs_earlier_values))
 
     def made_nullable(self, batch: Batch) -> SchemaChange | None:
         """The change that a null in a column without nulls shows; the log describes no such change."""
@@ -157,13 +161,14 @@ def _has_other_key(version: TableVersion, schema: TableSchema) -> bool:
     return flagged != len(key.columns)
 
 
-def _catalog(db: Statements, version: TableVersion, table: SourceTable) -> _Catalog:
+def _catalog(db: Statements, version: TableVersion, table: SourceTable, *, needs_values: bool) -> _Catalog:
     columns = version.relation.columns
     types = [[one.type_oid for one in columns], [one.modifier for one in columns]]
     full = [str(row[0]) for row in db.execute(_FULL_NAMES, types).fetchall()]
     found = [_Attribute(*row) for row in db.execute(_ATTRIBUTES, [version.relation.oid]).fetchall()]
     known = {name: number for name, (number, _, _) in _attributes(table).items() if number}
-    return _Catalog({one.number: one for one in found}, known, dict(zip(version.relation.names, full, strict=True)))
+    names = dict(zip(version.relation.names, full, strict=True))
+    return _Catalog({one.number: one for one in found}, known, names, needs_values)
 
 
 def _change(table: SourceTable, version: TableVersion, catalog: _Catalog) -> SchemaChange:
@@ -244,7 +249,10 @@ def _added(
     if found is None and len(unknown) == len(nameless) == 1:
         found = nameless[0]
     unclear = found is None and bool(nameless)
-    if unclear or (found is not None and found.filled and not found.has_missing):
+    unknown_value = unclear or (found is not None and found.filled and not found.has_missing)
+    if unknown_value and not catalog.needs_values:
+        return None
+    if unknown_value:
         raise FatalError(
             f"table {path}: column {name!r} was added, and the log does not hold its value in earlier rows", COPY_AGAIN
         )

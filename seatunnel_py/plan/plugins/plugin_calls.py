@@ -165,6 +165,12 @@ def altered_by(step: Step, sink: Sink, change: SchemaChange, setup: Setup) -> Se
     return found
 
 
+def truncated_by(step: Step, sink: Sink, setup: Setup) -> None:
+    """Remove all rows of the target of a sink."""
+    with attributed(step, "truncate"):
+        sink.truncate(setup)
+
+
 def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """Combine the pieces of a checkpoint by the committer; all of their rows must be kept."""
     with attributed(step, "combine"):

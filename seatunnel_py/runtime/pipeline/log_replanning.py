@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from seatunnel_py.api.schema import TablePath
 from seatunnel_py.plan.altered_log import AlteredLog
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind
@@ -144,8 +145,17 @@ class LogReplanning:
 
 
 def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tuple[str, ...]:
-    """A sentence for each table whose new schema was accepted."""
-    accepted = [one for one in (found.alterations if found else ()) if one.path not in prepared.refused]
+    """A sentence for each table whose change was accepted."""
+    if found is None:
+        return ()
+    accepted = [one for one in found.alterations if one.path not in prepared.refused]
     return tuple(
-        f"{one.path}: {one.statement or 'its schema has changed'}; its targets are altered" for one in accepted
+        f"{one.path}: {one.statement or 'its schema has changed'}; {_effect_on_targets(one.path, found)}"
+        for one in accepted
     )
+
+
+def _effect_on_targets(table: TablePath, found: AlteredLog) -> str:
+    if table in found.truncated:
+        return "its targets are emptied"
+    return "its targets are altered" if table in found.altering else "its targets stay as they are"

@@ -20,8 +20,8 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.targets.prepared_pipeline import refused_in, tables_in
-from seatunnel_py.runtime.values.schema_alterations import is_planned
 from seatunnel_py.runtime.values.topology_builder import keys
+from seatunnel_py.work.plain_schema import table_plain
 from seatunnel_py.work.schema_alteration import SchemaAlteration
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -31,7 +31,8 @@ _WHY = "the log of {step} has begun without it: its copy had not ended then, or 
 def as_begun(
     pipelines: tuple[Pipeline, ...], records: Mapping[str, CheckpointRecord], plan_again: PlanAgain
 ) -> tuple[tuple[Pipeline, ...], tuple[TableReceipt, ...]]:
-    """The pipelines to run, and the receipts of tables that their log has begun without."""
+    """The pipelines to run, and the receipts of tables that their log has begun without. ``plan_again``: for schemas as
+    records hold them, under any policy of today."""
     kept, late = list(pipelines), dict[TablePath, TableReceipt]()
     for key, pipeline in keys(pipelines).items():
         record = records.get(key)
@@ -65,7 +66,7 @@ def _for_tables(
     assert pipeline.log is not None, f"{pipeline.name} follows no log"
     read = {one.schema.path: one for one in pipeline.log.tables}
     known = [SchemaAlteration(table) for table in tables if table.schema.path in read]
-    earlier = [one for one in known if not is_planned(one, read)]
+    earlier = [one for one in known if table_plain(one.table) != table_plain(read[one.path])]
     return plan_again(pipeline, earlier, stopped).pipeline if earlier else pipeline
 
 

@@ -1,5 +1,7 @@
 """Alters the targets of a log for tables whose schema has changed, when a pipeline begins with the new schemas.
 
+A table that was truncated empties its targets in the same way.
+
 Rules. (1) All rows of the earlier schemas are committed then (``log_replanning.py``). (2) The set-up of a changed sink
 is replaced, and every later record holds the new one together with the tables' schemas. If the driver dies before the
 first of these, the next one meets the change again; its alteration has no further effect. (3) A target that
@@ -9,10 +11,11 @@ refuses stops its table, not the others. (4) So does one that cannot be asked fo
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
-from seatunnel_py.api.batch import SchemaChange
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.errors import FatalError, RetriableError
@@ -28,6 +31,8 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 TRIES = 3
 PAUSE_SECONDS = 1.0
+T = TypeVar("T")
+_KEEP = "empty the target by hand, or set schema-changes.exclude = [truncate.table], which keeps its rows"
 
 
 def altered(
@@ -45,10 +50,10 @@ def altered(
                                     for path, one in found.refused.items()}}  # fmt: skip
     reaching = _sources(pipeline, out)
     for node in pipeline.sinks:
-        change, reached = found.changes.get(node.id), reaching.get(node.id, frozenset())
-        if change is None or not reached or not refused.keys().isdisjoint(reached):
+        reached = reaching.get(node.id, frozenset())
+        if not reached or not refused.keys().isdisjoint(reached):
             continue
-        made = _altered(node, change, setups[node.id])
+        made = _followed(node, reached, found, setups[node.id])
         if isinstance(made, Setup):
             setups[node.id] = made
         else:
@@ -75,14 +80,35 @@ def _sources(pipeline: Pipeline, out: Iterable[str]) -> dict[str, frozenset[Tabl
     return found
 
 
-def _altered(node: SinkNode, change: SchemaChange, setup: Setup) -> Setup | UnitFailure:
+def _followed(node: SinkNode, reached: frozenset[TablePath], found: AlteredLog, setup: Setup) -> Setup | UnitFailure:
+    """The set-up after the changes of the tables that reach a sink, or the reason why it refuses."""
+    made: Setup | UnitFailure = setup
+    if (change := found.changes.get(node.id)) is not None:
+        made = _tried(node, partial(plugin_calls.altered_by, node.step, node.sink, change, setup))
+        if isinstance(made, UnitFailure):
+            statement = f" ({change.statement})" if change.statement else ""
+            text = f"{node.shown} refuses the new schema of {change.table}{statement}: {made.message}"
+            return replace(made, kind=FailureKind.FATAL, message=text)
+    if emptied := reached & found.truncated:
+        (table, *_) = emptied
+        if node.shared or reached != emptied:
+            text = f"{table} was truncated, and {node.shown} has rows of other tables too"
+            return UnitFailure(FailureKind.FATAL, text, _KEEP, node.step.id)
+        done = _tried(node, partial(plugin_calls.truncated_by, node.step, node.sink, setup))
+        if done is not None:
+            text = f"{node.shown} refuses to be emptied as {table} was: {done.message}"
+            return replace(done, kind=FailureKind.FATAL, message=text)
+    return made
+
+
+def _tried(node: SinkNode, call: Callable[[], T]) -> T | UnitFailure:
     error: Exception = AssertionError("it is tried at least once")
     for attempt in range(TRIES):
         if attempt:
             time.sleep(PAUSE_SECONDS)
         failpoints.BEFORE_ALTERATION.hit()
         try:
-            made = plugin_calls.altered_by(node.step, node.sink, change, setup)
+            made = call()
         except RetriableError as found:
             error = found
         except Exception as found:  # noqa: BLE001 - whatever a plugin raises stops its table
@@ -91,10 +117,7 @@ def _altered(node: SinkNode, change: SchemaChange, setup: Setup) -> Setup | Unit
         else:
             failpoints.ALTERED.hit()
             return made
-    failure = as_failure(error, node.step.id)
-    statement = f" ({change.statement})" if change.statement else ""
-    text = f"{node.shown} refuses the new schema of {change.table}{statement}: {failure.message}"
-    return replace(failure, kind=FailureKind.FATAL, message=text)
+    return as_failure(error, node.step.id)
 
 
 def _failure(message: str, remedy: str, step: str) -> UnitFailure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.source import SourceTable
@@ -22,5 +23,8 @@ def pending_in(
 
 
 def is_planned(one: SchemaAlteration, tables: Mapping[TablePath, SourceTable]) -> bool:
-    """Whether the plan reads the table under this schema."""
-    return one.path in tables and table_plain(one.table) == table_plain(tables[one.path])
+    """Whether the plan reads the table under this schema; its projection is the plan's own."""
+    if one.path not in tables:
+        return False
+    wanted, found = (replace(table, projection=None) for table in (one.table, tables[one.path]))
+    return table_plain(wanted) == table_plain(found)

@@ -23,6 +23,7 @@ from seatunnel_py.api.batch import (
     SchemaChange,
     Skipped,
     TableStopped,
+    TableTruncated,
     TransactionEnd,
 )
 from seatunnel_py.api.sink import Reached, WriteContext, Writer
@@ -36,6 +37,7 @@ from seatunnel_py.work.reader_cache import OpenReader, ReaderCache
 from seatunnel_py.work.rows.native_copy import write_context
 from seatunnel_py.work.rows.plugin_checks import OutputChecker, expect_instance, expect_iterable, piece_given
 from seatunnel_py.work.rows.positions import Positions
+from seatunnel_py.work.rows.projection import projected
 from seatunnel_py.work.rows.reader_reports import ReaderReports
 from seatunnel_py.work.rows.resume_trim import no_further, up_to
 from seatunnel_py.work.rows.row_balance import Balance
@@ -87,6 +89,8 @@ class Flow:
         self._looked_back = False
         self._reached: Reached | None = None
         self._given: dict[int, OutputChecker] = {}  # by the transform's index
+        tables = chain.head.log_tables if isinstance(chain.head, ChainSource) else ()
+        self._projections = {one.schema.path: one.projection for one in tables if one.projection is not None}
 
     def run(self) -> None:
         """Read, transform, write, stage."""
@@ -126,7 +130,7 @@ class Flow:
                 self._look_at(element)
                 if resumable and not self.unit.is_relayed:
                     positions.passed(element)
-                end = self._take(self._skip_already_applied(element) if resumable else element, head)
+                end = self._take(self._as_followed(self._skip_already_applied(element) if resumable else element), head)
                 if not resumable or end is None:
                     continue
                 self.position = end
@@ -216,6 +220,12 @@ class Flow:
             self._reached = next((one for one in found if one is not None), None)
         return element if self._reached is None else no_further(element, self.rows, self._reached)
 
+    def _as_followed(self, element: Element) -> Element:
+        """The rows of a followed table in the schema that later steps have."""
+        if not self._projections or not isinstance(element, Batch) or element.table not in self._projections:
+            return element
+        return projected(element, self._projections[element.table])
+
     def _cut_as_recorded(self, element: Element) -> Element:
         """End the element at the same place as in an earlier execution that emitted its rows."""
         unit, head = self.unit, self.chain.head
@@ -239,7 +249,7 @@ class Flow:
                 return element.end
             case Heartbeat() | TransactionEnd():
                 return element.end
-            case TableStopped() | ReaderEvent() | SchemaChange():
+            case TableStopped() | ReaderEvent() | SchemaChange() | TableTruncated():
                 self.reports.take(element)
                 return element.end
             case Skipped():

@@ -20,6 +20,7 @@ from seatunnel_py.api.batch import (
     SchemaChange,
     Skipped,
     TableStopped,
+    TableTruncated,
     TransactionEnd,
 )
 from seatunnel_py.api.schema import TablePath, TableSchema
@@ -32,7 +33,17 @@ from seatunnel_py.work.failing_code import MEND
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ELEMENTS = (Batch, Rejected, Skipped, SchemaChange, TableStopped, Heartbeat, TransactionEnd, ReaderEvent)
+ELEMENTS = (
+    Batch,
+    Rejected,
+    Skipped,
+    SchemaChange,
+    TableTruncated,
+    TableStopped,
+    Heartbeat,
+    TransactionEnd,
+    ReaderEvent,
+)
 COLUMNS_SHOWN_MAX = 4
 
 

@@ -4,9 +4,9 @@ schema changes."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from seatunnel_py.api.batch import Plain, ReaderEvent, SchemaChange, TableStopped
+from seatunnel_py.api.batch import Plain, ReaderEvent, SchemaChange, TableStopped, TableTruncated
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import FatalError
 from seatunnel_py.work.chain import Chain, ChainSource
@@ -26,7 +26,7 @@ class ReaderReports:
     stopped: list[Slice] = field(default_factory=list)
     altered: list[SchemaAlteration] = field(default_factory=list)
 
-    def take(self, element: ReaderEvent | TableStopped | SchemaChange) -> None:
+    def take(self, element: ReaderEvent | TableStopped | SchemaChange | TableTruncated) -> None:
         """Take one report."""
         match element:
             case ReaderEvent():
@@ -36,21 +36,24 @@ class ReaderReports:
                 if self.chain.output is None:
                     raise FatalError(message, remedy)
                 self.stopped.append(stopped_slice(self.chain.output.channel, table, message, remedy))
-            case SchemaChange():
+            case SchemaChange() | TableTruncated():
                 self._alter(element)
 
-    def _alter(self, change: SchemaChange) -> None:
+    def _alter(self, change: SchemaChange | TableTruncated) -> None:
         head = self.chain.head
         tables = head.log_tables if isinstance(head, ChainSource) else ()
         if not tables:
             raise FatalError(
-                f"table {change.table} changed its schema while it was read"
+                f"table {change.table} changed while it was read"
                 + (f": {change.statement}" if change.statement else ""),
                 "run the job again: the new schema is looked up when a job starts",
             )
-        alteration = SchemaAlteration.of(change)
         known = next((one for one in tables if one.schema.path == change.table), None)
-        if known is None or alteration.path != change.table or _alike(alteration, tables):
+        if known is not None and isinstance(change, TableTruncated):
+            self.altered.append(SchemaAlteration.truncating(known, change))
+            return
+        alteration = SchemaAlteration.of(change) if isinstance(change, SchemaChange) else None
+        if alteration is None or known is None or alteration.path != change.table or _alike(alteration, tables):
             raise FatalError(
                 f"the reader of {change.table} reports a change of a table that is not read, or to the schema that it "
                 "has",
@@ -61,4 +64,4 @@ class ReaderReports:
 
 def _alike(alteration: SchemaAlteration, tables: Iterable[SourceTable]) -> bool:
     """Whether the table is read under this schema already: the unit would meet the same change again, forever."""
-    return any(table_plain(one) == table_plain(alteration.table) for one in tables)
+    return any(table_plain(replace(one, projection=None)) == table_plain(alteration.table) for one in tables)

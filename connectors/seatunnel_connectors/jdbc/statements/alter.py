@@ -38,6 +38,15 @@ def alter(
     return dialect.look(session, load.database, load.table)
 
 
+def truncate(dialect: TargetDialect, request: SinkRequest, load: StatementLoad) -> None:
+    """Remove all rows of the target."""
+    if load.how == SHADOW:
+        raise FatalError(f"{load.shown} is filled beside its place until the job ends", "copy the table again")
+    with dialect.explained(f"emptying the sink table {load.shown}"), dialect.sessions(request.address) as session:
+        session.run(dialect.empty(dialect.quote(*filter(None, (load.database, load.table)))))
+        take_up(dialect, session, load, str(request.table.path))
+
+
 def take_up(dialect: TargetDialect, session: StatementSession, load: StatementLoad, upstream: str) -> None:
     """Make the staging table for the new columns, and note the id that the target has now."""
     if load.how == STAGED:

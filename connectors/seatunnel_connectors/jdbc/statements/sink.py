@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.source.splits import NUMBERS
-from seatunnel_connectors.jdbc.statements.alter import alter, take_up
+from seatunnel_connectors.jdbc.statements.alter import alter, take_up, truncate
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.keyed_writer import KeyedWriter
@@ -312,6 +312,11 @@ class StatementSink(TableSink):
             made = self._planned_again(target, setup)
             take_up(self.dialect, session, load_of(made.data), str(self.request.table.path))
         return made
+
+    def truncate(self, setup: Setup) -> None:
+        if self.request.options.query:
+            super().truncate(setup)
+        truncate(self.dialect, self.request, load_of(setup.data))
 
     def _planned_again(self, target: TargetTable, setup: Setup) -> Setup:
         """The set-up of later units: the same recipe and ledger, for the altered target."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, narrower
-from seatunnel_py.api import STRING, Column, FatalError, Kind, Outcome, SchemaChange, stored_as
+from seatunnel_py.api import Column, FatalError, SchemaChange, is_widened
 
 REMEDY = "alter the target by hand as the source was altered, and restore the job; or copy the table again"
 
@@ -97,17 +97,3 @@ def _require_exact(before: Column, after: Column) -> None:
         "may have changed values of earlier rows with it, which its log does not show",
         REMEDY,
     )
-
-
-def is_widened(before: Column, after: Column) -> bool:
-    """Whether each value of the earlier type is the same one in the later type."""
-    if before.dtype.kind is Kind.STRING and after.dtype == STRING == before.dtype:
-        longer = not after.length or 0 < before.length <= after.length
-        return longer and _is_plain(before) and _is_plain(after)
-    digits = after.scale is None or (before.scale is not None and before.scale <= after.scale)
-    return digits and stored_as(before.dtype, after.dtype).outcome is Outcome.EXACT
-
-
-def _is_plain(column: Column) -> bool:
-    """Whether it is a text without a form of its own, as a uuid or a padded text has."""
-    return not column.native or column.native.startswith("character varying")

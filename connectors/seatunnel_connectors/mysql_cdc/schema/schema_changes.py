@@ -10,11 +10,21 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from seatunnel_connectors.jdbc.target.alteration import is_widened
 from seatunnel_connectors.mysql_cdc.log_split import definition_of, definition_plain
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, DecodeOptions, TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableChangeKind
-from seatunnel_py.api import Column, Kind, SchemaChange, SourceTable, TableSchema, TableStopped
+from seatunnel_py.api import (
+    Column,
+    Kind,
+    SchemaChange,
+    SchemaEvent,
+    SchemaPolicy,
+    SourceTable,
+    TableSchema,
+    TableStopped,
+    TableTruncated,
+    is_widened,
+)
 
 DEFINITION = "definition"
 """Key of ``SourceTable.log_hints``."""
@@ -38,13 +48,15 @@ def hinted(table: SourceTable) -> TableDefinition | None:
 
 
 def element_of(
-    change: TableChange, table: SourceTable, options: DecodeOptions, *, follows: bool
-) -> SchemaChange | TableStopped | None:
-    """The change as an element of the log, without an end; None if rows are as before. ``follows``: the job follows
-    changes."""
+    change: TableChange, table: SourceTable, options: DecodeOptions, policy: SchemaPolicy | None
+) -> SchemaChange | TableTruncated | TableStopped | None:
+    """The change as an element of the log, without an end; None if rows are as before. ``policy``: of the changes that
+    the job follows."""
     planned = table.schema
     if change.kind is TableChangeKind.TRUNCATED:
-        return TableStopped(planned.path, f"table {planned.path} was truncated: {change.statement}", COPY_AGAIN)
+        if policy is not None:
+            return TableTruncated(planned.path, change.statement)
+        return TableStopped(planned.path, f"table {planned.path} was truncated: {change.statement}", FOLLOW)
     if change.after is None:
         text = f"table {planned.path} was changed in a way that cannot be followed ({change.kind}): {change.statement}"
         return TableStopped(planned.path, text, COPY_AGAIN)
@@ -62,11 +74,11 @@ def element_of(
         {DEFINITION: definition_plain(change.after)},
     )  # fmt: skip
     try:
-        if not follows:
+        if policy is None:
             raise _StopError(f"the schema of table {planned.path} has changed: {change.statement}")
-        return replace(made, after=_followed(change, planned, after))
+        return replace(made, after=_followed(change, planned, after, policy))
     except _StopError as stop:
-        return replace(made, stops=(str(stop), COPY_AGAIN if follows else FOLLOW))
+        return replace(made, stops=(str(stop), FOLLOW if policy is None else COPY_AGAIN))
 
 
 def _as_decoded(definition: TableDefinition) -> object:
@@ -75,8 +87,8 @@ def _as_decoded(definition: TableDefinition) -> object:
     return columns, definition.key
 
 
-def _followed(change: TableChange, planned: TableSchema, after: TableSchema) -> TableSchema:
-    """The new schema, with the values of earlier rows in added columns."""
+def _followed(change: TableChange, planned: TableSchema, after: TableSchema, policy: SchemaPolicy) -> TableSchema:
+    """The new schema, with the values of earlier rows in added columns, as far as the targets get them."""
     assert change.after is not None, "it is still there"
     if change.kind is not TableChangeKind.ALTERED or change.before is None:
         raise _StopError(f"table {planned.path} was made again: {change.statement}")
@@ -85,13 +97,15 @@ def _followed(change: TableChange, planned: TableSchema, after: TableSchema) -> 
     for column, defined in zip(after.columns, change.after.columns, strict=True):
         earlier = planned.column(before_names.get(column.name, column.name))
         if earlier is None:
-            columns.append(replace(column, default=_earlier_value(column, defined, change.statement)))
+            value = _earlier_value(column, defined, change.statement) if policy.fills_added else None
+            columns.append(replace(column, default=value))
             continue
         declared = change.before.columns[change.before.column(earlier.name)]
         if declared.charset != defined.charset != "utf8mb4" or not set(declared.words) <= set(defined.words):
             raise _StopError(f"column {column.name!r} may have lost values of earlier rows: {change.statement}")
         same = (earlier.dtype, earlier.length, earlier.scale) == (column.dtype, column.length, column.scale)
-        if not same and not is_widened(earlier, column):
+        follows = policy.applies(SchemaEvent.ALTER_COLUMN_TYPE)
+        if follows and not same and not is_widened(earlier, column):
             raise _StopError(f"column {column.name!r} has a type that may change earlier values: {change.statement}")
         columns.append(column)
     key = tuple(change.renamed_columns.get(name, name) for name in planned.key)

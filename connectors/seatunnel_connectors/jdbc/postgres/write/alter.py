@@ -1,4 +1,5 @@
-"""Alters a PostgreSQL target for a changed schema, in one transaction, and plans the load of later units."""
+"""Alters a PostgreSQL target for a changed schema, in one transaction, and plans the load of later units;
+empties it where the table was truncated."""
 
 from __future__ import annotations
 
@@ -34,6 +35,15 @@ def alter(db: Statements, request: SinkRequest, change: SchemaChange, setup: Set
         db.execute("; ".join(["BEGIN", *script, "COMMIT"]).encode(), prepare=False)
         target = look(db, load.schema, load.table)
     return plan.planned_again(request, target, setup)
+
+
+def truncate(db: Statements, setup: Setup) -> None:
+    """Remove all rows of the target. FatalError if it has none to remove yet."""
+    load = load_of(setup.data)
+    if load.how == SHADOW:
+        raise FatalError(f"{load.shown} is filled beside its place until the job ends", "copy the table again")
+    script = [f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'", f"TRUNCATE TABLE {quote(load.schema, load.table)}"]
+    db.execute("; ".join(["BEGIN", *script, "COMMIT"]).encode(), prepare=False)
 
 
 def statements_of(target: Target, actions: Alteration) -> list[str]:

@@ -100,6 +100,14 @@ class PostgresSink(TableSink, NativeSink):
         with explained(f"altering the sink table {self._path()}"), statements(self.address) as db:
             return alter(db, self.request, change, setup)
 
+    def truncate(self, setup: Setup) -> None:
+        if self.request.options.query:
+            super().truncate(setup)
+        from seatunnel_connectors.jdbc.postgres.write.alter import truncate
+
+        with explained(f"emptying the sink table {self._path()}"), statements(self.address) as db:
+            truncate(db, setup)
+
     def _path(self) -> TablePath:
         return target_path(self.request.options, self.request.table, schema_first=True)
 
