@@ -2,9 +2,9 @@
 
 Rules. (1) If every part of a change is applied, later steps see the schema of the source. (2) A column that is dropped
 or renamed stays and takes nulls, unless the policy applies that; later rows have null in it. (3) Later steps do not see
-an added column that is not applied. (4) A type that is not applied stays, if it holds each value of the new one; else the
-table stops. (5) A column without nulls that gets them takes them under every policy. (6) The key stays: a change by
-which rows lose a part of it stops the table.
+an added column that is not applied. (4) A type that is not applied stays, if it holds each value of the new one; else
+the table stops. (5) A column without nulls that gets them takes them under every policy. (6) The key stays: a change
+by which rows lose a part of it stops the table.
 """
 
 from __future__ import annotations
