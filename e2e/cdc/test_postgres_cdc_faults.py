@@ -61,7 +61,7 @@ def test_twenty_writers_during_the_copy(followed: Followed) -> None:
         for number in range(20):
             writers.enter_context(Workload(followed.source_dsn, TABLES, 100 + number))
         process = followed.run()
-        wait_alive(process, "the copy", lambda: all(map(followed.pair.count, TABLES)), SECONDS)
+        wait_alive(process, "the copy", lambda: all(map(followed.pair.count, TABLES)), 2 * SECONDS)  # they slow it
         time.sleep(1.0)
     followed.wait_equal()
     assert len(followed.slots()) == 1

@@ -15,6 +15,9 @@ from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
+pytestmark = pytest.mark.timeout(900)
+"""The kit runs for all connectors before the first test."""
+
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Report]]:
