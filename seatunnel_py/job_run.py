@@ -49,9 +49,9 @@ from seatunnel_py.work.segments import remove_all
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 NEXT_RUN = "the next run with `--restore latest` goes on where this one has ended"
-GARBAGE_OF_STREAMS_AFTER = 2_000, 10, 10
-"""Collection thresholds of a stream: this often, for its memory must not grow, and few objects make it cheap. A batch
-ends."""
+GARBAGE_AFTER = {JobMode.STREAMING: (2_000, 10, 10), JobMode.BATCH: (20_000, 10, 10)}
+"""Collection thresholds. A stream collects more often, for its memory must not grow, and few objects make it cheap. A
+batch ends, and has objects for each of its tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,7 @@ def drive(
         nonlocal started
         on_driver(driver)
         gc.freeze()  # plans stay until their driver ends: scanning them for garbage took a tenth of 200 tables' time
-        if job.file.env.job_mode is JobMode.STREAMING:
-            gc.set_threshold(*GARBAGE_OF_STREAMS_AFTER)
+        gc.set_threshold(*GARBAGE_AFTER[job.file.env.job_mode])
         started = time.time()
         tell(_started(work, place, started, run.authority))
         for one in apart:

@@ -29,6 +29,8 @@ class LogPipelines:
     @staticmethod
     def copied(pipeline: Pipeline, machines: Iterable[PipelineMachine]) -> dict[TablePath, tuple[Split, ...]]:
         """The splits by which the tables of a log were copied, of those whose copies are done."""
+        if pipeline.log is None:
+            return {}
         return {
             vertex.source.table.schema.path: one.state.prepared.splits[vertex.id]
             for one in machines
