@@ -117,6 +117,7 @@ def test_a_truncated_table_empties_its_target(followed: Followed, sink: str) -> 
         db.execute("INSERT INTO orders VALUES (7002, 'stays', 1, 'x')")
     wait_rows(followed, "SELECT id, source FROM orders", [(7002, "stays")])
     wait_equal(followed)
+    assert "RETRYING" not in (followed.home / "errors").read_text(), "no failure is shown where none is"
 
 
 @pytest.mark.parametrize("point", AT)
