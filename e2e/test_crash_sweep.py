@@ -6,6 +6,7 @@ from itertools import islice
 
 import pytest
 
+from e2e.cdc_sweep import cases as cdc_sweep
 from e2e.crash_sweep.cases import BY_OTHERS, MOMENTS, Victim, is_moment, long_form, short_form
 from e2e.crash_sweep.judge import Glance, Row, Seen, content, glances, order
 from e2e.crash_sweep.recipes import RECIPES
@@ -22,9 +23,23 @@ def test_every_failpoint_is_swept() -> None:
     ours = {name for name in declared() if not name.startswith(("example.", "toy.", "kit."))}  # the kit drives its own
 
     swept = {kill.point for case in long_form() for kill in case.kills}
+    swept |= {kill.point for case in cdc_sweep.long_form() for kill in case.kills if kill.point}
 
     assert ours - swept - set(BY_OTHERS) == set()
     assert swept <= ours, "a case waits for a failpoint that does not exist"
+
+
+@pytest.mark.parametrize("recipe", list(cdc_sweep.OF_RECIPE))
+def test_jobs_that_follow_a_log_are_killed_five_hundred_times(recipe: str) -> None:
+    """Each recipe at each failpoint that it passes, and each other victim several times."""
+    cases = cdc_sweep.long_form()
+    kills = [kill for case in cases if case.recipe == recipe for kill in case.kills]
+    points = {kill.point for kill in kills}
+
+    assert sum(len(case.kills) for case in cases) >= 500
+    assert {*cdc_sweep.RUNNING, *cdc_sweep.OF_RECIPE[recipe]} <= points
+    for victim in set(cdc_sweep.Victim) - ({cdc_sweep.Victim.TARGET} if "files" in recipe else set()):
+        assert sum(kill.victim is victim for kill in kills) >= 8
 
 
 @pytest.mark.parametrize("recipe", list(RECIPES))

@@ -36,6 +36,7 @@ class Sweep(Generic[C]):
         run: Callable[[C, int, Lane, Path], Outcome],
         journal: Path | None,
         minutes: float,
+        make_lane: Callable[[], Lane] = Lane,
     ) -> None:
         self.outcomes = report.load(journal) if journal else []
         known = {outcome.case for outcome in self.outcomes}
@@ -43,7 +44,7 @@ class Sweep(Generic[C]):
         for number, case in enumerate(cases):
             if case.name not in known:
                 self.waiting.put((number, case))
-        self.total, self.journal, self._run = len(cases), journal, run
+        self.total, self.journal, self._run, self._make_lane = len(cases), journal, run, make_lane
         self.root = Path(tempfile.mkdtemp(prefix="crash-sweep-"))
         self.until = time.monotonic() + 60 * minutes
         self.lock = threading.Lock()
@@ -62,7 +63,7 @@ class Sweep(Generic[C]):
         return not any(outcome.violations for outcome in self.outcomes)
 
     def _lane(self) -> None:
-        lane = Lane()
+        lane = self._make_lane()
         try:
             while time.monotonic() < self.until:
                 try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -26,8 +26,9 @@ MAKERS: dict[str, Callable[[], PrivateServer]] = {
 @dataclass(slots=True)
 class Lane:
     """Cases of one lane run one after the other; its servers are its own, so that they may be killed. Whoever looks on
-    while one is started again waits for it."""
+    while one is started again waits for it. ``makers``: of servers by their names."""
 
+    makers: Mapping[str, Callable[[], PrivateServer]] = field(default_factory=lambda: MAKERS)
     servers: dict[str, PrivateServer] = field(default_factory=dict)
     starting: Lock = field(default_factory=Lock)
 
@@ -35,7 +36,7 @@ class Lane:
         """The server of that kind, running."""
         with self.starting:
             if name not in self.servers:
-                self.servers[name] = MAKERS[name]()
+                self.servers[name] = self.makers[name]()
             self.servers[name].start()
         return self.servers[name]
 

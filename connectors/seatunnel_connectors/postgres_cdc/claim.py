@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, conninfo, explained, quote, statements
 from seatunnel_connectors.jdbc.url import Address
+from seatunnel_connectors.postgres_cdc.replication import failpoints
 from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_text
 from seatunnel_connectors.postgres_cdc.replication.slots import FoundSlot, find_slot, running_transactions, take_over
@@ -82,6 +83,7 @@ def _publish(db: Statements, names: LogNames, tables: Sequence[TablePath]) -> No
         if found is None and names.own_publication:
             root = " WITH (publish_via_partition_root = true)" if db.info.server_version >= 130000 else ""
             db.execute(f"CREATE PUBLICATION {quote(names.publication)} FOR TABLE {', '.join(wanted)}{root}".encode())
+            failpoints.PUBLICATION_MADE.hit()
             return
         if found is None:
             raise FatalError(
@@ -120,6 +122,7 @@ def _slot(db: Statements, address: Address, names: LogNames, *, known: bool, wai
     created = found is None and not known
     if created:
         _create(db, address, names.slot, wait_seconds)
+        failpoints.SLOT_MADE.hit()
         found = find_slot(db, names.slot)
     if found is None:
         raise FatalError(

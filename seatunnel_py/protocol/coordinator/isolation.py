@@ -24,7 +24,7 @@ from seatunnel_py.protocol.failover.regions import reach, restored_position
 from seatunnel_py.protocol.model.errors import LocalProtocolError
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.protocol.model.stream_elements import BatchHandle, Plain, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import NO_SNAPSHOT, BatchHandle, Plain, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import SinkKind, Topology
 
 
@@ -186,7 +186,7 @@ def joined_by_parked(
     sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
     if any(parked.end(channel) != at for channel, at in sent.items()):
         return None
-    snapshots = {channel.receiver: SubtaskSnapshot() for channel in sent} | {
+    snapshots = {channel.receiver: NO_SNAPSHOT for channel in sent} | {
         subtask: replace(snapshot, pieces=(), since=record.checkpoint)
         for subtask, snapshot in detachment.snapshots.items()
     }

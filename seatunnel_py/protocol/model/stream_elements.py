@@ -129,3 +129,7 @@ class SubtaskSnapshot:
     since: int = 0
     taken: int = 0
     ended: bool = False
+
+
+NO_SNAPSHOT = SubtaskSnapshot()
+"""The state of a subtask that begins from nothing."""

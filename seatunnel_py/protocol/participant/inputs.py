@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Collection, Container, Mapping
 
 from seatunnel_py.protocol.model.ids import Channel
-from seatunnel_py.protocol.model.stream_elements import Barrier, BatchHandle, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import NO_SNAPSHOT, Barrier, BatchHandle, SubtaskSnapshot
 from seatunnel_py.protocol.participant.sequence_tracker import SequenceTracker, SequenceVerdict
 
 
@@ -25,7 +25,7 @@ class Inputs:
         self.channels = channels
         self.cut_off: set[Channel] = set()
         self.epochs: dict[Channel, int] = {}
-        self.restore(SubtaskSnapshot(), {})
+        self.restore(NO_SNAPSHOT, {})
 
     def restore(self, snapshot: SubtaskSnapshot, epochs: Mapping[Channel, int]) -> None:
         """Start an execution: reset everything except the cut inputs."""
@@ -40,6 +40,8 @@ class Inputs:
     @property
     def live(self) -> tuple[Channel, ...]:
         """Inputs that are not cut."""
+        if not self.cut_off:
+            return self.channels
         return tuple(channel for channel in self.channels if channel not in self.cut_off)
 
     def knows_life(self, channel: Channel, epoch: int) -> bool:

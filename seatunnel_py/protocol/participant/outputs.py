@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 
 from seatunnel_py.protocol.model.ids import Channel
 from seatunnel_py.protocol.model.stream_elements import (
+    NO_SNAPSHOT,
     Barrier,
     BatchHandle,
     CancelMarker,
@@ -33,7 +34,7 @@ class Outputs:
         self.retained = retained
         self.cut_off: set[Channel] = set()
         self.epochs: dict[Channel, int] = {}
-        self.restore(0, SubtaskSnapshot(), {})
+        self.restore(0, NO_SNAPSHOT, {})
 
     def restore(self, epoch: int, snapshot: SubtaskSnapshot, epochs: Mapping[Channel, int]) -> None:
         """Start an execution with this epoch: reset everything except the cut outputs."""

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.lifecycle import ExecutionEvent, ExecutionState
 from seatunnel_py.protocol.model.reasons import Reason
-from seatunnel_py.protocol.model.stream_elements import BatchHandle, CancelMarker, Plain, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import NO_SNAPSHOT, BatchHandle, CancelMarker, Plain
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.participant.checkpointing import SubtaskCheckpoint
 from seatunnel_py.protocol.participant.messages import (
@@ -108,7 +108,7 @@ class Participant(SubtaskState):
             else:
                 self._drop()
             return
-        snapshot = event.snapshot or SubtaskSnapshot()
+        snapshot = event.snapshot or NO_SNAPSHOT
         self.begin_life(event.incarnation, event.epoch, event.checkpoint)
         self.inputs.restore(snapshot, event.senders)
         self.outputs.restore(event.epoch, snapshot, event.receivers)

@@ -15,7 +15,14 @@ from dataclasses import replace
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.lifecycle import LIFE, ExecutionEvent, ExecutionState, advance
-from seatunnel_py.protocol.model.stream_elements import BatchHandle, Envelope, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import (
+    NO_SNAPSHOT,
+    BatchHandle,
+    Envelope,
+    Plain,
+    StagedPiece,
+    SubtaskSnapshot,
+)
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.participant.alignment import LocalCheckpoints
 from seatunnel_py.protocol.participant.inputs import Inputs
@@ -116,7 +123,7 @@ class SubtaskState:
         """Drop data that only a restart from before this checkpoint would need (Q1, D4, U2)."""
         self.checkpoints.completed(checkpoint)
         self.since = checkpoint
-        snapshot = self._snapshots.get(checkpoint, SubtaskSnapshot())
+        snapshot = self._snapshots.get(checkpoint, NO_SNAPSHOT)
         self._snapshots = {n: own for n, own in self._snapshots.items() if n > checkpoint}
         self.inputs.forget(snapshot.applied)
         self.outputs.forget(snapshot.sent)

@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from seatunnel_py.protocol.model.ids import Channel
-from seatunnel_py.protocol.model.stream_elements import BatchHandle, JournalUse, Plain, SubtaskSnapshot, TakenInput
+from seatunnel_py.protocol.model.stream_elements import (
+    NO_SNAPSHOT,
+    BatchHandle,
+    JournalUse,
+    Plain,
+    SubtaskSnapshot,
+    TakenInput,
+)
 from seatunnel_py.protocol.participant.messages import UnitDone
 
 
@@ -54,7 +61,7 @@ class UnitLog:
     """The running unit and the replay of a subtask."""
 
     def __init__(self) -> None:
-        self.restore(SubtaskSnapshot(), ())
+        self.restore(NO_SNAPSHOT, ())
 
     def restore(self, snapshot: SubtaskSnapshot, journal: Iterable[TakenInput]) -> bool:
         """Start an execution; return False if the journal does not match the snapshot (W4)."""

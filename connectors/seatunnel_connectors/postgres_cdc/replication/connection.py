@@ -21,6 +21,7 @@ from seatunnel_connectors.postgres_cdc.pgoutput.elements import EPOCH_MICROSECON
 from seatunnel_connectors.postgres_cdc.pgoutput.errors import MalformedMessageError
 from seatunnel_connectors.postgres_cdc.pgoutput.frames import KEEPALIVE, XLOG_DATA
 from seatunnel_connectors.postgres_cdc.pgoutput.messages import Gatherer, Messages
+from seatunnel_connectors.postgres_cdc.replication import failpoints
 from seatunnel_connectors.postgres_cdc.replication.failures import replication_failure
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of, lsn_text
 from seatunnel_connectors.postgres_cdc.replication.transports import (
@@ -261,6 +262,7 @@ class ReplicationStream:
         if position > self.confirmed:
             self.confirmed = position
             self.send_status()
+            failpoints.POSITION_CONFIRMED.hit()
 
     def keep_alive(self) -> None:
         """Send a status if one is due; called between two calls of ``receive``. Silence counts from the last call: what

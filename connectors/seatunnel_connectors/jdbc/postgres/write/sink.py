@@ -197,7 +197,7 @@ class PostgresSink(TableSink, NativeSink):
         return query_writer.RecordedPostgresQueryWriter(self.address, self.request, context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
-        return not self.request.keeps_no_record and load_of(setup).how in (SHADOW, TABLE) and load_of(setup).books
+        return not self.request.keeps_no_record and bool(setup["books"]) and setup["how"] in (SHADOW, TABLE)
 
     def takes_native(self, form: NativeForm, setup: Mapping[str, Plain]) -> bool:
         return not self.request.options.query and takes_native(form, setup)

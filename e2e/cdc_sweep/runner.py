@@ -1,0 +1,161 @@
+"""Runs one case: copies, follows, kills, goes on, and compares in the end."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+import traceback
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from e2e.cdc_sweep.cases import Case, Kill, Victim
+from e2e.cdc_sweep.jobs import FollowingJob, job_of
+from e2e.crash_sweep.place import Lane
+from e2e.crash_sweep.report import Outcome
+from e2e.support import IN_PROCESS, Process, below, failing, finish, kill_driver, seatunnel, start, wait_for
+
+POINT_SECONDS = 12.0
+"""How long a failpoint is waited for; a driver that has not passed it then is killed all the same."""
+EQUAL_SECONDS = 240.0
+SETTLED_SECONDS = 20.0
+_numbers = count(1)
+
+
+class Run:
+    """One job of one case."""
+
+    def __init__(self, case: Case, job: FollowingJob, lane: Lane) -> None:
+        self.case, self.job, self.lane = case, job, lane
+        self.killed: list[str] = []
+        self.violations: list[str] = []
+        self.process: Process | None = None
+        self._seeds = count(case.seed * 100)
+
+    def through(self) -> None:
+        """All kills, then the rest."""
+        for number, kill in enumerate(self.case.kills):
+            if kill.change:
+                self.job.change(kill.change.format(number, number))
+            if kill.victim in (Victim.DRIVER, Victim.MOMENT):
+                self._kill_driver(kill, number)
+            else:
+                self._kill_other(kill)
+        self._alive()
+        for table in self.job.tables:
+            try:
+                wait_for(f"{table} to be equal", lambda table=table: not self._differs(table), EQUAL_SECONDS)
+            except AssertionError:
+                self.violations.append(f"{table} differs: {self._differs(table)}")
+        self._stop()
+
+    # ---------------------------------------------------------------- kills
+
+    def _started(self, number: int = 0, kill: Kill | None = None) -> Process:
+        env = {}
+        if kill is not None and kill.point:
+            env = failing(f"{kill.point}:kill@{kill.hit}", self.job.home / f"points{number}")
+        words = ("run", "job.conf", "--job-id", "job", "--restore", "latest")
+        errors, output = self.job.home / "errors", self.job.home / "out"
+        return start(self.job.home, *words, env=env, program=IN_PROCESS, errors=errors, output=output)
+
+    def _alive(self) -> Process:
+        """The driver, started if none runs. One that has ended by itself is a violation."""
+        if self.process is None:
+            self.process = self._started()
+        elif self.process.poll() is not None:
+            said = (self.job.home / "errors").read_text()[-600:]
+            self.violations.append(f"the driver has ended by itself with {self.process.poll()}: {said}")
+            self.process = self._started()
+        return self.process
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Rows change meanwhile."""
+        with self.job.workload(next(self._seeds)):
+            yield
+
+    def _kill_driver(self, kill: Kill, number: int) -> None:
+        if self.process is not None:
+            kill_driver(self.process)
+            self.killed.append(f"{Victim.MOMENT} at the end of a kill")
+        process = self.process = self._started(number, kill)
+        with self._changing():
+            if kill.point:
+                until = time.monotonic() + POINT_SECONDS
+                while process.poll() is None and time.monotonic() < until:
+                    time.sleep(0.05)
+            else:
+                time.sleep(kill.seconds)
+        if process.poll() is None:
+            kill_driver(process)
+            self.killed.append(str(kill if not kill.point else Kill(Victim.MOMENT, seconds=POINT_SECONDS)))
+        elif process.poll() == -9:
+            self.killed.append(str(kill))
+        else:
+            self.violations.append(f"{kill}: {process.poll()}: {(self.job.home / 'errors').read_text()[-600:]}")
+        finish(process)
+        self.process = None
+
+    def _kill_other(self, kill: Kill) -> None:
+        self._alive()
+        with self._changing():
+            time.sleep(kill.seconds)
+            if kill.victim is Victim.SENDER:
+                self.job.end_sender()
+                time.sleep(0.5)
+        if kill.victim is not Victim.SENDER:
+            name = self.job.source if kill.victim is Victim.SOURCE else self.job.target
+            self.lane.kill(name)
+            time.sleep(0.3)
+            self.lane.server(name)
+        self.killed.append(str(kill))
+        with self._changing():
+            time.sleep(0.5)
+
+    # ---------------------------------------------------------------- the end
+
+    def _differs(self, table: str) -> str:
+        try:
+            return self.job.difference(table)
+        except Exception as error:  # noqa: BLE001 - the target may be restarting
+            return f"{type(error).__name__}: {error}"
+
+    def _stop(self) -> None:
+        assert self.process is not None
+        said = seatunnel(self.job.home, "jobs", "savepoint", "job", "--stop")
+        if said.code != 0:
+            self.violations.append(f"it cannot be stopped: {said.err[-300:]}")
+            kill_driver(self.process)
+        finish(self.process)
+        try:
+            wait_for("nothing to be left", lambda: not self.job.left_behind(), SETTLED_SECONDS)
+        except AssertionError:
+            self.violations += [f"left behind: {one}" for one in self.job.left_behind()]
+        home = str(self.job.home / ".seatunnel")
+        try:
+            wait_for("its processes to end", lambda: not below(home), SETTLED_SECONDS)
+        except AssertionError:
+            self.violations.append(f"left behind: processes {below(home)}")
+
+
+def run(case: Case, number: int, lane: Lane, root: Path) -> Outcome:
+    """Run a case in a place of its own, which stays if anything is violated."""
+    began, home = time.monotonic(), root / f"case{number}"
+    home.mkdir(parents=True)
+    outcome: Run | None = None
+    try:
+        outcome = Run(case, job_of(case.recipe, home, next(_numbers), lane.server), lane)
+        outcome.through()
+        violations = outcome.violations
+    except Exception:  # noqa: BLE001 - one broken case does not end the sweep
+        violations = [*(outcome.violations if outcome else []), traceback.format_exc()[-1500:]]
+    if outcome is not None and outcome.process is not None and outcome.process.poll() is None:
+        kill_driver(outcome.process)
+    if violations:
+        (home / "case.txt").write_text(f"{case.name}\n" + "\n".join(violations))
+    else:
+        shutil.rmtree(home, ignore_errors=True)
+    killed = tuple(outcome.killed) if outcome else ()
+    return Outcome(case.name, case.recipe, killed, tuple(violations), time.monotonic() - began)
