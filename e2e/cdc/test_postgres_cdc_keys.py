@@ -157,3 +157,28 @@ def test_a_query_runs_over_the_log(tmp_path: Path, pair: Databases) -> None:
         db.execute("UPDATE t SET v = 8 WHERE id = 6")
     wait_alive(process, "a checkpoint to be confirmed", lambda: place() != made, SECONDS)
     followed(tmp_path, pair, process)
+
+
+def test_values_of_a_further_unique_key_move_between_rows(tmp_path: Path, pair: Databases) -> None:
+    """F-C33: a target gets a transaction whole, so a key that is checked when it commits is never broken."""
+    deferred = "ADD UNIQUE (code) DEFERRABLE INITIALLY DEFERRED"
+    with pair.connect("keys") as db:
+        db.execute(f"ALTER TABLE t DROP CONSTRAINT t_code_key, {deferred}".encode())
+        db.execute("INSERT INTO t SELECT i, 'c' || i, i FROM generate_series(7, 4000) i")
+    with pair.connect("copies") as db:
+        db.execute("CREATE TABLE t (id int PRIMARY KEY, code text NOT NULL, v int)")
+        db.execute(f"ALTER TABLE t {deferred}".encode())
+    process = begun(tmp_path, pair, "", 'table = "public.t"')
+
+    def equal() -> bool:
+        return pair.count("t") > 0 and pair.rows("copies", "t") == pair.rows("keys", "t")
+
+    wait_alive(process, "the copy", equal, SECONDS)
+    for _ in range(3):
+        with pair.connect("keys") as db:
+            db.execute("UPDATE t SET code = 'c' || (id % 4000 + 1)")
+            db.execute("UPDATE t SET code = 'c' || ((id + 17) % 4000 + 1), v = v + 1")
+    wait_alive(process, "the changes", equal, SECONDS)
+    assert seatunnel(tmp_path, "jobs", "cancel", "job").code == 0
+    finish(process)
+    assert "given up" not in (tmp_path / "errors").read_text()

@@ -61,12 +61,14 @@ class Run:
         return start(self.job.home, *words, env=env, program=IN_PROCESS, errors=errors, output=output)
 
     def _alive(self) -> Process:
-        """The driver, started if none runs. One that has ended by itself is a violation."""
+        """The driver, started if none runs. One that has ended by itself is a violation, unless it could not begin: a
+        server was away."""
         if self.process is None:
             self.process = self._started()
         elif self.process.poll() is not None:
             said = (self.job.home / "errors").read_text()[-600:]
-            self.violations.append(f"the driver has ended by itself with {self.process.poll()}: {said}")
+            if "nothing was started" not in said:
+                self.violations.append(f"the driver has ended by itself with {self.process.poll()}: {said}")
             self.process = self._started()
         return self.process
 

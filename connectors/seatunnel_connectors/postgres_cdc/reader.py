@@ -6,7 +6,8 @@ connection holds is taken over: it belongs to a driver that this one has replace
 log is read on the server that it began on: a log that went on elsewhere, or was forgotten, is refused (F-C6, F-C16).
 (5) A table that cannot be read stops alone, and so does one that is truncated or whose schema changes, unless the job
 follows that. (6) A change of a schema counts from the first row under it, at the position before the block of that row:
-nothing of the block is given. (7) A bounded log ends at its bound (``log_bound.py``): no later element is given.
+nothing of the block is given. (7) A bounded log ends at its bound (``log_bound.py``): no later element is given. (8) A unit
+ends between two transactions, or in a large one: a target gets a small transaction whole.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ from seatunnel_py.api import (
 )
 
 IDLE_SECONDS = 0.05
+WHOLE_MAX = 10_000
+"""Changes of a transaction that are given without a place to stop at."""
 TAKE_OVER_SECONDS = 10.0
 NOT_FOLLOWED = "set schema-changes.enabled = true, which follows such changes"
 
@@ -170,7 +173,8 @@ class SlotReader(Reader):
                 yield from self._given(element, decoder, starts, limit)
             now = _after(decoder, received)
             if not limit.has_reached(now):
-                yield Heartbeat(position_of(now))
+                if not _is_inside(now):
+                    yield Heartbeat(position_of(now))
                 self._look_at_clock(limit, received)
         assert limit.position is not None, "without an end the log is read on"
         end = position_of(limit.position)
@@ -196,9 +200,9 @@ class SlotReader(Reader):
                 place = element.position
                 if limit.position is not None and limit.has_reached(place):
                     place = limit.position
-                yield from ending(
-                    self._fitting(element, decoder, RowFilter(starts, limit.position)), position_of(place)
-                )
+                rows = self._fitting(element, decoder, RowFilter(starts, limit.position))
+                stops = not _is_inside(place) or limit.has_reached(place)
+                yield from ending(rows, position_of(place)) if stops else rows
                 self._given_until = place
             case RelationChange(before, after) if element.renamed or element.recreated:
                 yield self._stops(decoder, before.path, after.relation.oid, changed_text(element), COPY_AGAIN)
@@ -272,6 +276,11 @@ class SlotReader(Reader):
     def _key(self, path: TablePath) -> Sequence[str]:
         schema = self._tables.get(path)
         return () if schema is None or schema.primary_key is None else schema.primary_key.columns
+
+
+def _is_inside(place: LogPosition) -> bool:
+    """Whether a unit that ended there would divide a small transaction (rule 8)."""
+    return 0 < place.index < WHOLE_MAX
 
 
 def _after(decoder: PgoutputDecoder, received: Received) -> LogPosition:
