@@ -65,7 +65,10 @@ class MariadbWorkload:
         key, other, self._sequence = self._random.randrange(KEYS), self._random.randrange(KEYS), self._sequence + 1
         return self._random.choice(
             (
-                (f"INSERT IGNORE INTO {table} (id, source, seq, note) VALUES (%s, %s, %s, 'new')", (key, self._name, self._sequence)),
+                (
+                    f"INSERT IGNORE INTO {table} (id, source, seq, note) VALUES (%s, %s, %s, 'new')",
+                    (key, self._name, self._sequence),
+                ),
                 (f"UPDATE {table} SET source = %s, seq = %s WHERE id = %s", (self._name, self._sequence, key)),
                 (f"DELETE FROM {table} WHERE id = %s", (key,)),
                 (

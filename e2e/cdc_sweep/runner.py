@@ -14,7 +14,7 @@ from e2e.cdc_sweep.cases import Case, Kill, Victim
 from e2e.cdc_sweep.jobs import FollowingJob, job_of
 from e2e.crash_sweep.place import Lane
 from e2e.crash_sweep.report import Outcome
-from e2e.support import IN_PROCESS, Process, below, failing, finish, kill_driver, seatunnel, start, wait_for
+from e2e.support import IN_PROCESS, Process, below, events, failing, finish, kill_driver, seatunnel, start, wait_for
 
 POINT_SECONDS = 12.0
 """How long a failpoint is waited for; a driver that has not passed it then is killed all the same."""
@@ -44,6 +44,8 @@ class Run:
                 self._kill_other(kill)
         self._alive()
         for table in self.job.tables:
+            if self._is_refused(table):
+                continue
             try:
                 wait_for(f"{table} to be equal", lambda table=table: not self._differs(table), EQUAL_SECONDS)
             except AssertionError:
@@ -117,6 +119,12 @@ class Run:
             time.sleep(0.5)
 
     # ---------------------------------------------------------------- the end
+
+    def _is_refused(self, table: str) -> bool:
+        """Whether the copy was killed when a part of it was visible in a target that only appends. The table is ISOLATED
+        with this reason, for another copy would give its rows twice."""
+        causes = (one["cause"]["message"] for one in events(self.job.home, "table_changed") if one.get("cause"))
+        return any(f".{table} was read from one snapshot, which was lost" in cause for cause in causes)
 
     def _differs(self, table: str) -> str:
         try:

@@ -151,8 +151,8 @@ class Plain:
         letter = message[:1]
         if letter == b"B":
             lsn, _, _ = self.unpack(">qqI")
-            if self.open is not None:
-                raise Refused("a transaction in another one")
+            if self.open is not None or lsn <= 0:
+                raise Refused("a transaction in another one, or at no position")
             self.open = lsn
         elif letter == b"C":
             _, lsn, _, _ = self.unpack(">Bqqq")

@@ -3,7 +3,9 @@ tests.fuzz.mutate_replication``."""
 
 from __future__ import annotations
 
-from tests.fuzz.mutate_replication import run
+import pytest
+
+from tests.fuzz.mutate_replication import case_of, judge_case, run
 
 
 def test_mutants_are_decoded_rightly_or_refused() -> None:
@@ -12,3 +14,9 @@ def test_mutants_are_decoded_rightly_or_refused() -> None:
 
     assert not report.failures
     assert sum(report.verdicts.values()) == 600
+
+
+@pytest.mark.parametrize("ordinal", [720, 7816])
+def test_a_transaction_without_a_position_is_refused(ordinal: int) -> None:
+    """Its rows were passed over as those of a transaction that was read before."""
+    assert judge_case(case_of(1795789602, ordinal)) == "refused"

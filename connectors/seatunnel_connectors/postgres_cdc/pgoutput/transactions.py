@@ -59,6 +59,8 @@ class TransactionTracker:
         _check_sizes(ends[commits] - until, _COMMIT_BYTES, "Commit")
         before = self.open
         commit = _after(before.commit if before else None, data.i8(at + 1))
+        if (commit <= 0).any():
+            raise MalformedMessageError(f"a transaction commits at the position {int(commit.min())}")
         time = _after(before.time if before else None, data.i8(at + 9))
         xid = _after(before.xid if before else None, data.u4(at + 17))
         end = np.zeros(len(commit), np.int64)
