@@ -6,8 +6,8 @@ connection holds is taken over: it belongs to a driver that this one has replace
 log is read on the server that it began on: a log that went on elsewhere, or was forgotten, is refused (F-C6, F-C16).
 (5) A table that cannot be read stops alone, and so does one that is truncated or whose schema changes, unless the job
 follows that. (6) A change of a schema counts from the first row under it, at the position before the block of that row:
-nothing of the block is given. (7) A bounded log ends at its bound (``log_bound.py``): no later element is given. (8) A unit
-ends between two transactions, or in a large one: a target gets a small transaction whole.
+nothing of the block is given. (7) A bounded log ends at its bound (``log_bound.py``): no later element is given. (8) A
+unit ends between two transactions, or in a large one: a target gets a small transaction whole.
 """
 
 from __future__ import annotations
