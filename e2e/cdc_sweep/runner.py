@@ -137,7 +137,8 @@ class Run:
         said = seatunnel(self.job.home, "jobs", "savepoint", "job", "--stop")
         if said.code != 0:
             self.violations.append(f"it cannot be stopped: {said.err[-300:]}")
-            kill_driver(self.process)
+            with contextlib.suppress(ProcessLookupError):
+                kill_driver(self.process)
         finish(self.process)
         try:
             wait_for("nothing to be left", lambda: not self.job.left_behind(), SETTLED_SECONDS)

@@ -331,3 +331,10 @@ def test_a_counter_that_somebody_holds_may_be_free_later() -> None:
     held = pymysql.err.OperationalError(1467, "Failed to read auto-increment value from storage engine")
 
     assert isinstance(failure(held, "writing"), RetriableError)
+
+
+def test_a_connection_that_was_lost_before_is_retried() -> None:
+    """PyMySQL has no text and no number for it; the log of a restarted server was isolated."""
+    lost = failure(pymysql.err.InterfaceError(0, ""), "looking up the log")
+    assert isinstance(lost, RetriableError)
+    assert lost.message == "looking up the log: the connection is closed"

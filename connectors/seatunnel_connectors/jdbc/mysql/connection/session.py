@@ -240,6 +240,8 @@ def explained(what: str) -> Iterator[None]:
 def failure(error: Exception, what: str) -> PluginError:
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     text = str(error.args[1] if len(error.args) > 1 else error)
+    if isinstance(error, pymysql.err.InterfaceError) and not text:  # the call before has lost the connection
+        return RetriableError(f"{what}: the connection is closed", "check that the server is up and can be reached")
     if code in _TIME_LIMITS:
         return TimeLimitError(f"{what}: {text}", "raise max_statement_time (max_execution_time) for this user")
     if isinstance(error, OSError) or code in _RETRIABLE:
