@@ -184,6 +184,15 @@ def packets(events: list[bytes]) -> bytes:
 # ---------------------------------------------------------------- verdicts
 
 
+def shown_values(column: pa.Array) -> list[Any]:
+    """The values; dates and instants as numbers, for Python lacks those of a forged year."""
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    elif pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    return column.to_pylist()
+
+
 def rows(events: Iterator[memoryview] | list[memoryview], found: list[tuple[Any, ...]], *, mariadb: bool) -> None:
     """Append the rows of a log to ``found``: after an error, those before it."""
     known = {("d", "t"): definition()}
@@ -195,7 +204,7 @@ def rows(events: Iterator[memoryview] | list[memoryview], found: list[tuple[Any,
             for block in change.tables if isinstance(change, RowsBlock) else ():
                 block.rows.data.validate(full=True)
                 assert len(block.rows.kinds) == block.rows.data.num_rows == len(block.times)
-                cells = zip(block.rows.kinds.to_pylist(), *(one.to_pylist() for one in block.rows.data), strict=True)
+                cells = zip(block.rows.kinds.to_pylist(), *map(shown_values, block.rows.data), strict=True)
                 found.extend(cells)
 
     try:

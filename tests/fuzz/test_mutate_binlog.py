@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.fuzz.mutate_binlog import run
+import pytest
+
+from tests.fuzz.mutate_binlog import CAMPAIGN, run
 
 
 def test_mutants_give_right_rows_or_are_refused() -> None:
@@ -11,3 +13,9 @@ def test_mutants_give_right_rows_or_are_refused() -> None:
 
     assert not report.failures
     assert sum(report.verdicts.values()) == 400
+
+
+@pytest.mark.parametrize("ordinal", [2884, 53942, 68302])
+def test_a_date_of_a_forged_year_is_no_error(ordinal: int) -> None:
+    """Three bytes hold years up to 32,767; Arrow has them, Python does not."""
+    assert "read" in CAMPAIGN.judge(CAMPAIGN.make(1795790111, ordinal))

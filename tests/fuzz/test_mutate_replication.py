@@ -16,7 +16,7 @@ def test_mutants_are_decoded_rightly_or_refused() -> None:
     assert sum(report.verdicts.values()) == 600
 
 
-@pytest.mark.parametrize("ordinal", [720, 7816])
+@pytest.mark.parametrize("ordinal", [720, 157816])
 def test_a_transaction_without_a_position_is_refused(ordinal: int) -> None:
     """Its rows were passed over as those of a transaction that was read before."""
     assert judge_case(case_of(1795789602, ordinal)) == "refused"
