@@ -19,7 +19,18 @@ from seatunnel_connectors.postgres_cdc.options import (
     TableConfig,
 )
 from seatunnel_connectors.postgres_cdc.source import names_of, stop_of
-from seatunnel_py.api import Column, FatalError, JobMode, PrimaryKey, SourceTable, TablePath, TableSchema
+from seatunnel_py.api import (
+    Column,
+    FatalError,
+    JobMode,
+    PrimaryKey,
+    SchemaBehavior,
+    SchemaEvent,
+    SchemaPolicy,
+    SourceTable,
+    TablePath,
+    TableSchema,
+)
 from seatunnel_py.api.types import BIGINT, STRING
 
 
@@ -166,3 +177,43 @@ def test_declared_keys_that_fit_no_table_are_refused(name: str, column: str, sai
 def test_tables_with_a_key_are_marked_for_sinks() -> None:
     assert logged_by_key(OWN).schema.options == {"logged_by_key": "true"}
     assert logged_by_key(KEYLESS) == KEYLESS
+
+
+@pytest.mark.parametrize(
+    ("given", "policy"),
+    [
+        ({}, None),
+        ({"schema-changes.enabled": True}, SchemaPolicy()),
+        (
+            {
+                "schema-changes.enabled": True,
+                "schema-changes.behavior": "LENIENT",
+                "schema-changes.exclude": ["add.column"],
+            },
+            SchemaPolicy(SchemaBehavior.LENIENT, exclude=frozenset({SchemaEvent.ADD_COLUMN})),
+        ),
+        ({"schema-changes.enabled": True, "schema-changes.behavior": "exception"}, None),
+    ],
+)
+def test_a_policy_of_schema_changes(given: dict[str, Any], policy: SchemaPolicy | None) -> None:
+    assert options(**given).schema_policy == policy
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"schema-changes.behavior": "ignore"}, "need schema-changes.enabled = true"),
+        ({"schema-changes.enabled": False, "schema-changes.include": ["add.column"]}, "need schema-changes.enabled"),
+        (
+            {"schema-changes.enabled": True, "schema-changes.include": ["add.column"],
+             "schema-changes.exclude": ["ADD.COLUMN"]},
+            "name the same change",
+        ),
+        ({"schema-changes.enabled": True, "schema-changes.exclude": ["drop.colunm"]}, "drop.column"),
+        ({"schema-changes.enabled": True, "schema-changes.behavior": "evolv"}, "evolve"),
+    ],
+)  # fmt: skip
+def test_a_policy_that_contradicts_itself_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        options(**given)
+    assert said in str(error.value)
