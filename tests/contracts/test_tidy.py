@@ -77,3 +77,14 @@ def test_no_file_names_a_registry_or_a_home_directory() -> None:
     ]
 
     assert found == []
+
+
+def test_no_dataclass_with_slots_calls_super_without_arguments() -> None:
+    """`slots=True` makes the class again, and `super()` means the first one: a TypeError where it is called."""
+    found = []
+    for path in product():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and any("slots=True" in ast.unparse(one) for one in node.decorator_list):
+                calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+                found += [f"{path}:{one.lineno}" for one in calls if ast.unparse(one) == "super()"]
+    assert found == []

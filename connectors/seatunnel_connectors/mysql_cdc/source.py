@@ -132,7 +132,7 @@ class BinlogCdcSource(LogSource):
 
     @property
     def schema_policy(self) -> SchemaPolicy:
-        return self.options.schema_policy or super().schema_policy
+        return self.options.schema_policy or SchemaPolicy()
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy.blocked_by()
