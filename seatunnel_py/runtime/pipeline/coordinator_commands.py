@@ -68,7 +68,7 @@ def _restart(parts: Parts, command: order.Restart) -> None:
     written = [entry for entry in state.context.shared.taken(key, subtask) if entry.number >= first]
     again = retaken(command.replay, snapshot, written)
     event = restored(state.at, command, again)
-    if state.shown.state is TableState.RUNNING and state.troubles.latest is not None:  # another plan is no failure
+    if state.shown.state is TableState.RUNNING and state.troubles.latest is not None:  # not for another plan
         state.show(TableState.RETRYING, state.troubles.latest)
     if command.replay is JournalUse.WHOLE or not run.journaled:
         state.to_participant(subtask, event)

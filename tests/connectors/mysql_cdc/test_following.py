@@ -53,7 +53,7 @@ class Follower:
         self.place = BinlogPlace(identity_of(session), log.start, places, log.definitions(*tables))
         self.end = end_of_log(session)
         session.close()
-        self.reader = BinlogReader(log.address, found, SERVER_ID, DecodeOptions(), follows_changes=False)
+        self.reader = BinlogReader(log.address, found, SERVER_ID, DecodeOptions(), None)
 
     def elements(self, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         return self.reader.read(self.place.split(), start, context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from seatunnel_connectors.jdbc.dialect import Snapshot, SourceDialect, dialect_of
@@ -110,11 +110,6 @@ class JdbcSource(Source, NativeSource):
     options: JdbcSourceOptions
     parallelism: int = 1
     registry: JobRegistry = field(default_factory=JobRegistry, compare=False, repr=False)
-
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        """A worker reads one table at a time: the list of all would be sent with each pack."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return type(self), tuple((values | {"options": self.options.model_copy(update={"table_list": ()})}).values())
 
     def tables(self) -> Sequence[Found]:
         found = dialect_of(self.address).describe(self.address, requests_of(self.options), self.options)
