@@ -341,5 +341,5 @@ def test_the_place_moves_on_with_other_tables(log: LogPlace) -> None:
 
     for element in elements:
         assert isinstance(element, Heartbeat)
-        if BinlogPosition.of(element.end.value).place == end.place:
+        if BinlogPosition.of(element.end.value).place >= end.place:  # the server notes a checkpoint after FLUSH LOGS
             break
