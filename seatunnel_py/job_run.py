@@ -80,7 +80,7 @@ def drive(
     run = _JobRun(job, work.pipelines, place, others=bool(work.isolated))
     plan_again = partial(altered_log.plan_again, job, work.analyst)
     as_recorded = partial(altered_log.plan_as_decided, job, work.analyst)
-    pipelines, late = as_begun(work.pipelines, run.authority.records, as_recorded)
+    pipelines = as_begun(work.pipelines, run.authority.records, as_recorded)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 
@@ -90,7 +90,7 @@ def drive(
 
     driver = run.driver(pipelines, engine, hear, plan_again)
     driver.attach_control(run.desk(work.plan))
-    apart = (*map(_receipt, work.isolated), *late)
+    apart = tuple(map(_receipt, work.isolated))
     started = time.time()
 
     def begin() -> None:

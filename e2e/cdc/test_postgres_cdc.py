@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -48,8 +48,8 @@ class Followed:
     def source_dsn(self) -> str:
         return self.pair.server.dsn_of(self.pair.source)
 
-    def write(self, sink: str = "", env: str = "", source: str = "") -> None:
-        names = ", ".join(f'"{self.pair.source}.public.{table}"' for table in TABLES)
+    def write(self, sink: str = "", env: str = "", source: str = "", tables: Sequence[str] = TABLES) -> None:
+        names = ", ".join(f'"{self.pair.source}.public.{table}"' for table in tables)
         write_job(
             self.home,
             f"""
@@ -79,9 +79,9 @@ class Followed:
                 return False
         return self.pair.rows(self.pair.target, table) == self.pair.rows(self.pair.source, table)
 
-    def wait_equal(self) -> None:
+    def wait_equal(self, tables: Sequence[str] = TABLES) -> None:
         assert self.process is not None
-        for table in TABLES:
+        for table in tables:
             try:
                 wait_alive(self.process, f"{table} to be equal", lambda table=table: self.equal(table), SECONDS)
             except AssertionError as error:

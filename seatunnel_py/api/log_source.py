@@ -11,10 +11,11 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seatunnel_py.api.batch import Plain
+from seatunnel_py.api.batch import Plain, Position
 from seatunnel_py.api.capabilities import SourceCapabilities
 from seatunnel_py.api.schema_policy import SchemaPolicy
 from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
+from seatunnel_py.errors import FatalError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,16 @@ class FollowedTable:
 
     table: SourceTable
     copied: tuple[Split, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BegunLog:
+    """A log as earlier runs have left it. ``split``: its newest one; ``position``: the place at which it is read next,
+    None: at its beginning; ``state``: the newest ``snapshot()`` of its enumerator."""
+
+    split: Split
+    position: Position | None = None
+    state: Plain = None
 
 
 class LogSource(Source):
@@ -42,6 +53,15 @@ class LogSource(Source):
     def log_enumerator(self, tables: Sequence[FollowedTable], state: Plain) -> Enumerator:
         """Create the enumerator of the log, once all tables are copied. ``state`` is an earlier ``snapshot()``, or
         None. It should return one split: the order of two splits is not kept."""
+
+    def join(self, begun: BegunLog, table: FollowedTable) -> BegunLog:
+        """Return the log with one more table, which was added to the job after the log had begun: its split names the
+        table, and so does its state if that names tables. Raise FatalError if the log was read beyond the place at
+        which the copy of the table ends: the changes between these places would be missing."""
+        raise FatalError(
+            f"{type(self).__name__} cannot add {table.table.schema.path} to a log that has begun",
+            "start the job again with --fresh, which copies all of its tables",
+        )
 
     @property
     def log_end(self) -> str:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from seatunnel_py.api.batch import SchemaChange
-from seatunnel_py.api.log_source import LogSource
+from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogSource
 from seatunnel_py.api.schema import TablePath, TableSchema
+from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import FatalError, PlanError, UnreachableError
 from seatunnel_py.plan import table_graph
@@ -38,16 +39,36 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class LogJoin:
+    """The tables that are to join a log, and the log without them."""
+
+    tables: tuple[FollowedTable, ...]
+    begun: BegunLog
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTables:
+    """The tables that join a log which has begun. ``begun``: the log with them; ``setups``: of their sinks, by node;
+    ``refused``: tables that cannot join it."""
+
+    tables: tuple[TablePath, ...]
+    begun: BegunLog
+    setups: Mapping[str, Setup] = field(default_factory=dict)
+    refused: Mapping[TablePath, Refusal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class AlteredLog:
     """The pipeline of a log for the new schemas. ``alterations``: those of its tables; ``changes``: those of its
     targets, by sink node; ``altering``: tables that these come from; ``refused``: tables that have to stop. Targets of
-    the tables ``truncated`` lose all rows."""
+    the tables ``truncated`` lose all rows. ``joined``: tables that the pipeline has in addition."""
 
     pipeline: Pipeline
     changes: Mapping[str, SchemaChange] = field(default_factory=dict)
     altering: frozenset[TablePath] = frozenset()
     refused: Mapping[TablePath, Refusal] = field(default_factory=dict)
     alterations: tuple[SchemaAlteration, ...] = ()
+    joined: JoinedTables | None = None
 
     @property
     def truncated(self) -> frozenset[TablePath]:

@@ -1,4 +1,5 @@
-"""Takes tables out of a planned log: those that are not copied, or that an earlier driver did not follow. Pure."""
+"""Takes tables out of a planned log: those that are not copied, or that an earlier driver did not follow. Adds tables
+that were copied since. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 
 
 def following(pipeline: Pipeline, tables: Collection[TablePath]) -> Pipeline:
@@ -57,3 +58,38 @@ def tables_by_vertex(pipeline: Pipeline) -> dict[str, frozenset[TablePath]]:
         own = (frozenset({one.table}) if one.sender in sources else found[one.sender] for one in vertex.inputs)
         found[vertex.id] = frozenset().union(*own)
     return found
+
+
+def fused(pipeline: Pipeline) -> Pipeline:
+    """The pipeline of a log with one table, as it is planned for that table alone: without a channel behind the log."""
+    source = next(vertex for vertex in pipeline.vertices if vertex.source is pipeline.log)
+    assert len(source.outputs) == 1, f"{pipeline.name} has other channels than that of one table"
+    behind = next(vertex for vertex in pipeline.vertices if vertex.id == source.outputs[0].receiver)
+    moved = tuple(replace(one, id=f"{source.id}>{one.receiver}", sender=source.id) for one in behind.outputs)
+    chain = replace(source, nodes=(*source.nodes, *behind.nodes), outputs=moved)
+    vertices = [
+        replace(one, inputs=tuple(_moved(channel, moved, behind.id) for channel in one.inputs))
+        for one in pipeline.vertices
+        if one not in (source, behind)
+    ]
+    return replace(pipeline, vertices=(chain, *vertices))
+
+
+def _moved(channel: PlannedChannel, moved: tuple[PlannedChannel, ...], sender: str) -> PlannedChannel:
+    if channel.sender != sender:
+        return channel
+    return next(one for one in moved if (one.receiver, one.table) == (channel.receiver, channel.table))
+
+
+def grown(begun: Pipeline, tables: Collection[TablePath]) -> Pipeline:
+    """The pipeline of a log with these tables besides its own, whose nodes stay as they are."""
+    log, whole = begun.log, begun.grows_to
+    assert log is not None and whole is not None, f"{begun.name} does not grow"
+    known = {node.id: node for vertex in begun.vertices for node in vertex.nodes}
+    own = {table.schema.path: table for table in log.tables}
+    larger = following(whole, own.keys() | set(tables))
+    assert larger.log is not None, f"{begun.name} follows no log"
+    together = tuple(own.get(table.schema.path, table) for table in larger.log.tables)
+    known[log.id] = replace(log, table=together[0], log_tables=together)
+    vertices = (replace(one, nodes=tuple(known.get(node.id, node) for node in one.nodes)) for one in larger.vertices)
+    return replace(larger, vertices=tuple(vertices))

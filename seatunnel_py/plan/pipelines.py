@@ -78,12 +78,14 @@ class PlannedVertex:
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """A connected component: its own checkpoints, its own retries, its own end. ``name`` is for display: the table that
-    it synchronises, or the sink that its tables share. ``after``: the ids of pipelines that end before it begins."""
+    it synchronises, or the sink that its tables share. ``after``: the ids of pipelines that end before it begins.
+    ``grows_to``: the pipeline of a log with the tables that were added to the job since the log has begun."""
 
     id: str
     name: str
     vertices: tuple[PlannedVertex, ...]
     after: tuple[str, ...] = ()
+    grows_to: Pipeline | None = None
 
     @property
     def tables(self) -> tuple[TablePath, ...]:

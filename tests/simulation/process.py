@@ -70,7 +70,7 @@ class Process:
         self.engine = SimulatedEngine(self)
         store, authority = claimed(world, list(keys(self.pipelines)))
         self.incarnation = authority.incarnation
-        lines, _ = as_begun(tuple(self.pipelines), authority.records, plan_again)
+        lines = as_begun(tuple(self.pipelines), authority.records, plan_again)
         self._journal = WatchedJournal(JournalStorage(self), authority.incarnation, world)
         world.read(self._journal.journal)  # its driver may have died before it heard of these lines
         self.job = WatchedJob(

@@ -28,7 +28,7 @@ from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.from_catalog import definitions_of
 from seatunnel_connectors.mysql_cdc.server_checks import identity_of
-from seatunnel_py.api import Enumerator, FatalError, FollowedTable, Plain, RetriableError, Split
+from seatunnel_py.api import BegunLog, Enumerator, FatalError, FollowedTable, Plain, RetriableError, Split
 
 ENDED = "ended"
 """Key of the event of a reader, and of the state: the position at which the split has ended."""
@@ -157,6 +157,37 @@ def _require_free_id(session: MysqlSession, server_id: int) -> None:
             f"a replica with the server id {server_id} reads the log already (host {known[server_id]!r})",
             "choose another `server-id` for the job",
         )
+
+
+def joined(address: Address, begun: BegunLog, table: FollowedTable, *, copies: bool) -> BegunLog:
+    """The log with one more table (F-C45). ``copies``: it is copied; else its changes count from where the log is."""
+    place, name, state = BinlogPlace.of(begun.split.payload), _name(table), begun.state
+    read = _read_to(begun, place)
+    start = _mark(table) if copies else read
+    if start != read and oldest((read, start)) is start:
+        raise FatalError(
+            f"table {'.'.join(name)} was copied at {start.file}:{start.offset}, and the log has been read up to "
+            f"{read.file}:{read.offset}: its changes in between are missing",
+            "start the job again with --fresh, which copies all of its tables",
+        )
+    with explained(f"looking up the log of {address.display}"), sessions(address) as session:
+        found = definitions_of(session, [name])
+
+    def with_table(one: BinlogPlace) -> BinlogPlace:
+        return replace(one, starts={**one.starts, name: start}, definitions={**one.definitions, **found})
+
+    earlier: Any = state
+    if isinstance(state, Mapping) and _PLACE in state:
+        state = {**state, _PLACE: with_table(BinlogPlace.of(earlier[_PLACE])).to_plain()}
+    return BegunLog(replace(begun.split, payload=with_table(place).to_plain()), begun.position, state)
+
+
+def _read_to(begun: BegunLog, place: BinlogPlace) -> BinlogPosition:
+    """The position up to which the log has been read, or from which it will be."""
+    state: Any = begun.state
+    if isinstance(state, Mapping) and ENDED in state:
+        return BinlogPosition.of(state[ENDED])
+    return place.begin if begun.position is None else BinlogPosition.of(begun.position.value)
 
 
 def _name(one: FollowedTable) -> Name:

@@ -10,13 +10,14 @@ from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.copy import BinlogCopySource
-from seatunnel_connectors.mysql_cdc.log_enumerator import BinlogEnumerator
+from seatunnel_connectors.mysql_cdc.log_enumerator import BinlogEnumerator, joined
 from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart, BinlogStop
 from seatunnel_connectors.mysql_cdc.reader import BinlogReader
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions
 from seatunnel_connectors.mysql_cdc.server_checks import require_row_log
 from seatunnel_connectors.mysql_cdc.table_checks import checked_tables
 from seatunnel_py.api import (
+    BegunLog,
     Determinism,
     Enumerator,
     FatalError,
@@ -114,6 +115,9 @@ class BinlogCdcSource(LogSource):
 
     def log_enumerator(self, tables: Sequence[FollowedTable], state: Plain) -> Enumerator:
         return BinlogEnumerator(self.address, self.options, self.server_id, tables, self.stop, state)
+
+    def join(self, begun: BegunLog, table: FollowedTable) -> BegunLog:
+        return joined(self.address, begun, table, copies=self.copy_source() is not None)
 
     @property
     def log_end(self) -> str:

@@ -22,7 +22,18 @@ from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of, lsn_text
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot
 from seatunnel_connectors.postgres_cdc.slot_snapshots import LOG_POSITION
-from seatunnel_py.api import Enumerator, FatalError, FollowedTable, JobRegistry, Plain, Position, Split, TablePath
+from seatunnel_connectors.postgres_cdc.table_versions import COPY_AGAIN
+from seatunnel_py.api import (
+    BegunLog,
+    Enumerator,
+    FatalError,
+    FollowedTable,
+    JobRegistry,
+    Plain,
+    Position,
+    Split,
+    TablePath,
+)
 
 LOG = "log"
 """The id of the first split; later ones have a number."""
@@ -152,13 +163,7 @@ class LogEnumerator(Enumerator):
             return _not_passed(lsn_of(self._options.start_lsn), self._names.slot, confirmed)
         if not self._copies:
             return confirmed
-        positions = [split.payload.get(LOG_POSITION) for split in one.copied]
-        if not positions:
-            raise FatalError(
-                f"table {one.table.schema.path} was not copied, so its changes cannot be followed",
-                "start the job again with --fresh, which copies it",
-            )
-        return min(position for position in positions if isinstance(position, int))
+        return _copied_at(one)
 
     def _system(self) -> str:
         replication = ReplicationConnection(conninfo(self._address), f"the log of {self._address.display}")
@@ -166,6 +171,49 @@ class LogEnumerator(Enumerator):
             return replication.identify().system
         finally:
             replication.close()
+
+
+def _copied_at(one: FollowedTable) -> int:
+    """The position of the copy's snapshot; of a copy under several snapshots, the oldest one."""
+    positions = [split.payload.get(LOG_POSITION) for split in one.copied]
+    if not positions:
+        raise FatalError(
+            f"table {one.table.schema.path} was not copied, so its changes cannot be followed",
+            "start the job again with --fresh, which copies it",
+        )
+    return min(position for position in positions if isinstance(position, int))
+
+
+def joined(begun: BegunLog, table: FollowedTable, *, copies: bool) -> BegunLog:
+    """The log with one more table (F-C45). ``copies``: it is copied; else its changes count from where the log is."""
+    place, state = LogPlace.of(begun.split.payload), begun.state
+    path, read = table.table.schema.path, _read_to(begun, place)
+    start = _copied_at(table) if copies else read
+    if start < read:
+        raise FatalError(
+            f"table {path} was copied at {lsn_text(start)}, and the log has been read up to {lsn_text(read)}: its "
+            "changes in between are missing",
+            COPY_AGAIN,
+        )
+    if path not in dict(place.starts):
+        place = replace(place, starts=(*place.starts, (path, start)))
+    earlier: Any = state
+    if isinstance(state, Mapping) and _PLACE in state:
+        known = LogPlace.of(earlier[_PLACE])
+        state = {**state, _PLACE: replace(known, starts=place.starts).to_plain()}
+    return BegunLog(replace(begun.split, payload=place.to_plain()), begun.position, state)
+
+
+def _read_to(begun: BegunLog, place: LogPlace) -> int:
+    """The position up to which the log has been read, or from which it will be."""
+    state: Any = begun.state
+    if isinstance(state, Mapping) and ENDED in state:
+        return Position(state[ENDED]).int("end")
+    if begun.position is not None:
+        return begun.position.int("end")
+    if place.begin is not None:
+        return place.begin.int("end")
+    return min(position for _, position in place.starts)
 
 
 def _not_passed(start: int, slot: str, confirmed: int) -> int:

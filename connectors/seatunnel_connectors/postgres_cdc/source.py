@@ -12,7 +12,7 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
 from seatunnel_connectors.postgres_cdc.copy import CopySource
 from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logged_by_key, whole_path
-from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator
+from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator, joined
 from seatunnel_connectors.postgres_cdc.options import (
     FOLLOWS_A_SLOT,
     PostgresCdcOptions,
@@ -23,6 +23,7 @@ from seatunnel_connectors.postgres_cdc.options import (
 from seatunnel_connectors.postgres_cdc.reader import SlotReader
 from seatunnel_connectors.postgres_cdc.table_checks import checked, require_logical_log
 from seatunnel_py.api import (
+    BegunLog,
     Determinism,
     Enumerator,
     FollowedTable,
@@ -87,6 +88,9 @@ class PostgresCdcSource(LogSource):
 
     def log_enumerator(self, tables: Sequence[FollowedTable], state: Plain) -> Enumerator:
         return LogEnumerator(self.address, self.names, self.registry, tables, self.options, self.stop, state)
+
+    def join(self, begun: BegunLog, table: FollowedTable) -> BegunLog:
+        return joined(begun, table, copies=self._copies)
 
     @property
     def log_end(self) -> str:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args
 from seatunnel_py.api.batch import SchemaChange
 from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.factory import JobMode
-from seatunnel_py.api.log_source import FollowedTable, LogSource
+from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogSource
 from seatunnel_py.api.names import NameRules, TargetPlace
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
@@ -217,6 +217,12 @@ def log_enumerator_of(step: Step, source: LogSource, tables: Sequence[FollowedTa
     """The enumerator of a log."""
     with attributed(step, "log_enumerator"):
         return _one(step, "log_enumerator", source.log_enumerator(tables, state), Enumerator)
+
+
+def joined_by(step: Step, source: LogSource, begun: BegunLog, table: FollowedTable) -> BegunLog:
+    """The log with one more table."""
+    with attributed(step, "join"):
+        return _one(step, "join", source.join(begun, table), BegunLog)
 
 
 def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "discover") -> tuple[Split, ...]:

@@ -5,17 +5,24 @@ Rule. The counts of copy and log are added; the state is the log's, once the cop
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState, TargetReceipt
+from seatunnel_py.work.unit import UnitFailure
 
 
-def joined(copies: Sequence[TableReceipt], followed: Iterable[TableReceipt]) -> Iterator[TableReceipt]:
-    """The receipts of the tables of a log: the copies' and the log's, in the order of the copies."""
+def joined(
+    copies: Sequence[TableReceipt], followed: Iterable[TableReceipt], apart: Mapping[str, UnitFailure]
+) -> Iterator[TableReceipt]:
+    """The receipts of the tables of a log: the copies' and the log's, in the order of the copies. ``apart``: tables
+    that are copied but not followed, with the cause."""
     log = {one.table: one for one in followed}
     for copy in copies:
-        yield _joined(copy, log[copy.table]) if copy.table in log and copy.state is TableState.DONE else copy
+        if copy.table in apart:
+            yield replace(copy, state=TableState.ISOLATED, cause=apart[copy.table])
+        else:
+            yield _joined(copy, log[copy.table]) if copy.table in log and copy.state is TableState.DONE else copy
 
 
 def _joined(copy: TableReceipt, log: TableReceipt) -> TableReceipt:

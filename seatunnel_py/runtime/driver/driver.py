@@ -96,7 +96,8 @@ class Driver:
             after = [one for one in machine.pipeline.after if one in found]
             if machine.pipeline.log is not None and after:
                 copies = tuple(receipt for one in after for receipt in found.pop(one))
-                found[machine.pipeline.id] = tuple(log_receipts.joined(copies, found[machine.pipeline.id]))
+                followed = found[machine.pipeline.id]
+                found[machine.pipeline.id] = tuple(log_receipts.joined(copies, followed, self.job.logs.apart))
         return tuple(receipt for receipts in found.values() for receipt in receipts)
 
     def _begin(self, begun: Callable[[], None]) -> Engine:

@@ -40,7 +40,7 @@ from seatunnel_py.runtime.messages.engine_port import (
     UnitLost,
     UnitStarted,
 )
-from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.resume.isolated_sink_recovery import RecoveryPipeline, Unfinished, recovery_pipelines
@@ -89,7 +89,7 @@ class JobRunner:
         self._shared = SharedUse(journal.journal, settings)
         self.pipelines: dict[str, PipelineMachine] = {}
         self._owner: dict[str, PipelineMachine] = {}
-        self._logs = LogPipelines()
+        self.logs = LogPipelines()
         self._admission = Admission(self._candidates(pipelines))
         self._turns: deque[tuple[PipelineMachine, events.PipelineEvent]] = deque()
         self._turning = False
@@ -129,7 +129,7 @@ class JobRunner:
     def _past(self, pipeline: Pipeline, key: str, record: CheckpointRecord | None, **more: Any) -> EarlierRun:
         per_split = self._settings.per_split or pipeline.log_corrects
         past = past_of(self._journal.journal, key, record, per_split=per_split)
-        return replace(past, stood_at=self._authority.stood_at.get(key, {}), altered=self._logs.take(key), **more)
+        return replace(past, stood_at=self._authority.stood_at.get(key, {}), altered=self.logs.take(key), **more)
 
     def _take(self, key: str, pipeline: Pipeline, past: EarlierRun, *, first: int = 0) -> PipelineMachine:
         """Make the machine of a pipeline. ``first``: the number of its first checkpoint if it begins again, else 0."""
@@ -198,11 +198,12 @@ class JobRunner:
 
     def _begin_pipeline(self, machine: PipelineMachine) -> None:
         """Route units of its vertices to this machine, which may replace an earlier one, and begin it."""
-        copied = self._logs.copied(machine.pipeline, self.pipelines.values())
+        copied = self.logs.copied(machine.pipeline, self.pipelines.values())
+        joins = self.logs.joining(machine.pipeline, copied)
         if machine.pipeline.after and machine.pipeline.log is not None:
             machine = self._following(machine, copied)
         self._owner |= dict.fromkeys((one.id for one in machine.pipeline.vertices), machine)
-        self.turn(machine, events.Admitted(copied))
+        self.turn(machine, events.Admitted(copied, joins))
 
     def _following(self, machine: PipelineMachine, copied: Collection[TablePath]) -> PipelineMachine:
         """The machine of a log for the tables that were copied; the others stay out of it."""
@@ -328,7 +329,8 @@ class JobRunner:
         self._admission.counted(pipeline, work)
 
     def planned_again(self, machine: PipelineMachine, found: AlteredLog) -> None:
-        self._logs.note(machine.key, found)
+        for name, why in self.logs.note(machine.key, found).items():
+            self.tell(TableChanged(f"isolated {name}", name, TableState.ISOLATED, self.now(), why, (name,)))
 
     def closed_pipeline(self, machine: PipelineMachine, *, begin_again: bool) -> None:
         self._records.forget(machine.key)

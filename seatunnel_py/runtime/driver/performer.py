@@ -24,6 +24,7 @@ from seatunnel_py.runtime.messages import effects, events
 from seatunnel_py.runtime.messages.answers import Prepared, ReopenedRounds, facts_of
 from seatunnel_py.runtime.messages.engine_port import Clock, Engine
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+from seatunnel_py.runtime.resume import log_growth
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.journal import Journal
@@ -196,6 +197,9 @@ class Performer:
         def planned(found: AlteredLog) -> None:
             self._job.planned_again(machine, found)
 
+        if effect.join is not None:
+            self._aside(machine, effect.call, partial(log_growth.grown, machine.pipeline, effect.join), planned)
+            return
         task = partial(self._ports.plan_again, machine.pipeline, effect.alterations, effect.without)
         self._aside(machine, effect.call, task, planned)
 

@@ -18,6 +18,7 @@ from seatunnel_py.api.process.failpoints import Failpoint
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Split
+from seatunnel_py.plan.altered_log import LogJoin
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
 from seatunnel_py.runtime.messages.events import TimerKey
@@ -143,12 +144,13 @@ class CloseOut:
 
 @dataclass(frozen=True, slots=True)
 class PlanLogAgain:
-    """Plan a log for the schemas at its position; the machine that replaces this one gets the plan. ``without``: tables
-    whose steps have refused an earlier change."""
+    """Plan a log for the schemas at its position, or with more tables (``join``); the machine that replaces this one
+    gets the plan. ``without``: tables whose steps have refused an earlier change."""
 
     call: int
     alterations: tuple[SchemaAlteration, ...]
     without: tuple[TablePath, ...] = ()
+    join: LogJoin | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from seatunnel_py.api.log_source import FollowedTable
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.source import Split
 from seatunnel_py.runtime.messages.engine_port import UnitFinished, UnitLost, UnitStarted
@@ -22,9 +23,11 @@ TimerKey: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The pipeline may begin. ``copied``: for a log, the splits that its tables were copied by, by table."""
+    """The pipeline may begin. ``copied``: for a log, the splits that its tables were copied by, by table; ``joins``:
+    tables that join it, as it has begun without them."""
 
     copied: Mapping[TablePath, tuple[Split, ...]] = field(default_factory=dict)
+    joins: tuple[FollowedTable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

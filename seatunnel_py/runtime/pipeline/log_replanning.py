@@ -12,7 +12,8 @@ are in channels at the savepoint, because barriers have overtaken them or a loop
 with the plan that it has, and then (2) is repeated. (8) A log whose splits this driver has read to their ends stops
 with a savepoint too, and is done: the next driver goes on from it. Splits that an earlier driver has ended do not
 count, for the source is asked for the next one. (9) If the source was taken back by a restart before such a savepoint,
-the pipeline begins again, as in (7).
+the pipeline begins again, as in (7). (10) A log that more tables join reads nothing, and stops with the savepoint of
+(2); the other machine begins with them (``log_growth.py``).
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from seatunnel_py.api.log_source import BegunLog, FollowedTable
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.plan.altered_log import AlteredLog
+from seatunnel_py.plan.altered_log import AlteredLog, LogJoin
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind
 from seatunnel_py.protocol.model.ids import Subtask
@@ -53,16 +55,21 @@ class LogReplanning:
         self._log = next((one.id for one in vertices if one.source is not None and one.source.part.is_log), None)
         self._asked = False
         self._ended_before: frozenset[str] = frozenset()
+        self._joins: tuple[FollowedTable, ...] = ()
+
+    def joins(self, tables: tuple[FollowedTable, ...]) -> None:
+        """Let these tables join the log (rule 10)."""
+        self._joins = tables
 
     def begins(self, record: CheckpointRecord | None) -> None:
         """Begin from this record; a checkpoint comes first if it has other schemas (rule 6)."""
         if self._log is not None and record is not None:
-            self._state.awaits_record = not self._is_in(record)
+            self._state.awaits_record = bool(self._joins) or not self._is_in(record)
             self._ended_before = self._ended_in(record)
 
     def completed(self, record: CheckpointRecord) -> bool:
         """Note a durable record. Return whether the log is read from now on."""
-        ends = self._state.awaits_record and self._is_in(record)
+        ends = self._state.awaits_record and not self._joins and self._is_in(record)
         if ends:
             self._state.awaits_record = self._asked = False
         return ends
@@ -78,6 +85,9 @@ class LogReplanning:
             return
         view = self._state.view
         if view is None or view.state is not PipelineState.RUNNING:
+            return
+        if self._joins:
+            self._stop_with(SCHEMA_CHANGE)
             return
         if self._state.awaits_record:
             self._asked = True
@@ -141,17 +151,31 @@ class LogReplanning:
     def _effect(self, newest: CheckpointRecord) -> PlanLogAgain:
         assert self._log is not None, "only a log meets changes of schemas"
         prepared = self._state.prepared
-        return PlanLogAgain(0, pending_in(newest, self._log, prepared.tables), tuple(prepared.refused))
+        pending = pending_in(newest, self._log, prepared.tables)
+        join = self._join(newest) if self._joins and not pending else None
+        return PlanLogAgain(0, pending, tuple(prepared.refused), join)
+
+    def _join(self, newest: CheckpointRecord) -> LogJoin:
+        assert self._log is not None, "tables join logs only"
+        last = self._state.prepared.rounds[self._log][-1]
+        split = self._state.prepared.splits[self._log][-1]
+        states = (state_of(one.state) for subtask, one in newest.snapshots.items() if subtask.vertex == self._log)
+        places = (reading_of(state.reading).at.get(split.id) for state in states)
+        return LogJoin(self._joins, BegunLog(split, next(filter(None, places), None), last.state))
 
 
 def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tuple[str, ...]:
-    """A sentence for each table whose change was accepted."""
+    """A sentence for each table whose change was accepted, and for each that joins the log."""
     if found is None:
         return ()
     accepted = [one for one in found.alterations if one.path not in prepared.refused]
-    return tuple(
-        f"{one.path}: {one.statement or 'its schema has changed'}; {_effect_on_targets(one.path, found)}"
-        for one in accepted
+    joined = () if found.joined is None else found.joined.tables
+    return (
+        *(
+            f"{one.path}: {one.statement or 'its schema has changed'}; {_effect_on_targets(one.path, found)}"
+            for one in accepted
+        ),
+        *(f"{one}: it was copied, and joins the log" for one in joined),
     )
 
 

@@ -128,8 +128,8 @@ class PipelineMachine:
         self.state.advance(PhaseEvent.ADMIT)
         if self._engine_ready:
             self.state.shown.starts(self.state.at)
-        past, copied = self.context.past, event.copied
-        self.state.call("prepare", lambda number: effects.Prepare(number, past, copied))
+        self.parts.replanning.joins(event.joins)
+        self.state.call("prepare", lambda number: effects.Prepare(number, self.context.past, event.copied))
 
     def _engine_is_ready(self, _: events.EngineReady) -> None:
         self._engine_ready = True

@@ -4,7 +4,8 @@ Rules. (1) All changes are reported before any effect, table by table and step b
 affect existing rows (another parallelism, more tables) is accepted. (3) A change that makes rows of one run
 inconsistent, or drops the position of a table, needs the flag ``--accept-changes``. (4) A change that makes resuming
 impossible (for example another target for the remaining rows) needs a new start. (5) Other columns of a table whose log
-is followed are accepted: the log is read under the schema of its position, and meets the change itself.
+is followed are accepted: the log is read under the schema of its position, and meets the change itself. So are more
+tables of a log.
 """
 
 from __future__ import annotations
@@ -189,7 +190,10 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
         if before != width:
             follows = f"parallelism {before} -> {width}, what it had read is dealt out again"
             yield Change(f"{name} of {key}", ChangeKind.CHANGED, follows)
-    if old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
+    more = _joining(old, new)
+    if more:
+        yield Change(f"{key}", ChangeKind.CHANGED, f"{', '.join(more)} joins it once it is copied")
+    elif old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
         yield Change(f"the steps of {key}", ChangeKind.CHANGED, "they are connected in another way", RequiredFlag.FRESH)
     for node, target in new["sinks"].items():
         before = redacted_text(old["sinks"].get(node, target))  # older versions stored it without masking
@@ -197,7 +201,7 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             same = " (what is masked in it is another value)" if before == target else ""
             follows = f"rows up to here are in {before}, the others would be in {target}{same}"
             yield Change(f"sink {node}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
-    yield from _promises(key, old, new)
+    yield from _promises(key, old, new, grows=bool(more))
     for table, columns in new["columns"].items():
         before = old["columns"].get(table, columns)
         more = [column for column in columns if column not in before]
@@ -223,7 +227,13 @@ def _same_masked(node: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> b
     return before is None or after is None or bool(before == after)
 
 
-def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _joining(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The tables that join a log; none if it has changed in another way too."""
+    kept = all(old[part].keys() <= new[part].keys() for part in ("vertices", "sinks", "columns"))
+    return [table for table in new["columns"] if table not in old["columns"]] if kept and new.get("has_log") else []
+
+
+def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any], *, grows: bool) -> Iterator[Change]:
     """Compare guarantees: a record is useless under another one, because rows were staged or replayed differently."""
     found = False
     for node, promise in new["promises"].items():
@@ -234,6 +244,7 @@ def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             yield Change(f"sink {node}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
     if (
         not found
+        and not grows
         and old["vertices"].keys() == new["vertices"].keys()
         and old.get("graph", new["graph"]) != new["graph"]
     ):

@@ -6,7 +6,9 @@ for example with its driver: its positions are void. If rows may be visible, it 
 of different moments (``source.consistency = per-split``), they resume under a new snapshot. (5) A record with another
 parallelism is redistributed; one with other steps is refused, because its states would be misinterpreted. (6) Journal
 entries belong to one graph. Under another graph they are void, and batch numbers, which start again there, get another
-name: a target that has seen batch 7 must not confuse it with the new batch 7.
+name: a target that has seen batch 7 must not confuse it with the new batch 7. (7) A log that more tables join goes on
+from a savepoint of this driver, which has nothing left to commit: the sinks of these tables are set up at once, and a
+record holds them before the log is read.
 """
 
 from __future__ import annotations
@@ -23,15 +25,17 @@ from seatunnel_py.api.sink import Visible
 from seatunnel_py.api.source import Split
 from seatunnel_py.config.references import References, all_of
 from seatunnel_py.errors import BEGIN_ANEW, CannotResumeError, FatalError
+from seatunnel_py.plan.altered_log import JoinedTables
 from seatunnel_py.plan.graph_nodes import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.topology import Topology, VertexDeterminism
+from seatunnel_py.runtime.resume import log_growth
 from seatunnel_py.runtime.resume.rescaling import rescaled
 from seatunnel_py.runtime.storage.journal import Journal
-from seatunnel_py.runtime.targets import sink_operations
+from seatunnel_py.runtime.targets import joined_targets, sink_operations
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline, prepared_of
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.past import EarlierRun
@@ -93,6 +97,8 @@ def _start(
             pipeline, tuple(groups.values()), job, newest=newest, first=not past.dropped, copied=copied
         )
         return StartPlan(prepared, anew=past.dropped)
+    if past.altered is not None and past.altered.joined is not None:
+        return _with_more_tables(pipeline, topology, groups, job, past, past.altered.joined)
     record = _as_declared(past.record, topology)
     if changes := _changes(record.topology, topology):
         raise FatalError(
@@ -122,6 +128,25 @@ def _start(
         )
     sink_operations.abort(begun, past.strays, before.setups, job, ())  # isolated sinks start again with the others
     return StartPlan(sink_operations.prepare(pipeline, tuple(groups.values()), job, newest=newest), anew=True)
+
+
+def _with_more_tables(
+    pipeline: Pipeline,
+    topology: Topology,
+    groups: Mapping[str, Sequence[SinkNode]],
+    job: JobIdentity,
+    past: EarlierRun,
+    joined: JoinedTables,
+) -> StartPlan:
+    """The start of a log that this driver has ended with a savepoint, with more tables (rule 7)."""
+    assert past.record is not None and pipeline.log is not None, "it has ended with a savepoint"
+    before = prepared_of(references_of(pipeline).opened(past.record.plan))
+    record = log_growth.with_tables(_as_declared(past.record, topology), pipeline, topology, before.tables)
+    begun = tuple(group for name, group in groups.items() if name in past.done | record.set_up)
+    newest = record.checkpoint
+    before = joined_targets.prepared(before, groups, joined, pipeline.log.id, job, newest)
+    done = past.done | joined_targets.waiting(groups, joined)
+    return StartPlan(sink_operations.resume(pipeline, before, begun, job, record, {}, past.altered), record, done)
 
 
 def _as_declared(record: CheckpointRecord, now: Topology) -> CheckpointRecord:

@@ -53,29 +53,38 @@ def prepare(
     checkpoint than ``newest``, the last one in the store. ``first``: no driver of the job has written to these
     targets yet, so their rows are of other runs. ``copied``: for a log, the splits that its tables were copied by."""
     setups = {node.id: plugin_calls.setup_of(node.step, node.sink) for node in pipeline.sinks}
-    swept: list[str] = []
-    for group in groups:
-        node = group[0]
-        context = context_of(node, setups[node.id].data, job, 0, final=False)
-        committer = plugin_calls.committer_of(node.step, node.sink)
-        if job.fresh:
-            swept += plugin_calls.swept_by(node.step, committer, context)
-        with plugin_calls.attributed(node.step, "begin"):
-            other = committer.begin(context, fresh=job.fresh)
-        if other is not None:
-            raise CannotResumeError(
-                f"{node.shown} was loaded by another run of job {job.job_id!r} (lineage {other[:8]}), whose state is "
-                f"not in {job.store}",
-                f"restore the job's store; or use a job id that no other job has; or {BEGIN_ANEW}",
-            )
-        if not job.begins_lineage:
-            _require_known(node, plugin_calls.last_committed_by(node.step, node.sink, context), newest)
+    swept = [note for group in groups for note in begin(group[0], setups, job, newest)]
     if first and not job.fresh:  # with --fresh the user knows, and the receipt repeats it
         later = job.incarnation > 1
         setups = {node.id: _checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
     before = altered(pipeline, PreparedPipeline(setups, {}), None, frozenset())
     return replace(_opened(pipeline, before, _first_round, copied), swept=tuple(swept))
+
+
+def begin(node: SinkNode, setups: Mapping[str, Setup], job: JobIdentity, newest: int) -> Sequence[str]:
+    """Register this driver in the target of a group of sinks, by its first one; return notes about leftovers that were
+    removed. CannotResumeError as in ``prepare``."""
+    context = context_of(node, setups[node.id].data, job, 0, final=False)
+    committer = plugin_calls.committer_of(node.step, node.sink)
+    swept = plugin_calls.swept_by(node.step, committer, context) if job.fresh else ()
+    with plugin_calls.attributed(node.step, "begin"):
+        other = committer.begin(context, fresh=job.fresh)
+    if other is not None:
+        raise CannotResumeError(
+            f"{node.shown} was loaded by another run of job {job.job_id!r} (lineage {other[:8]}), whose state is "
+            f"not in {job.store}",
+            f"restore the job's store; or use a job id that no other job has; or {BEGIN_ANEW}",
+        )
+    if not job.begins_lineage:
+        _require_known(node, plugin_calls.last_committed_by(node.step, node.sink, context), newest)
+    return swept
+
+
+def planned(node: SinkNode, *, later: bool) -> Setup:
+    """The set-up of a sink whose target has rows of other runs only. FatalError if the sink refuses these. ``later``:
+    the job has run before."""
+    return _whole(node, _checked(node, plugin_calls.setup_of(node.step, node.sink), later=later))
 
 
 def _checked(node: SinkNode, setup: Setup, *, later: bool) -> Setup:

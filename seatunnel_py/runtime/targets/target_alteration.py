@@ -84,7 +84,7 @@ def _followed(node: SinkNode, reached: frozenset[TablePath], found: AlteredLog, 
     """The set-up after the changes of the tables that reach a sink, or the reason why it refuses."""
     made: Setup | UnitFailure = setup
     if (change := found.changes.get(node.id)) is not None:
-        made = _tried(node, partial(plugin_calls.altered_by, node.step, node.sink, change, setup))
+        made = _altering(node, partial(plugin_calls.altered_by, node.step, node.sink, change, setup))
         if isinstance(made, UnitFailure):
             statement = f" ({change.statement})" if change.statement else ""
             text = f"{node.shown} refuses the new schema of {change.table}{statement}: {made.message}"
@@ -94,30 +94,37 @@ def _followed(node: SinkNode, reached: frozenset[TablePath], found: AlteredLog, 
         if node.shared or reached != emptied:
             text = f"{table} was truncated, and {node.shown} has rows of other tables too"
             return UnitFailure(FailureKind.FATAL, text, _KEEP, node.step.id)
-        done = _tried(node, partial(plugin_calls.truncated_by, node.step, node.sink, setup))
+        done = _altering(node, partial(plugin_calls.truncated_by, node.step, node.sink, setup))
         if done is not None:
             text = f"{node.shown} refuses to be emptied as {table} was: {done.message}"
             return replace(done, kind=FailureKind.FATAL, message=text)
     return made
 
 
-def _tried(node: SinkNode, call: Callable[[], T]) -> T | UnitFailure:
+def _altering(node: SinkNode, call: Callable[[], T]) -> T | UnitFailure:
+    def make() -> T:
+        failpoints.BEFORE_ALTERATION.hit()
+        made = call()
+        failpoints.ALTERED.hit()
+        return made
+
+    return tried(node.step.id, make)
+
+
+def tried(step: str, call: Callable[[], T]) -> T | UnitFailure:
+    """The result of the call, or the reason why a table of this step has to stop (rule 4)."""
     error: Exception = AssertionError("it is tried at least once")
     for attempt in range(TRIES):
         if attempt:
             time.sleep(PAUSE_SECONDS)
-        failpoints.BEFORE_ALTERATION.hit()
         try:
-            made = call()
+            return call()
         except RetriableError as found:
             error = found
         except Exception as found:  # noqa: BLE001 - whatever a plugin raises stops its table
             error = found
             break
-        else:
-            failpoints.ALTERED.hit()
-            return made
-    return as_failure(error, node.step.id)
+    return as_failure(error, step)
 
 
 def _failure(message: str, remedy: str, step: str) -> UnitFailure:

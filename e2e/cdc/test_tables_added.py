@@ -1,0 +1,135 @@
+"""Tables that are added to a job are copied, and join the log that the job follows. No change of a table is lost (F-C45)."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+import pytest
+
+from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical
+from e2e.cdc.workload import Workload
+from e2e.support import kill_driver, wait_for
+
+__all__ = ["followed", "logical"]
+TWO_PHASE = ", is_exactly_once = true"
+GOES_ON = ("--restore", "latest", "--accept-changes")
+
+
+def errors(followed: Followed) -> str:
+    return (followed.home / "errors").read_text()
+
+
+def begin(followed: Followed, tables: tuple[str, ...], sink: str) -> None:
+    """Follow these tables, and kill the driver."""
+    followed.write(sink, tables=tables)
+    followed.run()
+    followed.wait_equal(tables)
+    followed.end()
+
+
+@pytest.mark.parametrize("sink", ["", TWO_PHASE], ids=["by key", "two-phase"])
+@pytest.mark.parametrize("before", [TABLES[:1], TABLES[:2]], ids=["one", "two"])
+def test_an_added_table_is_copied_and_followed(followed: Followed, sink: str, before: tuple[str, ...]) -> None:
+    """Also beside a single table, whose log had no channel."""
+    begin(followed, before, sink)
+    followed.write(sink, tables=TABLES)
+    with Workload(followed.source_dsn, TABLES, 1), Workload(followed.source_dsn, TABLES, 2):
+        followed.run(*GOES_ON)
+        time.sleep(4.0)
+    followed.wait_equal()
+    assert "ISOLATED" not in errors(followed)
+    followed.end()
+    with Workload(followed.source_dsn, TABLES, 3):
+        followed.run("--restore", "latest")
+        time.sleep(1.0)
+    followed.wait_equal()
+    assert len(followed.slots()) == 1
+
+
+@pytest.mark.parametrize("sink", ["", TWO_PHASE], ids=["by key", "two-phase"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_driver_is_killed_while_a_table_is_added(followed: Followed, sink: str, seed: int) -> None:
+    random = Random(seed)
+    with Workload(followed.source_dsn, TABLES, seed):
+        begin_at_work(followed, sink)
+        followed.write(sink, tables=TABLES)
+        for _ in range(5):
+            process = followed.run(*GOES_ON)
+            time.sleep(random.uniform(1.2, 4.0))
+            assert process.poll() is None, errors(followed)
+            kill_driver(process)
+    followed.run(*GOES_ON)
+    followed.wait_equal()
+    assert "ISOLATED" not in errors(followed)
+
+
+def begin_at_work(followed: Followed, sink: str) -> None:
+    followed.write(sink, tables=TABLES[:2])
+    followed.run()
+    time.sleep(4.0)
+    followed.end()
+
+
+AT = (
+    "driver.savepoint.durable", "driver.setup.before", "driver.setup.after", "driver.record.durable",
+    "driver.commit.after",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("point", AT)
+def test_the_driver_dies_at_each_step_of_a_join(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, point: str
+) -> None:
+    begin(followed, TABLES[:1], TWO_PHASE)
+    followed.write(TWO_PHASE, tables=TABLES)
+    for hits in range(1, 4):
+        monkeypatch.setenv("SEATUNNEL_FAILPOINT", f"{point}:kill@{hits}")
+        monkeypatch.setenv("SEATUNNEL_FAILPOINT_DIR", str(tmp_path_factory.mktemp("hits")))
+        with Workload(followed.source_dsn, TABLES, hits):
+            process = followed.run(*GOES_ON)
+            wait_for("the driver to die", lambda process=process: process.poll() is not None, SECONDS)
+    monkeypatch.delenv("SEATUNNEL_FAILPOINT")
+    followed.run(*GOES_ON)
+    followed.wait_equal()
+    assert "ISOLATED" not in errors(followed)
+
+
+def test_a_table_that_was_refused_joins_once_it_fits(followed: Followed) -> None:
+    followed.write()
+    with followed.pair.connect(followed.pair.target) as db:
+        db.execute("CREATE TABLE lines (id int PRIMARY KEY, source int, seq int, note text)")
+    followed.run()
+    followed.wait_equal(TABLES[:2])
+    assert "ISOLATED" in errors(followed)
+    followed.end()
+    with followed.pair.connect(followed.pair.target) as db:
+        db.execute("DROP TABLE lines")
+    with Workload(followed.source_dsn, TABLES, 1):
+        followed.run("--restore", "latest")
+        time.sleep(3.0)
+    followed.wait_equal()
+
+
+def test_a_table_whose_copy_is_older_than_the_log_is_isolated(followed: Followed) -> None:
+    """The log has passed changes that the copy lacks. It is named with both places, and the others are followed on."""
+    followed.write()
+    with followed.pair.connect(followed.pair.target) as db:
+        db.execute(
+            "CREATE TABLE lines (id int PRIMARY KEY, source text, seq int, note text, CONSTRAINT small CHECK (id < 900))"
+        )
+    followed.run()
+    followed.wait_equal(TABLES[:2])
+    wait_for("the copy to be isolated", lambda: "ISOLATED" in errors(followed), SECONDS)
+    with Workload(followed.source_dsn, TABLES, 1):
+        time.sleep(1.0)
+    followed.wait_equal(TABLES[:2])
+    followed.end()
+    with followed.pair.connect(followed.pair.target) as db:
+        db.execute("ALTER TABLE lines DROP CONSTRAINT small")
+    followed.run("--restore", "latest")
+    wait_for("its log to be refused", lambda: "its changes in between are missing" in errors(followed), SECONDS)
+    with Workload(followed.source_dsn, TABLES, 2):
+        time.sleep(1.0)
+    followed.wait_equal(TABLES[:2])
+    assert "ISOLATED" in errors(followed)
