@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -69,8 +69,10 @@ class FollowedLog:
                 return None
             return db.execute(f"SELECT id, source, seq, note FROM {table} ORDER BY 1".encode()).fetchall()
 
-    def write(self, source: str = "", sink: str = "", plugin: str = "MariaDB-CDC") -> None:
-        names = ", ".join(f'"{self.source}.{table}"' for table in TABLES)
+    def write(
+        self, source: str = "", sink: str = "", plugin: str = "MariaDB-CDC", tables: Sequence[str] = TABLES
+    ) -> None:
+        names = ", ".join(f'"{self.source}.{table}"' for table in tables)
         write_job(
             self.home,
             f"""
@@ -97,9 +99,9 @@ class FollowedLog:
         """Whether the target has exactly the rows of the source."""
         return self.rows_here(table) == self.run_there(f"SELECT id, source, seq, note FROM {table} ORDER BY 1")
 
-    def wait_equal(self) -> None:
+    def wait_equal(self, tables: Sequence[str] = TABLES) -> None:
         assert self.process is not None
-        for table in TABLES:
+        for table in tables:
             wait_alive(self.process, f"{table} to be equal", lambda table=table: self.equal(table), SECONDS)
 
     def reads_as(self, server_id: int) -> bool:

@@ -1,0 +1,52 @@
+"""Tables of MariaDB that are added to a job are copied, and join the log that the job follows (F-C45)."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+import pytest
+
+from e2e.cdc.mariadb_workload import MariadbWorkload
+from e2e.cdc.test_mariadb_cdc import TABLES, FollowedLog, followed, logged
+from e2e.support import kill_driver
+
+__all__ = ["followed", "logged"]
+GOES_ON = ("--restore", "latest")
+
+
+def errors(followed: FollowedLog) -> str:
+    return (followed.home / "errors").read_text()
+
+
+@pytest.mark.parametrize("before", [TABLES[:1], TABLES[:2]], ids=["one", "two"])
+def test_an_added_table_is_copied_and_followed(followed: FollowedLog, before: tuple[str, ...]) -> None:
+    followed.write(tables=before)
+    followed.run()
+    followed.wait_equal(before)
+    followed.end()
+    followed.write()
+    with MariadbWorkload(followed.connection(), TABLES, 1), MariadbWorkload(followed.connection(), TABLES, 2):
+        followed.run(*GOES_ON)
+        time.sleep(4.0)
+    followed.wait_equal()
+    assert "ISOLATED" not in errors(followed)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_driver_is_killed_while_a_table_is_added(followed: FollowedLog, seed: int) -> None:
+    random = Random(seed)
+    with MariadbWorkload(followed.connection(), TABLES, seed):
+        followed.write(tables=TABLES[:2], sink=", is_exactly_once = true")
+        followed.run()
+        time.sleep(4.0)
+        followed.end()
+        followed.write(sink=", is_exactly_once = true")
+        for _ in range(4):
+            process = followed.run(*GOES_ON)
+            time.sleep(random.uniform(1.2, 4.0))
+            assert process.poll() is None, errors(followed)
+            kill_driver(process)
+    followed.run(*GOES_ON)
+    followed.wait_equal()
+    assert "ISOLATED" not in errors(followed)
