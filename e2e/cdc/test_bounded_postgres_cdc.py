@@ -4,9 +4,10 @@ twice, whatever dies on the way."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,9 +33,9 @@ def job(tmp_path: Path, logical: PostgresServer, request: pytest.FixtureRequest)
     found.end()
 
 
-def batch(job: Followed, source: str = "", sink: str = "") -> None:
+def batch(job: Followed, source: str = "", sink: str = "", tables: Sequence[str] = TABLES) -> None:
     """Write the job file of a batch job."""
-    job.write(source=source and f", {source}", sink=sink)
+    job.write(source=source and f", {source}", sink=sink, tables=tables)
     path = job.home / "job.conf"
     path.write_text(path.read_text().replace("job.mode = STREAMING", "job.mode = BATCH"))
 
@@ -90,6 +91,25 @@ def test_each_run_brings_everything_up_to_now(job: Followed) -> None:
     quiet = run(job, "--restore", "latest")
     assert quiet["state"] == "SUCCESS"
     assert all(map(job.equal, TABLES))
+
+
+def inserts_later(beyond: int, db: psycopg.Connection[Any], number: int) -> None:
+    inserts(db, beyond + number)
+
+
+@pytest.mark.parametrize("sink", ["", TWO_PHASE], ids=["by key", "two-phase"])
+def test_a_table_joins_a_later_run(job: Followed, sink: str) -> None:
+    """F-C45: it is copied, and each run after that brings its changes."""
+    for night, tables in enumerate((TABLES[:1], TABLES[:2], TABLES, TABLES, TABLES)):
+        batch(job, sink=sink, tables=tables)
+        later = partial(inserts_later, 10_000 * night)
+        with writing(job, later) if night < 4 else nullcontext():
+            done = run(job, *(("--restore", "latest") if night else ()))
+        assert done["state"] == "SUCCESS" and done["goes_on"]
+    assert all(map(job.equal, TABLES))
+    assert {one["table"]: one["state"] for one in done["tables"]} == {
+        f"{job.pair.source}.public.{table}": "DONE" for table in TABLES
+    }
 
 
 def test_a_run_ends_while_the_source_is_written_to(job: Followed) -> None:

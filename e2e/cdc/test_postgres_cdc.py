@@ -238,19 +238,50 @@ def _dropped(db: psycopg.Connection, slot: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_rows_that_are_appended_arrive_once(followed: Followed, seed: int) -> None:
-    """Files know no keys: only an exact cut between copy and log gives every row once."""
-    out = followed.home / "files"
-    names = ", ".join(f'"{followed.pair.source}.public.{table}"' for table in TABLES)
+def write_appending(followed: Followed, tables: Sequence[str] = TABLES) -> None:
+    """A job whose targets are files: they know no keys."""
+    names = ", ".join(f'"{followed.pair.source}.public.{table}"' for table in tables)
     write_job(
         followed.home,
         f"""
         env {{ job.mode = STREAMING, checkpoint.interval = 300, guarantee = "exactly-once" }}
         source {{ Postgres-CDC {{ url = "{followed.pair.server.jdbc_url(followed.pair.source)}", user = postgres,
                                   table-names = [{names}] }} }}
-        sink {{ LocalFile {{ path = "{out}/${{table_name}}", file_format_type = csv }} }}""",
+        sink {{ LocalFile {{ path = "{followed.home}/files/${{table_name}}", file_format_type = csv }} }}""",
     )
+
+
+def appended(followed: Followed, table: str) -> list[str]:
+    """The lines of its files. Staged files, which come and go, are in a hidden folder beside these."""
+    files = (followed.home / "files" / table).glob("*.csv")
+    return sorted(line for file in files for line in file.read_text().splitlines())
+
+
+def wait_appended(followed: Followed) -> None:
+    """Wait until the files have every row once."""
+    assert followed.process is not None
+    for table in TABLES:
+        rows = followed.pair.rows(followed.pair.source, table)
+        wanted = sorted(",".join("" if value is None else str(value) for value in row) for row in rows)
+
+        def arrived(table: str = table, wanted: list[str] = wanted) -> bool:
+            return appended(followed, table) == wanted
+
+        try:
+            wait_alive(followed.process, f"the rows of {table}", arrived, 60.0)
+        except AssertionError as error:
+            surplus, missing = Counter(appended(followed, table)), Counter(wanted)
+            surplus.subtract(wanted)
+            missing.subtract(appended(followed, table))
+            first = [f"surplus {line[:80]}" for line in sorted((+surplus).elements())[:5]]
+            first += [f"missing {line[:80]}" for line in sorted((+missing).elements())[:5]]
+            raise AssertionError("\n".join([str(error), *first, followed.state()])) from None
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rows_that_are_appended_arrive_once(followed: Followed, seed: int) -> None:
+    """Files know no keys: only an exact cut between copy and log gives every row once."""
+    write_appending(followed)
     random = Random(seed)
     with Workload(followed.source_dsn, TABLES, seed, only_inserts=True):
         for number in range(5):
@@ -258,21 +289,5 @@ def test_rows_that_are_appended_arrive_once(followed: Followed, seed: int) -> No
             time.sleep(random.choice((0.7, 1.0, 1.5, 2.5)))
             assert process.poll() is None, (followed.home / "errors").read_text()
             kill_driver(process)
-    process = followed.run("--restore", "latest")
-
-    def lines(table: str) -> list[str]:
-        # staged files, which come and go, are in a hidden folder beside these
-        return sorted(line for file in (out / table).glob("*.csv") for line in file.read_text().splitlines())
-
-    for table in TABLES:
-        rows = followed.pair.rows(followed.pair.source, table)
-        wanted = sorted(",".join("" if value is None else str(value) for value in row) for row in rows)
-        try:
-            wait_alive(process, f"the rows of {table}", lambda table=table, wanted=wanted: lines(table) == wanted, 60.0)
-        except AssertionError as error:
-            surplus, missing = Counter(lines(table)), Counter(wanted)
-            surplus.subtract(wanted)
-            missing.subtract(lines(table))
-            first = [f"surplus {line[:80]}" for line in sorted((+surplus).elements())[:5]]
-            first += [f"missing {line[:80]}" for line in sorted((+missing).elements())[:5]]
-            raise AssertionError("\n".join([str(error), *first, followed.state()])) from None
+    followed.run("--restore", "latest")
+    wait_appended(followed)

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical
+from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical, wait_appended, write_appending
 from e2e.cdc.workload import Workload
 from e2e.support import kill_driver, wait_for
 
@@ -94,6 +94,21 @@ def test_the_driver_dies_at_each_step_of_a_join(
     followed.run(*GOES_ON)
     followed.wait_equal()
     assert "ISOLATED" not in errors(followed)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rows_of_an_added_table_are_appended_once(followed: Followed, seed: int) -> None:
+    """The cut between its copy and the log is exact, and so is that of the others where the log has waited."""
+    random = Random(seed)
+    with Workload(followed.source_dsn, TABLES, seed, only_inserts=True):
+        for number in range(6):
+            write_appending(followed, TABLES[: 1 + number // 2])
+            process = followed.run(*(GOES_ON if number else ()))
+            time.sleep(random.uniform(1.5, 4.0))
+            assert process.poll() is None, errors(followed)
+            kill_driver(process)
+    followed.run(*GOES_ON)
+    wait_appended(followed)
 
 
 def test_a_table_that_was_refused_joins_once_it_fits(followed: Followed) -> None:
