@@ -148,9 +148,15 @@ def kill9(pid: int) -> None:
 
 
 def kill_driver(process: Process) -> None:
-    """Kill a driver and its Python workers, none of which says a word any more."""
+    """Kill a driver and its Python workers, none of which says a word any more. One that has just ended by itself must
+    have succeeded."""
     workers = python_workers(process.pid)
-    kill9(process.pid)
+    try:
+        kill9(process.pid)
+    except ProcessLookupError:
+        process.communicate()
+        assert process.returncode == 0, f"the driver had ended by itself with {process.returncode}"
+        return
     process.communicate()
     for worker in workers:
         with suppress(ProcessLookupError):  # it has noticed that its driver is gone

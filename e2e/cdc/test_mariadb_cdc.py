@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -92,8 +91,7 @@ class FollowedLog:
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:
-            with suppress(ProcessLookupError):  # it has just ended
-                kill_driver(self.process)
+            kill_driver(self.process)
 
     def equal(self, table: str) -> bool:
         """Whether the target has exactly the rows of the source."""

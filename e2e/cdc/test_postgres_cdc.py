@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -69,8 +68,7 @@ class Followed:
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:
-            with suppress(ProcessLookupError):  # it has just ended
-                kill_driver(self.process)
+            kill_driver(self.process)
 
     def equal(self, table: str) -> bool:
         """Whether the target has exactly the rows of the source."""

@@ -82,7 +82,7 @@ class Run:
 
     def _kill_driver(self, kill: Kill, number: int) -> None:
         if self.process is not None:
-            kill_driver(self.process)
+            kill_driver(self._alive())
             self.killed.append(f"{Victim.MOMENT} at the end of a kill")
         process = self.process = self._started(number, kill)
         with self._changing():
@@ -137,7 +137,7 @@ class Run:
         said = seatunnel(self.job.home, "jobs", "savepoint", "job", "--stop")
         if said.code != 0:
             self.violations.append(f"it cannot be stopped: {said.err[-300:]}")
-            with contextlib.suppress(ProcessLookupError):
+            if self.process.poll() is None:
                 kill_driver(self.process)
         finish(self.process)
         try:
