@@ -45,7 +45,7 @@ from seatunnel_py.runtime.storage.segment_sweep import sweep
 from seatunnel_py.runtime.storage.shared_job_files import JOB, PLAN, RECEIPT, SharedJobFiles
 from seatunnel_py.runtime.values.settings import Settings, settings_of
 from seatunnel_py.runtime.values.topology_builder import keys
-from seatunnel_py.work.segments import remove_all
+from seatunnel_py.work.segment_files import remove_all
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 NEXT_RUN = "the next run with `--restore latest` goes on where this one has ended"

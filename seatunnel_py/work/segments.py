@@ -17,18 +17,18 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyarrow import fs
 
 from seatunnel_py.api.batch import Batch, Position
 from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.process.private_files import private_directory, private_output
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.errors import FatalError, RetriableError
+from seatunnel_py.work.segment_files import filesystem
 from seatunnel_py.work.unit import Slice
 
 if TYPE_CHECKING:
@@ -44,20 +44,11 @@ _MAGIC = b"STSEG\x00\x00\x01"
 _TAIL = struct.Struct("<QI8s")
 _ALIGNMENT = 64  # Arrow wants its buffers aligned, and a stream aligns them only from its own start
 _OBJECT_STORES = frozenset({"s3", "gcs", "abfs"})  # an object appears whole, when it is closed
-_OF_UNIT = re.compile(r"(\d+)\..+\.segment(\.part)?")
 _MAPPED_SEGMENTS_MAX = 16  # a unit reads few segments, one after the other
 
 
 class SegmentError(ValueError):
     """A segment does not match its handle: cut off, damaged, or another file."""
-
-
-def filesystem(location: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a location and the path in it. A location is a directory, or a URL."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", location):
-        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(location)
-        return found
-    return fs.LocalFileSystem(), location
 
 
 class SegmentWriter:
@@ -132,58 +123,11 @@ class SegmentWriter:
             ) from error
 
 
-def left_in(location: str) -> Iterator[tuple[int, str]]:
-    """List the files that units have written at a location, half-written segments included: the incarnation of their
-    driver, and the URL."""
-    files, directory = filesystem(location)
-    for found in files.get_file_info(fs.FileSelector(directory, allow_not_found=True)):
-        if named := _OF_UNIT.fullmatch(found.base_name):
-            yield int(named[1]), f"{location.rstrip('/')}/{found.base_name}"
-
-
-def exists(segment: str) -> bool:
-    """Whether the segment exists."""
-    files, path = filesystem(segment)
-    found: bool = files.get_file_info(path).type is not fs.FileType.NotFound
-    return found
-
-
-def copy(segment: str, to: str) -> None:
-    """Copy the segment to another place, on any file system."""
-    files, path = filesystem(segment)
-    other, target = filesystem(to)
-    private_directory(other, target.rpartition("/")[0])
-    private_output(other, target).close()
-    fs.copy_files(path, target, source_filesystem=files, destination_filesystem=other)
-
-
-def remove(segments: Iterable[str]) -> None:
-    """Delete segments; a missing one is not an error."""
-    for segment in segments:
-        files, path = filesystem(segment)
-        with suppress(FileNotFoundError):
-            files.delete_file(path)
-
-
-def remove_all(location: str) -> None:
-    """Delete the whole location."""
-    files, path = filesystem(location)
-    with suppress(FileNotFoundError):
-        files.delete_dir(path)
-
-
 def _plain_name(name: str) -> str:
     """Vertex ids may hold any character of a job file; a file's name must be literal in a path and in a URL."""
     if re.fullmatch(r"[A-Za-z0-9._-]+", name):
         return name
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}-{zlib.crc32(name.encode()):08x}"
-
-
-def discard(segment: str) -> None:
-    """Delete a segment if it exists."""
-    files, path = filesystem(segment)
-    if exists(segment):
-        files.delete_file(path)
 
 
 def read_slices(slices: Iterable[Slice]) -> Iterator[Batch]:

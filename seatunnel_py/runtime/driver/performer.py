@@ -36,7 +36,7 @@ from seatunnel_py.runtime.targets.sink_operations import ReopenedSource
 from seatunnel_py.runtime.targets.target_batcher import TargetBatcher, TargetCall
 from seatunnel_py.runtime.values import failpoints
 from seatunnel_py.runtime.values.chain_builder import chain_of
-from seatunnel_py.work import segments as segment_files
+from seatunnel_py.work import segment_files
 
 
 class JobDecisions(Protocol):

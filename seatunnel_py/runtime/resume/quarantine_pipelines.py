@@ -20,7 +20,7 @@ from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.graph_nodes import SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 from seatunnel_py.plan.steps import Job
-from seatunnel_py.work.bad_rows.quarantine_file import REPLAYED
+from seatunnel_py.work.bad_rows.limits import REPLAYED
 from seatunnel_py.work.bad_rows.quarantine_source import QuarantineSource
 
 Entrance = tuple[str, str]

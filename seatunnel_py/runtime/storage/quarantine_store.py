@@ -35,7 +35,6 @@ from seatunnel_py.runtime.observe.receipt import TableReceipt
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.work.bad_rows.limits import STAGED, ErrorLimits, own_prefix
-from seatunnel_py.work.bad_rows.quarantine_file import read
 from seatunnel_py.work.unit import SinkPiece
 
 COMMITTED, REPLAYS = "committed", "replays"
@@ -139,6 +138,8 @@ def _committed(location: Path) -> dict[str, tuple[str, int, str, int]]:
 @cache
 def _undecoded(path: Path) -> int:
     """Number of undecoded rows in a committed file, cached because such files never change."""
+    from seatunnel_py.work.bad_rows.quarantine_file import read  # with Arrow, which other drivers do not need
+
     try:
         return sum(bad.batch.rows for _, bad in read(str(path)) if bad.raw)
     except FileNotFoundError:

@@ -217,7 +217,7 @@ class SavepointStore:
 
     def _remove(self, records: str) -> None:
         """Delete records, with the segments under their name."""
-        from seatunnel_py.work.segments import remove_all
+        from seatunnel_py.work.segment_files import remove_all
 
         self._storage.delete(f"{RECORDS}/{records}")
         remove_all(f"{self._segments}/{records}")
@@ -253,7 +253,7 @@ def require_segments(name: str, records: Iterable[CheckpointRecord]) -> None:
     named = {segment for record in records for segment in named_in_record(record)}
     if not named:
         return
-    from seatunnel_py.work.segments import exists
+    from seatunnel_py.work.segment_files import exists
 
     if lost := sorted(segment for segment in named if not exists(segment)):
         raise SavepointError(
@@ -276,7 +276,7 @@ class _Copy:
 
     def _segment(self, url: str) -> str:
         if url not in self._copied:
-            from seatunnel_py.work.segments import copy
+            from seatunnel_py.work.segment_files import copy
 
             copied = f"{self._into}/{len(self._copied):08}.segment"
             copy(url, copied)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.values.segment_names import named_in, named_in_record
-from seatunnel_py.work import segments as files
+from seatunnel_py.work import segment_files as files
 
 if TYPE_CHECKING:
     from seatunnel_py.api.storage import Storage

@@ -34,7 +34,8 @@ from seatunnel_py.api import (
     private_output,
 )
 from seatunnel_py.plan.sql.query_types import query_conversions
-from seatunnel_py.work.segments import SegmentWriter, filesystem
+from seatunnel_py.work.segment_files import filesystem
+from seatunnel_py.work.segments import SegmentWriter
 from seatunnel_py.work.unit import Slice
 
 FILES_MAX = 10_000

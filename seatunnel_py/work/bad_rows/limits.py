@@ -12,6 +12,8 @@ from dataclasses import dataclass
 RATIO_ROWS_MIN = 10_000
 STAGED = "staged"
 """The folder of the location to which workers write."""
+REPLAYED = "(quarantine) "
+"""Prefix of the name of a source before the step at which its rows enter again."""
 
 
 @dataclass(frozen=True, slots=True)

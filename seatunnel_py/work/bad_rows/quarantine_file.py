@@ -26,13 +26,11 @@ from seatunnel_py.api.batch import Batch, Plain, Position, Rejected
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.work.bad_rows.bisect import Fault
-from seatunnel_py.work.bad_rows.limits import STAGED, own_prefix
+from seatunnel_py.work.bad_rows.limits import REPLAYED, STAGED, own_prefix
 from seatunnel_py.work.chain import Chain, ChainSource
-from seatunnel_py.work.segments import SegmentWriter, batches_of, filesystem
+from seatunnel_py.work.segment_files import filesystem
+from seatunnel_py.work.segments import SegmentWriter, batches_of
 from seatunnel_py.work.unit import QUARANTINE, SinkPiece, Unit
-
-REPLAYED = "(quarantine) "
-"""Prefix of the name of a source before the step at which its rows enter again."""
 
 RAW = "raw"
 ROW, STEP, ERROR = "quarantine.row", "quarantine.step", "quarantine.error"

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from seatunnel_py.api.batch import Batch, Rejected
-from seatunnel_py.work.segments import SegmentWriter, discard, read_slice
+from seatunnel_py.work.segment_files import discard
+from seatunnel_py.work.segments import SegmentWriter, read_slice
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
 from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect, TargetTable, same_row
 from seatunnel_connectors.jdbc.target.details import CommentPlace
-from seatunnel_connectors.jdbc.target.partial_rows import ABSENT
+from seatunnel_connectors.jdbc.target.load_decision import ABSENT
 from seatunnel_connectors.jdbc.target.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.target.version_column import COMPARED

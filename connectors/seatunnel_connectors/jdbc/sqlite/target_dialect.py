@@ -23,7 +23,7 @@ from seatunnel_connectors.jdbc.statements.target_dialect import (
     TargetTable,
     same_row,
 )
-from seatunnel_connectors.jdbc.target.partial_rows import ABSENT
+from seatunnel_connectors.jdbc.target.load_decision import ABSENT
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.target.version_column import COMPARED, on_conflict
 from seatunnel_connectors.jdbc.url import Address

@@ -7,15 +7,8 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.statements.target_dialect import RowsRefusedError
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
-from seatunnel_connectors.jdbc.target.load_decision import SHADOW
-from seatunnel_connectors.jdbc.target.partial_rows import (
-    ABSENT,
-    PARTIAL,
-    RowBlock,
-    in_rounds,
-    row_block,
-    whole_rows_needed,
-)
+from seatunnel_connectors.jdbc.target.load_decision import ABSENT, PARTIAL, SHADOW
+from seatunnel_connectors.jdbc.target.partial_rows import RowBlock, in_rounds, row_block, whole_rows_needed
 from seatunnel_py.api import BadRowsError, FatalError, RowKind
 
 DELETE = RowKind.DELETE.value

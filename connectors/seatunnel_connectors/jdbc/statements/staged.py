@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_key
 from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, StatementSession, TargetDialect
 from seatunnel_connectors.jdbc.target import conservation
-from seatunnel_connectors.jdbc.target.partial_rows import PARTIAL
+from seatunnel_connectors.jdbc.target.load_decision import PARTIAL
 from seatunnel_py.api import RowKind
 
 UNIT = "st_unit"

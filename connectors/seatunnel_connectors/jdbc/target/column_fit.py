@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING
 
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, verdict_of
 from seatunnel_py.api import (
@@ -26,6 +24,9 @@ from seatunnel_py.api import (
     convert,
     parse_type,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _NESTED = frozenset({Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.FLOAT_VECTOR, Kind.FLOAT16_VECTOR, Kind.SPARSE_FLOAT_VECTOR})
 
@@ -145,6 +146,8 @@ class ColumnFit:
 
     def _refuse_null(self, array: pa.Array, name: str, before: int) -> None:
         if array.null_count:
+            import pyarrow.compute as pc
+
             raise BadRowsError(
                 f"writing table {self.shown}: the row has no value in column {name!r}, by which the target knows its "
                 "rows",

@@ -25,6 +25,10 @@ SHADOW = "shadow"
 PREPARED = "prepared"
 """How units write: to the target, to a staging table, to a table that takes the target's place at the end, to the
 target in prepared transactions."""
+PARTIAL = 4
+"""The kind of a row with absent cells in a staging table, beside those of ``RowKind``."""
+ABSENT = "1"
+"""The mark of an absent cell in a mask, a text with one character per column."""
 
 
 class TargetState(Protocol):

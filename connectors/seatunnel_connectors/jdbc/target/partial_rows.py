@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_connectors.jdbc.target.load_decision import PARTIAL
 from seatunnel_py.api import Batch, FatalError, RowKind
 
 if TYPE_CHECKING:
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 
     Numbers: TypeAlias = "npt.NDArray[np.int64]"
     Marks: TypeAlias = "npt.NDArray[np.bool_]"
-
-PARTIAL = 4
-"""The kind of a row with absent cells, beside those of ``RowKind``."""
-ABSENT = "1"
-"""The mark of an absent cell in a mask, a text with one character per column."""
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from seatunnel_py.api import BadRowsError, Batch, Position, Rejected, TablePath
 
-Make = Callable[[int, int], pa.RecordBatch]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Make: TypeAlias = "Callable[[int, int], pa.RecordBatch]"
 """So many rows from a first one on, as declared. ValueError where one of them is not."""
 
 
@@ -30,6 +31,8 @@ def elements(
     else:
         yield Batch(path, whole, end=end, start=start)
         return
+    import pyarrow as pa  # drivers import this module, and do not need it
+
     good, bad = _told_apart(rows, make)
     for data in good:
         yield Batch(path, data, start=start)

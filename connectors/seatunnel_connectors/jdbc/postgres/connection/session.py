@@ -10,13 +10,11 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import adbc_driver_manager as adbc
 import adbc_driver_postgresql
 import psycopg
-import pyarrow as pa
-from adbc_driver_manager._reader import AdbcRecordBatchReader
 from psycopg.conninfo import make_conninfo
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
@@ -31,6 +29,9 @@ from seatunnel_py.api import (
     lock_timeout,
     silence,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CLIENT_CHECK_SECONDS = 5
 Statements = psycopg.Connection[tuple[Any, ...]]
@@ -151,6 +152,8 @@ class Rows:
             options["adbc.ingest.target_db_schema"] = schema
         if temporary:
             options["adbc.ingest.temporary"] = "true"
+        import pyarrow as pa
+
         statement = adbc.AdbcStatement(self._connection)
         try:
             statement.set_options(**options)
@@ -162,6 +165,8 @@ class Rows:
     def copy(self, sql: str, batch_bytes: int) -> Generator[pa.RecordBatch, None, None]:
         """Read by binary COPY, a batch at a time. A reader that is closed early is cancelled at the server: otherwise
         closing would read the rest of the table."""
+        from adbc_driver_manager._reader import AdbcRecordBatchReader  # imports Arrow, which drivers do not need
+
         statement = adbc.AdbcStatement(self._connection)
         reader = None
         finished = False

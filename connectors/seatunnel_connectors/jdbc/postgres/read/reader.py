@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.postgres.connection.copy_types import selected
 from seatunnel_connectors.jdbc.postgres.connection.session import Rows, explained, literal, quote, rows
-from seatunnel_connectors.jdbc.postgres.read import arrow_conversion
 from seatunnel_connectors.jdbc.postgres.read.snapshot import check_snapshot, join_snapshot, unchanged
 from seatunnel_connectors.jdbc.source.source import Hints, hints_of, range_of, rows_planned
 from seatunnel_connectors.jdbc.source.splits import as_plain
 from seatunnel_connectors.jdbc.target.set_aside import elements
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BATCH_BYTES = 1 << 20  # measured (bench/README.md): a batch of this size stays in the cache on its way
 
@@ -66,6 +67,8 @@ def _resumable(hints: Hints, split: Split) -> bool:
 def read(
     address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
 ) -> Iterator[Batch | Rejected]:
+    from seatunnel_connectors.jdbc.postgres.read import arrow_conversion  # a driver needs no Arrow
+
     hints = hints_of(table)
     schema = table.schema.arrow()
     generation = str(split.payload.get("snapshot") or "")
@@ -100,10 +103,14 @@ def read(
 
 
 def _declared(found: pa.RecordBatch, schema: pa.Schema, first: int, length: int) -> pa.RecordBatch:
+    from seatunnel_connectors.jdbc.postgres.read import arrow_conversion
+
     return arrow_conversion.from_wire(found if length == found.num_rows else found.slice(first, length), schema)
 
 
 def _after(found: pa.RecordBatch, key_at: int, generation: str) -> Position:
+    from seatunnel_connectors.jdbc.postgres.read import arrow_conversion
+
     return Position({"after": as_plain(arrow_conversion.last_key(found.column(key_at)))}, generation)
 
 

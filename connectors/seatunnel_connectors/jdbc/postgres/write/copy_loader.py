@@ -10,6 +10,7 @@ COPY cost about a tenth of the speed. Only one of the two ever uses the connecti
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import adbc_driver_manager as adbc
 import pyarrow as pa
@@ -20,10 +21,10 @@ from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UNIQUE
 from seatunnel_connectors.jdbc.postgres.read import arrow_conversion
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, begin_unit, keep_kinds
-from seatunnel_connectors.jdbc.postgres.write.plan import takes_directly
 from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE
-from seatunnel_py.api import BadRowsError, FatalError, RowKind, TableSchema
+from seatunnel_connectors.jdbc.target.target_plan import places_of
+from seatunnel_py.api import BadRowsError, FatalError, RowKind, TableSchema, to_arrow
 
 BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a conflict repeats a whole block
 
@@ -56,7 +57,7 @@ class CopyLoader:
         self._prepare_columns()
 
     def _prepare_columns(self) -> None:
-        wanted = takes_directly(self.load, self.table)
+        wanted = _direct_types(self.load, self.table)
         declared = self.table.arrow()
         types = {column.name: column.dtype for column in self.table.columns}
         self.direct = all(arrow is not None for arrow in wanted)
@@ -293,3 +294,12 @@ def _last_rows(staged: pa.Table, key: tuple[str, ...]) -> pa.Table:
     """Last staged row of each key, with its kind: what the server will find, counted here as well."""
     last = staged.group_by(list(key)).aggregate([(ORDER, "max")]).column(f"{ORDER}_max")
     return staged.select([ORDER, KIND]).filter(pc.is_in(staged.column(ORDER), last.combine_chunks()))
+
+
+def _direct_types(load: Load, table: TableSchema) -> list[Any]:
+    """For each column the Arrow type that COPY takes, or None where the value goes through text."""
+    places = places_of(f"{load.schema}.{load.table}", [column.source for column in load.columns], table)
+    return [
+        arrow_conversion.direct_type(column.native, column.element, to_arrow(table.columns[at].dtype))
+        for column, at in zip(load.columns, places, strict=True)
+    ]

@@ -13,9 +13,8 @@ from seatunnel_connectors.jdbc.postgres.connection.session import TABLE_CHANGED,
 from seatunnel_connectors.jdbc.postgres.write.ddl import listed
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, LoadColumn
 from seatunnel_connectors.jdbc.target import version_column
-from seatunnel_connectors.jdbc.target.load_decision import PREPARED, STAGED
-from seatunnel_connectors.jdbc.target.partial_rows import ABSENT as ABSENT_MARK
-from seatunnel_connectors.jdbc.target.partial_rows import PARTIAL
+from seatunnel_connectors.jdbc.target.load_decision import ABSENT as ABSENT_MARK
+from seatunnel_connectors.jdbc.target.load_decision import PARTIAL, PREPARED, STAGED
 from seatunnel_py.api import RowKind
 
 LOCK_SECONDS = 10  # for a key that a prepared transaction has written: it becomes free only with its checkpoint

@@ -8,14 +8,8 @@ from seatunnel_connectors.jdbc.postgres.connection.session import Rows
 from seatunnel_connectors.jdbc.postgres.write.copy_loader import CopyLoader
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import KIND, MASK, ORDER, ROUND, keep_kinds, keep_masks
-from seatunnel_connectors.jdbc.target.load_decision import STAGED
-from seatunnel_connectors.jdbc.target.partial_rows import (
-    PARTIAL,
-    RowBlock,
-    in_rounds,
-    row_block,
-    whole_rows_needed,
-)
+from seatunnel_connectors.jdbc.target.load_decision import PARTIAL, STAGED
+from seatunnel_connectors.jdbc.target.partial_rows import RowBlock, in_rounds, row_block, whole_rows_needed
 from seatunnel_py.api import RowKind, TableSchema
 
 

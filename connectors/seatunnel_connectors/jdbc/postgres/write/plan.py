@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.postgres.connection.session import quote
 from seatunnel_connectors.jdbc.postgres.connection.types import created_type, native_of, target_column
 from seatunnel_connectors.jdbc.postgres.ledger import ledger_tables
 from seatunnel_connectors.jdbc.postgres.read import details
-from seatunnel_connectors.jdbc.postgres.read.arrow_conversion import direct_type
 from seatunnel_connectors.jdbc.postgres.write import ddl
 from seatunnel_connectors.jdbc.postgres.write.inspect_target import PLAIN, Target
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, LoadColumn, load_of
@@ -36,7 +34,6 @@ from seatunnel_connectors.jdbc.target.target_plan import (
     estimated_rows,
     guards,
     misfits,
-    places_of,
     target_name,
 )
 from seatunnel_py.api import (
@@ -46,7 +43,6 @@ from seatunnel_py.api import (
     JobMode,
     Setup,
     TableSchema,
-    to_arrow,
 )
 
 RECIPES = Recipes(staged=True, prepared=True, shadow_pays=True)
@@ -207,15 +203,6 @@ def _columns(
             required = not target.columns[name].nullable and not target.changes_rows
         made.append(LoadColumn(column.name, name, native.name, native.element, full, required))
     return tuple(made)
-
-
-def takes_directly(load: Load, table: TableSchema) -> list[Any]:
-    """For each column the Arrow type that COPY takes, or None where the value goes through text."""
-    places = places_of(f"{load.schema}.{load.table}", [column.source for column in load.columns], table)
-    return [
-        direct_type(column.native, column.element, to_arrow(table.columns[at].dtype))
-        for column, at in zip(load.columns, places, strict=True)
-    ]
 
 
 def _effects(

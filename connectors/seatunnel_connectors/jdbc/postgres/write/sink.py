@@ -14,7 +14,6 @@ from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PIECES, Post
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeWriter, takes_native
 from seatunnel_connectors.jdbc.postgres.write.ddl import NAMES
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
-from seatunnel_connectors.jdbc.postgres.write.writer import PostgresWriter
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE
 from seatunnel_connectors.jdbc.target.target_plan import check_names, target_path
 from seatunnel_connectors.jdbc.target.unit_record import of_job
@@ -189,6 +188,8 @@ class PostgresSink(TableSink, NativeSink):
 
     def open(self, context: WriteContext) -> Writer:
         if not self.request.options.query:
+            from seatunnel_connectors.jdbc.postgres.write.writer import PostgresWriter  # drivers never write
+
             return PostgresWriter(self.address, self.request.table, context)
         from seatunnel_connectors.jdbc.postgres.write import query_writer
 
