@@ -31,7 +31,7 @@ def begin(followed: Followed, tables: tuple[str, ...], sink: str) -> None:
 @pytest.mark.parametrize("sink", ["", TWO_PHASE], ids=["by key", "two-phase"])
 @pytest.mark.parametrize("before", [TABLES[:1], TABLES[:2]], ids=["one", "two"])
 def test_an_added_table_is_copied_and_followed(followed: Followed, sink: str, before: tuple[str, ...]) -> None:
-    """Also beside a single table, whose log had no channel."""
+    """F-C45: also beside a single table, whose log had no channel."""
     begin(followed, before, sink)
     followed.write(sink, tables=TABLES)
     with Workload(followed.source_dsn, TABLES, 1), Workload(followed.source_dsn, TABLES, 2):
@@ -50,6 +50,7 @@ def test_an_added_table_is_copied_and_followed(followed: Followed, sink: str, be
 @pytest.mark.parametrize("sink", ["", TWO_PHASE], ids=["by key", "two-phase"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_driver_is_killed_while_a_table_is_added(followed: Followed, sink: str, seed: int) -> None:
+    """F-C45: in its copy, and while it joins the log."""
     random = Random(seed)
     with Workload(followed.source_dsn, TABLES, seed):
         begin_at_work(followed, sink)

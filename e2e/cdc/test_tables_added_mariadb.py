@@ -21,6 +21,7 @@ def errors(followed: FollowedLog) -> str:
 
 @pytest.mark.parametrize("before", [TABLES[:1], TABLES[:2]], ids=["one", "two"])
 def test_an_added_table_is_copied_and_followed(followed: FollowedLog, before: tuple[str, ...]) -> None:
+    """F-C45: also beside a single table, whose log had no channel."""
     followed.write(tables=before)
     followed.run()
     followed.wait_equal(before)

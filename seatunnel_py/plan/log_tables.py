@@ -61,7 +61,7 @@ def tables_by_vertex(pipeline: Pipeline) -> dict[str, frozenset[TablePath]]:
 
 
 def fused(pipeline: Pipeline) -> Pipeline:
-    """The pipeline of a log with one table, as it is planned for that table alone: without a channel behind the log."""
+    """The pipeline of a log with one table, as it is planned for that table alone: the log has no channel."""
     source = next(vertex for vertex in pipeline.vertices if vertex.source is pipeline.log)
     assert len(source.outputs) == 1, f"{pipeline.name} has other channels than that of one table"
     behind = next(vertex for vertex in pipeline.vertices if vertex.id == source.outputs[0].receiver)

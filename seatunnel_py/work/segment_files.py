@@ -1,4 +1,4 @@
-"""Lists, copies and deletes segments, wherever they lie.
+"""Lists, copies and deletes segments on any file system.
 
 A driver does this for local files without Arrow, which would take a fifth of a second of each start.
 """

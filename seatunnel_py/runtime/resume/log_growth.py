@@ -76,8 +76,8 @@ def with_tables(
 
 
 def _divided(record: CheckpointRecord, log: str, first: PlannedChannel) -> CheckpointRecord:
-    """The record of a log that had one table, and now has a channel for it: the vertex behind that has the sinks, and
-    gets the counts of their rows."""
+    """The record of a log that had one table, and now has a channel for it: its receiver has the sinks, and gets the
+    counts of their rows."""
     snapshots = dict(record.snapshots)
     total = RowTally()
     for subtask in record.topology.subtasks([log]):
