@@ -1,6 +1,7 @@
-"""The present tree against an older commit: a big table, many small ones, start; each a ratio of speed, pair by pair.
+"""The present tree against an older commit: a big table, many small ones, start, and the time until rows come again
+after a fault; each a ratio of speed, pair by pair.
 
-    python -m bench.against_commit COMMIT [--pairs 7] [--rows 3000000] [--tables 200] [--only one,tables,start]
+    python -m bench.against_commit COMMIT [--pairs 7] [--rows 3000000] [--tables 200] [--only one,tables,start,failover]
 
 The older commit is checked out and installed under `.cache/commits/`, with the packages that it locked. Both sides run
 the same job files by their public command lines, in turn, on one server.
@@ -11,15 +12,17 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bench import ours, pairs, pg, start, tables_200
+from bench import failover, ours, pairs, pg, start, tables_200
 from bench.pg_to_pg import Bench
 from tests.servers.commits import compiled, installed
 from tests.servers.postgres import PostgresServer
 
 BAR = 0.97
+RATE, FAULTS = 2_500, 8
 NOW, BEFORE = "now", "before"
 Sides = Mapping[str, Sequence[str]]
 Measure = Callable[[Path, Sequence[str]], Mapping[str, float]]
@@ -31,14 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--rows", type=int, default=pg.ROWS, help="rows of the big table")
     parser.add_argument("--tables", type=int, default=200)
-    parser.add_argument("--only", default="one,tables,start", help="parts, divided by commas")
+    parser.add_argument("--only", default="one,tables,start,failover", help="parts, divided by commas")
     wanted = parser.parse_args(arguments)
     compiled(ours.ROOT)
     sides = {NOW: ours.PLAIN, BEFORE: (str(installed(wanted.commit) / "seatunnel"),)}
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(pg.server())
+        parts = wanted.only.split(",")
+        times = {"track_commit_timestamp": "on"} if "failover" in parts else {}
+        server = stack.enter_context(pg.server(**times))
         places = {side: stack.enter_context(ours.home(command)) for side, command in sides.items()}
-        for part in wanted.only.split(","):
+        for part in parts:
             measures = MEASURES[part](server, wanted)
             for title, figures in measures.items():
                 compare(title, figures, sides, places, wanted.pairs)
@@ -88,10 +93,21 @@ def starts(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Meas
     return {"start": lambda place, command: start.measure(server, table, place, command)}
 
 
+def faults(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+    def measure(kind: str, place: Path, command: Sequence[str]) -> dict[str, float]:
+        found = failover.one(server, place, RATE, kind, FAULTS, command=command)
+        return {kind: statistics.median(found.recoveries)}
+
+    return {
+        "rows again after": lambda place, command: measure("error", place, command) | measure("worker", place, command)
+    }
+
+
 MEASURES: Mapping[str, Callable[[PostgresServer, argparse.Namespace], dict[str, Measure]]] = {
     "one": one_table,
     "tables": many_tables,
     "start": starts,
+    "failover": faults,
 }
 
 

@@ -78,10 +78,13 @@ class Found:
         return sum(course.silent for course in self.courses[way])
 
 
-def one(server: PostgresServer, place: Path, rate: int, kind: str, faults: int, env: str = "") -> Course:
+def one(
+    server: PostgresServer, place: Path, rate: int, kind: str, faults: int, env: str = "",
+    command: Sequence[str] = ours.PLAIN,
+) -> Course:  # fmt: skip
     """One stream with so many faults of a kind; none where it is calm."""
     fault = FAULTS.get(kind)
-    with streaming(server, place, rate, env) as stream:
+    with streaming(server, place, rate, env, command) as stream:
         time.sleep(SETTLE_SECONDS)
         began = stream.strike(fault) if fault else time.time()
         time.sleep(max(0.0, began + WINDOW_SECONDS + 1 - time.time()))

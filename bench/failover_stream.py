@@ -120,11 +120,13 @@ sink {{{"".join(sinks)}
 
 
 @contextmanager
-def streaming(server: PostgresServer, place: Path, rate: int, env: str = "") -> Iterator[Stream]:
+def streaming(
+    server: PostgresServer, place: Path, rate: int, env: str = "", command: Sequence[str] = ours.PLAIN
+) -> Iterator[Stream]:
     """The job, once rows of every table are visible; it has ended well when this has."""
     pg.drop_targets(server)
     pg.checkpoint(server)
-    with ours.streaming(job(server, rate, env), place) as running:
+    with ours.streaming(job(server, rate, env), place, command) as running:
         stream = Stream(server, running)
         running.wait("rows of every table", lambda: _flows(server), START_SECONDS_MAX)
         yield stream

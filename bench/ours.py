@@ -213,10 +213,10 @@ class Stream:
 
 
 @contextlib.contextmanager
-def streaming(job: str, place: Path) -> Iterator[Stream]:
+def streaming(job: str, place: Path, command: Sequence[str] = PLAIN) -> Iterator[Stream]:
     """A stream with a home of its own; one that nobody has stopped is killed."""
     home = place / "home" / f"{time.time_ns()}"
-    process = begin(job, place, home)
+    process = begin(job, place, home, command)
     try:
         yield Stream(process, place, home)
     finally:
