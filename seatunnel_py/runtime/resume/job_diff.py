@@ -192,7 +192,7 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             yield Change(f"{name} of {key}", ChangeKind.CHANGED, follows)
     more = _joining(old, new)
     if more:
-        yield Change(f"{key}", ChangeKind.CHANGED, f"{', '.join(more)} joins it once it is copied")
+        yield Change(key, ChangeKind.CHANGED, f"these tables join it once they are copied: {', '.join(more)}")
     elif old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
         yield Change(f"the steps of {key}", ChangeKind.CHANGED, "they are connected in another way", RequiredFlag.FRESH)
     for node, target in new["sinks"].items():

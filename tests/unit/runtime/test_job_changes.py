@@ -193,3 +193,32 @@ def test_who_gets_in_is_no_change_of_what_is_written(tmp_path: Path, now: str) -
 
     found = changes(to('username = "a"'), to(now))
     assert [one.fate for one in found] == [ChangeKind.KEPT]
+
+
+def following(*tables: str, columns: str = "id bigint") -> Described:
+    """The log of these tables, each with a sink of its own."""
+    sinks = {f"out~log[{table}]": f"shop.{table}" for table in tables}
+    log = {
+        "vertices": {"in~log": 1} | {f"{sink}<in~log": 1 for sink in sinks},
+        "sinks": sinks,
+        "masked": {},
+        "graph": [["in~log", sink] for sink in sinks],
+        "has_log": True,
+        "promises": dict.fromkeys(sinks, "IDEMPOTENT"),
+        "columns": {table: [columns] for table in tables},
+    }
+    return {"steps": {}, "pipelines": {"log of in": log}}
+
+
+def test_tables_join_a_log_without_a_flag() -> None:
+    """F-C45: the others go on where they stood."""
+    kept, joins = changes(following("a"), following("a", "b", "c"))
+    assert kept.fate is ChangeKind.KEPT
+    assert str(joins) == "changed log of in: these tables join it once they are copied: b, c"
+    assert joins.needs is RequiredFlag.NOTHING
+
+
+def test_a_log_without_one_of_its_tables_is_refused() -> None:
+    """Also if another one comes instead: its position would be dropped."""
+    for now in (following("a"), following("a", "c")):
+        assert RequiredFlag.FRESH in {change.needs for change in changes(following("a", "b"), now)}
