@@ -80,7 +80,8 @@ def drive(
     run = _JobRun(job, work.pipelines, place, others=bool(work.isolated))
     plan_again = partial(altered_log.plan_again, job, work.analyst)
     as_recorded = partial(altered_log.plan_as_decided, job, work.analyst)
-    pipelines = as_begun(work.pipelines, run.authority.records, as_recorded)
+    plan_tables = partial(altered_log.plan_tables, job, work.analyst)
+    pipelines = as_begun(work.pipelines, run.authority.records, as_recorded, plan_tables)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 

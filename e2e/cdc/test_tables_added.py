@@ -9,7 +9,7 @@ import pytest
 
 from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical, wait_appended, write_appending
 from e2e.cdc.workload import Workload
-from e2e.support import kill_driver, wait_for
+from e2e.support import finish, kill_driver, wait_for
 
 __all__ = ["followed", "logical"]
 TWO_PHASE = ", is_exactly_once = true"
@@ -150,3 +150,52 @@ def test_a_table_whose_copy_is_older_than_the_log_is_isolated(followed: Followed
         time.sleep(1.0)
     followed.wait_equal(TABLES[:2])
     assert "ISOLATED" in errors(followed)
+
+
+ACCEPTED = (*GOES_ON, "--accept-changes")
+
+
+@pytest.mark.parametrize("sink", ["", TWO_PHASE], ids=["by key", "two-phase"])
+@pytest.mark.parametrize("kept", [TABLES[:1], TABLES[1:]], ids=["one", "two"])
+def test_a_table_that_is_taken_out_leaves_the_log(followed: Followed, sink: str, kept: tuple[str, ...]) -> None:
+    """Its target keeps the rows that it had, and the others go on, without another copy."""
+    followed.write(sink)
+    with Workload(followed.source_dsn, TABLES, 1):
+        followed.run()
+        time.sleep(4.0)
+        followed.end()
+    followed.write(sink, tables=kept)
+    refused = finish(followed.run(*GOES_ON), SECONDS)
+    assert refused.code != 0
+    assert "these tables leave it, and their targets keep their rows" in errors(followed)
+    with Workload(followed.source_dsn, TABLES, 2):
+        followed.run(*ACCEPTED)
+        time.sleep(4.0)
+    followed.wait_equal(kept)
+    assert "it leaves the log, and its target keeps its rows" in errors(followed)
+    (gone, *_) = (table for table in TABLES if table not in kept)
+    before = followed.pair.rows(followed.pair.target, gone)
+    followed.end()
+    with Workload(followed.source_dsn, TABLES, 3):
+        followed.run(*GOES_ON)
+        time.sleep(1.0)
+    followed.wait_equal(kept)
+    assert followed.pair.rows(followed.pair.target, gone) == before
+    assert "ISOLATED" not in errors(followed)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tables_are_exchanged_while_the_driver_is_killed(followed: Followed, seed: int) -> None:
+    """One leaves and one joins, at once."""
+    random = Random(seed)
+    with Workload(followed.source_dsn, TABLES, seed):
+        begin_at_work(followed, TWO_PHASE)
+        followed.write(TWO_PHASE, tables=TABLES[1:])
+        for _ in range(4):
+            process = followed.run(*ACCEPTED)
+            time.sleep(random.uniform(1.2, 4.0))
+            assert process.poll() is None, errors(followed)
+            kill_driver(process)
+    followed.run(*ACCEPTED)
+    followed.wait_equal(TABLES[1:])
+    assert "ISOLATED" not in errors(followed)

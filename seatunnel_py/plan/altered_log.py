@@ -23,7 +23,7 @@ from seatunnel_py.plan.followed_schema import decided
 from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.log_graph import SourceLog
 from seatunnel_py.plan.log_tables import tables_by_vertex
-from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex, divide
 from seatunnel_py.plan.sql.analysis import SqlAnalyst
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.work.schema_alteration import SchemaAlteration
@@ -49,10 +49,11 @@ class LogJoin:
 @dataclass(frozen=True, slots=True)
 class JoinedTables:
     """The tables that join a log which has begun. ``begun``: the log with them; ``setups``: of their sinks, by node;
-    ``refused``: tables that cannot join it."""
+    ``refused``: tables that cannot join it; ``left``: those that leave it, as the job no longer has them."""
 
     tables: tuple[TablePath, ...]
     begun: BegunLog
+    left: tuple[TablePath, ...] = ()
     setups: Mapping[str, Setup] = field(default_factory=dict)
     refused: Mapping[TablePath, Refusal] = field(default_factory=dict)
 
@@ -77,6 +78,34 @@ class AlteredLog:
 
 PlanAgain: TypeAlias = Callable[[Pipeline, Sequence[SchemaAlteration], Collection[TablePath]], AlteredLog]
 """``plan_again`` for one job."""
+
+
+PlanTables: TypeAlias = Callable[[Pipeline, Sequence[SourceTable]], Pipeline]
+"""``plan_tables`` for one job."""
+
+
+def plan_tables(job: Job, analyst: SqlAnalyst | None, pipeline: Pipeline, tables: Sequence[SourceTable]) -> Pipeline:
+    """Plan a log for these tables and schemas instead of those of the job. FatalError if a step refuses one."""
+    log = pipeline.log
+    assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
+    shown = tuple(replace(one, schema=one.output) for one in tables)
+    graph = _followed(job, analyst, {log.step.id: SourceLog(log.step, log.source, shown, log.capabilities)})
+    (found,) = (one for one in divide(graph) if one.log is not None)
+    known = {one.schema.path: one for one in tables}
+    vertices = tuple(_with_tables(vertex, known) for vertex in found.vertices)
+    return replace(found, id=pipeline.id, name=pipeline.name, vertices=vertices, after=pipeline.after)
+
+
+def _followed(job: Job, analyst: SqlAnalyst | None, logs: Mapping[str, SourceLog]) -> FlowGraph:
+    try:
+        graph = table_graph.follow(job, analyst, logs)
+    except UnreachableError:
+        raise
+    except PlanError as error:
+        raise FatalError(error.problems[0].message, error.problems[0].remedy) from error
+    for cause in graph.refused.values():
+        raise FatalError(cause.message, cause.remedy)
+    return graph
 
 
 def no_plan(*_: object) -> AlteredLog:
@@ -146,14 +175,7 @@ def _planned(
     assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
     tables = tuple(replace(one, schema=one.output) for one in log.tables if one.schema.path not in without)
     logs = {log.step.id: SourceLog(log.step, log.source, tables, log.capabilities)}
-    try:
-        graph = table_graph.follow(job, analyst, logs)
-    except UnreachableError:
-        raise
-    except PlanError as error:
-        raise FatalError(error.problems[0].message, error.problems[0].remedy) from error
-    for cause in graph.refused.values():
-        raise FatalError(cause.message, cause.remedy)
+    graph = _followed(job, analyst, logs)
     changed = {one.path: one for one in alterations}
     reached = tables_by_vertex(read)
     vertices, changes, altering = [], dict[str, SchemaChange](), frozenset[TablePath]()

@@ -81,9 +81,26 @@ def _moved(channel: PlannedChannel, moved: tuple[PlannedChannel, ...], sender: s
     return next(one for one in moved if (one.receiver, one.table) == (channel.receiver, channel.table))
 
 
+def unfused(pipeline: Pipeline) -> Pipeline:
+    """The inverse of ``fused``: the pipeline as it is planned for that table among others."""
+    chain = next(vertex for vertex in pipeline.vertices if vertex.source is not None)
+    assert chain.source is not None and len(chain.nodes) > 1, f"{pipeline.name} has no steps in the vertex of its log"
+    receiver = f"{chain.nodes[1].id}<{chain.nodes[0].id}"
+    channel = PlannedChannel(f"{chain.id}>{receiver}", chain.id, receiver, chain.source.table.schema.path)
+    moved = tuple(replace(one, id=f"{receiver}>{one.receiver}", sender=receiver) for one in chain.outputs)
+    behind = replace(chain, id=receiver, nodes=chain.nodes[1:], inputs=(channel,), outputs=moved)
+    others = [
+        replace(one, inputs=tuple(_moved(channel, moved, chain.id) for channel in one.inputs))
+        for one in pipeline.vertices
+        if one is not chain
+    ]
+    return replace(pipeline, vertices=(replace(chain, nodes=chain.nodes[:1], outputs=(channel,)), behind, *others))
+
+
 def grown(begun: Pipeline, tables: Collection[TablePath]) -> Pipeline:
-    """The pipeline of a log with these tables besides its own, whose nodes stay as they are."""
-    log, whole = begun.log, begun.grows_to
+    """The pipeline of a log with these tables besides its own, whose nodes stay as they are; without those of its own
+    that the job no longer has."""
+    log, whole = begun.log, begun.becomes
     assert log is not None and whole is not None, f"{begun.name} does not grow"
     known = {node.id: node for vertex in begun.vertices for node in vertex.nodes}
     own = {table.schema.path: table for table in log.tables}
@@ -93,3 +110,18 @@ def grown(begun: Pipeline, tables: Collection[TablePath]) -> Pipeline:
     known[log.id] = replace(log, table=together[0], log_tables=together)
     vertices = (replace(one, nodes=tuple(known.get(node.id, node) for node in one.nodes)) for one in larger.vertices)
     return replace(larger, vertices=tuple(vertices))
+
+
+def vertex_of(pipeline: Pipeline) -> PlannedVertex:
+    """The vertex that reads its log."""
+    return next(vertex for vertex in pipeline.vertices if vertex.source is not None and vertex.source.part.is_log)
+
+
+def with_channels(pipeline: Pipeline) -> Pipeline:
+    """The pipeline, whose log has a channel for its only table too."""
+    return pipeline if vertex_of(pipeline).outputs else unfused(pipeline)
+
+
+def without_channel(pipeline: Pipeline) -> Pipeline:
+    """The pipeline, whose log has no channel if it has one table."""
+    return fused(pipeline) if len(vertex_of(pipeline).outputs) == 1 else pipeline

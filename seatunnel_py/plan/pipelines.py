@@ -79,13 +79,13 @@ class PlannedVertex:
 class Pipeline:
     """A connected component: its own checkpoints, its own retries, its own end. ``name`` is for display: the table that
     it synchronises, or the sink that its tables share. ``after``: the ids of pipelines that end before it begins.
-    ``grows_to``: the pipeline of a log with the tables that were added to the job since the log has begun."""
+    ``becomes``: the pipeline of a log with the tables that the job has now, as it has begun with others."""
 
     id: str
     name: str
     vertices: tuple[PlannedVertex, ...]
     after: tuple[str, ...] = ()
-    grows_to: Pipeline | None = None
+    becomes: Pipeline | None = None
 
     @property
     def tables(self) -> tuple[TablePath, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.process.failpoints import Failpoint
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.plan.altered_log import no_plan
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.driver.job_runner import JobRunner
@@ -70,7 +71,7 @@ class Process:
         self.engine = SimulatedEngine(self)
         store, authority = claimed(world, list(keys(self.pipelines)))
         self.incarnation = authority.incarnation
-        lines = as_begun(tuple(self.pipelines), authority.records, plan_again)
+        lines = as_begun(tuple(self.pipelines), authority.records, plan_again, no_plan)
         self._journal = WatchedJournal(JournalStorage(self), authority.incarnation, world)
         world.read(self._journal.journal)  # its driver may have died before it heard of these lines
         self.job = WatchedJob(

@@ -38,7 +38,7 @@ class LogPipelines:
     @staticmethod
     def joining(pipeline: Pipeline, copied: Mapping[TablePath, tuple[Split, ...]]) -> tuple[FollowedTable, ...]:
         """The tables that join a log which has begun: those that were copied, or are not copied at all."""
-        whole = pipeline.grows_to
+        whole = pipeline.becomes
         if whole is None or whole.log is None:
             return ()
         more = [one for one in whole.log.tables if one.schema.path not in pipeline.tables]
@@ -48,6 +48,12 @@ class LogPipelines:
             for one in more
             if not copies or one.schema.path in copied
         )
+
+    @staticmethod
+    def leaving(pipeline: Pipeline) -> bool:
+        """Whether the log has tables that the job no longer has."""
+        whole = pipeline.becomes
+        return whole is not None and not set(pipeline.tables) <= set(whole.tables)
 
     @staticmethod
     def copied(pipeline: Pipeline, machines: Iterable[PipelineMachine]) -> dict[TablePath, tuple[Split, ...]]:

@@ -12,8 +12,8 @@ are in channels at the savepoint, because barriers have overtaken them or a loop
 with the plan that it has, and then (2) is repeated. (8) A log whose splits this driver has read to their ends stops
 with a savepoint too, and is done: the next driver goes on from it. Splits that an earlier driver has ended do not
 count, for the source is asked for the next one. (9) If the source was taken back by a restart before such a savepoint,
-the pipeline begins again, as in (7). (10) A log that more tables join reads nothing, and stops with the savepoint of
-(2); the other machine begins with them (``log_growth.py``).
+the pipeline begins again, as in (7). (10) A log that tables join or leave reads nothing, and stops with the savepoint
+of (2); the other machine begins with the tables of the job (``log_growth.py``).
 """
 
 from __future__ import annotations
@@ -56,20 +56,21 @@ class LogReplanning:
         self._asked = False
         self._ended_before: frozenset[str] = frozenset()
         self._joins: tuple[FollowedTable, ...] = ()
+        self._changes_tables = False
 
-    def joins(self, tables: tuple[FollowedTable, ...]) -> None:
-        """Let these tables join the log (rule 10)."""
-        self._joins = tables
+    def joins(self, tables: tuple[FollowedTable, ...], *, leaves: bool) -> None:
+        """Let these tables join the log, and let others leave it (rule 10)."""
+        self._joins, self._changes_tables = tables, bool(tables) or leaves
 
     def begins(self, record: CheckpointRecord | None) -> None:
         """Begin from this record; a checkpoint comes first if it has other schemas (rule 6)."""
         if self._log is not None and record is not None:
-            self._state.awaits_record = bool(self._joins) or not self._is_in(record)
+            self._state.awaits_record = self._changes_tables or not self._is_in(record)
             self._ended_before = self._ended_in(record)
 
     def completed(self, record: CheckpointRecord) -> bool:
         """Note a durable record. Return whether the log is read from now on."""
-        ends = self._state.awaits_record and not self._joins and self._is_in(record)
+        ends = self._state.awaits_record and not self._changes_tables and self._is_in(record)
         if ends:
             self._state.awaits_record = self._asked = False
         return ends
@@ -86,7 +87,7 @@ class LogReplanning:
         view = self._state.view
         if view is None or view.state is not PipelineState.RUNNING:
             return
-        if self._joins:
+        if self._changes_tables:
             self._stop_with(SCHEMA_CHANGE)
             return
         if self._state.awaits_record:
@@ -152,7 +153,7 @@ class LogReplanning:
         assert self._log is not None, "only a log meets changes of schemas"
         prepared = self._state.prepared
         pending = pending_in(newest, self._log, prepared.tables)
-        join = self._join(newest) if self._joins and not pending else None
+        join = self._join(newest) if self._changes_tables and not pending else None
         return PlanLogAgain(0, pending, tuple(prepared.refused), join)
 
     def _join(self, newest: CheckpointRecord) -> LogJoin:
@@ -165,17 +166,18 @@ class LogReplanning:
 
 
 def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tuple[str, ...]:
-    """A sentence for each table whose change was accepted, and for each that joins the log."""
+    """A sentence for each table whose change was accepted, and for each that joins or leaves the log."""
     if found is None:
         return ()
     accepted = [one for one in found.alterations if one.path not in prepared.refused]
-    joined = () if found.joined is None else found.joined.tables
+    joined, left = ((), ()) if found.joined is None else (found.joined.tables, found.joined.left)
     return (
         *(
             f"{one.path}: {one.statement or 'its schema has changed'}; {_effect_on_targets(one.path, found)}"
             for one in accepted
         ),
         *(f"{one}: it was copied, and joins the log" for one in joined),
+        *(f"{one}: it leaves the log, and its target keeps its rows" for one in left),
     )
 
 

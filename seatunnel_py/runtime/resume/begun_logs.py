@@ -1,7 +1,8 @@
 """Decides which tables of a log a restored job goes on with, and under which schemas.
 
 Rules. (1) A log that has begun goes on with the tables that it has. Other tables of the job were added later, or were
-not copied in time: they join it when they are copied (``log_growth.py``). (2) The log is planned for the schemas of its
+not copied in time: they join it when they are copied. Tables that the job no longer has leave it when their rows are
+committed (``log_growth.py``). (2) The log is planned for the schemas of its
 position, which the record holds; the source's catalog shows those of today. A change that the log has met, and no plan
 has, comes later: rows of the earlier schema may not be committed.
 """
@@ -13,8 +14,9 @@ from dataclasses import replace
 
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.source import SourceTable
+from seatunnel_py.errors import BEGIN_ANEW, FatalError
 from seatunnel_py.plan import log_tables
-from seatunnel_py.plan.altered_log import PlanAgain
+from seatunnel_py.plan.altered_log import PlanAgain, PlanTables
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.targets.prepared_pipeline import refused_in, tables_in
@@ -24,40 +26,56 @@ from seatunnel_py.work.schema_alteration import SchemaAlteration
 
 
 def as_begun(
-    pipelines: tuple[Pipeline, ...], records: Mapping[str, CheckpointRecord], plan_again: PlanAgain
+    pipelines: tuple[Pipeline, ...],
+    records: Mapping[str, CheckpointRecord],
+    plan_again: PlanAgain,
+    plan_tables: PlanTables,
 ) -> tuple[Pipeline, ...]:
-    """The pipelines to run. ``plan_again``: for schemas as records hold them, under any policy of today."""
+    """The pipelines to run. ``plan_again``: for schemas as records hold them, under any policy of today;
+    ``plan_tables``: for tables that the job may no longer have."""
     found = []
     for key, pipeline in keys(pipelines).items():
         record = records.get(key)
         if pipeline.log is None:
             found.append(pipeline)
-        elif record is None:
-            found.append(_as_copied(pipeline, pipelines, records, frozenset(), plan_again))
-        else:
-            found.append(_as_recorded(pipeline, pipelines, records, record, plan_again))
+            continue
+        now = _as_copied(pipeline, pipelines, records, () if record is None else _had(pipeline, record), plan_again)
+        found.append(now if record is None else _as_recorded(pipeline, now, record, plan_again, plan_tables))
     return tuple(found)
 
 
+def _had(pipeline: Pipeline, record: CheckpointRecord) -> frozenset[TablePath]:
+    """The tables that the log has begun with; older versions stored no tables."""
+    stored = frozenset(one.schema.path for one in tables_in(record.plan))
+    return stored or log_tables.tables_reaching(pipeline, record.topology.by_id.keys())
+
+
 def _as_recorded(
-    pipeline: Pipeline,
-    pipelines: tuple[Pipeline, ...],
-    records: Mapping[str, CheckpointRecord],
-    record: CheckpointRecord,
-    plan_again: PlanAgain,
+    pipeline: Pipeline, now: Pipeline, record: CheckpointRecord, plan_again: PlanAgain, plan_tables: PlanTables
 ) -> Pipeline:
-    """The pipeline for the tables of the record; if the job has more, it grows to them."""
+    """The pipeline for the tables of the record. If the job has others, it becomes the one that is planned ``now``."""
     assert pipeline.log is not None, f"{pipeline.name} follows no log"
-    read = {table.schema.path for table in pipeline.log.tables}
-    vertices, had = record.topology.by_id.keys(), {one.schema.path for one in tables_in(record.plan)}
-    known = read & (had or log_tables.tables_reaching(pipeline, vertices))
-    begun = log_tables.following(pipeline, known) if known else pipeline
-    if len(known) == 1 and known != read and {one.id for one in begun.vertices} != vertices:
-        begun = log_tables.fused(begun)
-    begun = _for_tables(begun, tables_in(record.plan), refused_in(record.plan), plan_again)
-    if not known or known == read:
+    had, read = _had(pipeline, record), {table.schema.path for table in pipeline.log.tables}
+    if had <= read:
+        begun = log_tables.following(pipeline, had) if had else pipeline
+        begun = _for_tables(begun, tables_in(record.plan), refused_in(record.plan), plan_again)
+    else:
+        begun = _with_removed(pipeline, record, plan_tables)
+    channels = any(edge.sender == log_tables.vertex_of(begun).id for edge in record.topology.edges)
+    begun = log_tables.with_channels(begun) if channels else log_tables.without_channel(begun)
+    if not had or had == read:
         return begun
-    return replace(begun, grows_to=_as_copied(pipeline, pipelines, records, known, plan_again))
+    return replace(begun, becomes=log_tables.with_channels(now))
+
+
+def _with_removed(pipeline: Pipeline, record: CheckpointRecord, plan_tables: PlanTables) -> Pipeline:
+    """The pipeline with tables that the job no longer has: their rows up to the last checkpoint are to be committed."""
+    if refused := refused_in(record.plan):
+        raise FatalError(
+            f"{pipeline.name} cannot leave tables out while the target of {refused[0]} refuses a change of its schema",
+            f"restore the old list of tables; or {BEGIN_ANEW}",
+        )
+    return plan_tables(pipeline, tables_in(record.plan))
 
 
 def _as_copied(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.config import shade
 from seatunnel_py.errors import BEGIN_ANEW, ChangesRefusedError
+from seatunnel_py.plan.log_graph import LOG_SUFFIX
 from seatunnel_py.redaction import is_sensitive, redacted_text
 
 if TYPE_CHECKING:
@@ -190,9 +191,14 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
         if before != width:
             follows = f"parallelism {before} -> {width}, what it had read is dealt out again"
             yield Change(f"{name} of {key}", ChangeKind.CHANGED, follows)
-    more = _joining(old, new)
+    more, less = _joining(old, new)
     if more:
         yield Change(key, ChangeKind.CHANGED, f"these tables join it once they are copied: {', '.join(more)}")
+    if less:
+        follows = f"these tables leave it, and their targets keep their rows: {', '.join(less)}"
+        yield Change(key, ChangeKind.CHANGED, follows, RequiredFlag.ACCEPTANCE)
+    if more or less:
+        pass  # the vertices are others then; those of the other tables are compared with the checkpoint
     elif old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
         yield Change(f"the steps of {key}", ChangeKind.CHANGED, "they are connected in another way", RequiredFlag.FRESH)
     for node, target in new["sinks"].items():
@@ -201,7 +207,7 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             same = " (what is masked in it is another value)" if before == target else ""
             follows = f"rows up to here are in {before}, the others would be in {target}{same}"
             yield Change(f"sink {node}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
-    yield from _promises(key, old, new, grows=bool(more))
+    yield from _promises(key, old, new, others=bool(more or less))
     for table, columns in new["columns"].items():
         before = old["columns"].get(table, columns)
         more = [column for column in columns if column not in before]
@@ -227,13 +233,15 @@ def _same_masked(node: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> b
     return before is None or after is None or bool(before == after)
 
 
-def _joining(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The tables that join a log; none if it has changed in another way too."""
-    kept = all(old[part].keys() <= new[part].keys() for part in ("vertices", "sinks", "columns"))
-    return [table for table in new["columns"] if table not in old["columns"]] if kept and new.get("has_log") else []
+def _joining(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The tables that join a log, and those that leave it."""
+    if not any(LOG_SUFFIX in vertex for vertex in new["vertices"]):
+        return [], []
+    before, now = old["columns"], new["columns"]
+    return [table for table in now if table not in before], [table for table in before if table not in now]
 
 
-def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any], *, grows: bool) -> Iterator[Change]:
+def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any], *, others: bool) -> Iterator[Change]:
     """Compare guarantees: a record is useless under another one, because rows were staged or replayed differently."""
     found = False
     for node, promise in new["promises"].items():
@@ -244,7 +252,7 @@ def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any], *, grows
             yield Change(f"sink {node}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
     if (
         not found
-        and not grows
+        and not others
         and old["vertices"].keys() == new["vertices"].keys()
         and old.get("graph", new["graph"]) != new["graph"]
     ):

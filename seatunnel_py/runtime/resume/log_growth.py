@@ -1,10 +1,12 @@
-"""Adds tables to a log that has begun: tables that were added to the job, and were copied, since then.
+"""Changes the tables of a log that has begun: adds those that were copied since then, and removes those that the job no
+longer has.
 
 Rules. (1) The log is not read while these tables are copied. It begins with the tables that it has, reads nothing,
 and ends with a savepoint, as at a change of a schema (``log_replanning.py``); then another machine begins from that
 with all tables. (2) A table joins the log at the place where its copy ends. If the log was read beyond it, changes in
 between are missing. (3) A table whose source or sink refuses is isolated, and the others join. The next driver tries
 again. (4) A record holds the new tables before the log is read, so a driver that dies before repeats all of this.
+(5) A table leaves with the same savepoint: all of its rows are committed then.
 """
 
 from __future__ import annotations
@@ -46,14 +48,17 @@ def grown(pipeline: Pipeline, join: LogJoin) -> AlteredLog:
             begun = found.begun
             setups |= found.setups
     paths = tuple(one.table.schema.path for one in join.tables if one.table.schema.path not in refused)
-    return AlteredLog(log_tables.grown(pipeline, paths), joined=JoinedTables(paths, begun, setups, refused))
+    now = log_tables.grown(pipeline, paths)
+    left = tuple(path for path in pipeline.tables if path not in now.tables)
+    return AlteredLog(now, joined=JoinedTables(paths, begun, left, setups, refused))
 
 
 def _joined(pipeline: Pipeline, join: LogJoin, table: FollowedTable) -> JoinedTables:
     log, path = pipeline.log, table.table.schema.path
     assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
     begun = plugin_calls.joined_by(log.step, log.source, join.begun, table)
-    return JoinedTables((path,), begun, joined_targets.planned(pipeline, log_tables.grown(pipeline, [path])))
+    setups = joined_targets.planned(pipeline, log_tables.grown(pipeline, [path]))
+    return JoinedTables((path,), begun, setups=setups)
 
 
 def with_tables(
@@ -61,18 +66,19 @@ def with_tables(
 ) -> CheckpointRecord:
     """The record of a log that has ended with a savepoint, for the graph with more tables. ``known``: those that the
     log had. FatalError if the record does not fit that graph."""
-    found = adapted(record, topology)
+    gone = record.topology.by_id.keys() - topology.by_id.keys()  # of tables that leave: their rows are committed
+    found = adapted(record, topology, gone)
     if isinstance(found, RestoreRefusal):
         raise FatalError(
-            f"{pipeline.name} cannot go on with more tables: {found.why}",
-            "take the new tables out of the job file, and copy them with another job",
+            f"{pipeline.name} cannot go on with other tables: {found.why}",
+            "restore the old list of tables, and copy new ones with another job",
         )
     (log,) = (vertex for vertex in pipeline.vertices if vertex.source is pipeline.log)
     had_channels = any(edge.sender == log.id for edge in record.topology.edges)
     if had_channels or not log.outputs:
         return found
-    (first,) = (channel for channel in log.outputs if channel.table in known)
-    return _divided(found, log.id, first)
+    first = next((channel for channel in log.outputs if channel.table in known), None)
+    return found if first is None else _divided(found, log.id, first)
 
 
 def _divided(record: CheckpointRecord, log: str, first: PlannedChannel) -> CheckpointRecord:

@@ -6,9 +6,9 @@ for example with its driver: its positions are void. If rows may be visible, it 
 of different moments (``source.consistency = per-split``), they resume under a new snapshot. (5) A record with another
 parallelism is redistributed; one with other steps is refused, because its states would be misinterpreted. (6) Journal
 entries belong to one graph. Under another graph they are void, and batch numbers, which start again there, get another
-name: a target that has seen batch 7 must not confuse it with the new batch 7. (7) A log that more tables join goes on
-from a savepoint of this driver, which has nothing left to commit: the sinks of these tables are set up at once, and a
-record holds them before the log is read.
+name: a target that has seen batch 7 must not confuse it with the new batch 7. (7) A log that tables join or leave
+goes on from a savepoint of this driver, which has nothing left to commit: the sinks of new tables are set up at once,
+and a record holds them before the log is read.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _start(
         )
         return StartPlan(prepared, anew=past.dropped)
     if past.altered is not None and past.altered.joined is not None:
-        return _with_more_tables(pipeline, topology, groups, job, past, past.altered.joined)
+        return _with_other_tables(pipeline, topology, groups, job, past, past.altered.joined)
     record = _as_declared(past.record, topology)
     if changes := _changes(record.topology, topology):
         raise FatalError(
@@ -130,7 +130,7 @@ def _start(
     return StartPlan(sink_operations.prepare(pipeline, tuple(groups.values()), job, newest=newest), anew=True)
 
 
-def _with_more_tables(
+def _with_other_tables(
     pipeline: Pipeline,
     topology: Topology,
     groups: Mapping[str, Sequence[SinkNode]],
@@ -138,7 +138,7 @@ def _with_more_tables(
     past: EarlierRun,
     joined: JoinedTables,
 ) -> StartPlan:
-    """The start of a log that this driver has ended with a savepoint, with more tables (rule 7)."""
+    """The start of a log that this driver has ended with a savepoint, with other tables (rule 7)."""
     assert past.record is not None and pipeline.log is not None, "it has ended with a savepoint"
     before = prepared_of(references_of(pipeline).opened(past.record.plan))
     record = log_growth.with_tables(_as_declared(past.record, topology), pipeline, topology, before.tables)

@@ -31,9 +31,11 @@ def waiting(groups: Groups, joined: JoinedTables) -> frozenset[str]:
 def prepared(
     before: PreparedPipeline, groups: Groups, joined: JoinedTables, log: str, job: JobIdentity, newest: int
 ) -> PreparedPipeline:
-    """Set the new sinks up, and add the tables to the splits of the vertex ``log``. ``newest``: the checkpoint that the
-    pipeline goes on from. CannotResumeError if a target has rows of another run of the job."""
-    setups = {**before.setups, **joined.setups}
+    """Set the new sinks up, add the tables to the splits of the vertex ``log``, and forget the sinks of tables that
+    have left. ``newest``: the checkpoint that the pipeline goes on from. CannotResumeError if a target has rows of
+    another run of the job."""
+    names = {node.id for group in groups.values() for node in group}
+    setups = {node: setup for node, setup in before.setups.items() if node in names} | dict(joined.setups)
     for name in waiting(groups, joined):
         new = [node for node in groups[name] if node.id in joined.setups]
         if len(new) == len(groups[name]):  # else its committer has begun
@@ -42,4 +44,5 @@ def prepared(
     *earlier, last = before.rounds[log]
     splits = tuple(joined.begun.split if one.id == joined.begun.split.id else one for one in last.splits)
     rounds = (*earlier, SplitRound(splits, joined.begun.state))
-    return replace(before, setups=setups, rounds={**before.rounds, log: rounds})
+    refused = {path: why for path, why in before.refused.items() if path not in joined.left}
+    return replace(before, setups=setups, rounds={**before.rounds, log: rounds}, refused=refused)

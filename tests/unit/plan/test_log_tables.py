@@ -11,7 +11,7 @@ from plan_toys import Graph, schema
 
 from seatunnel_py.api import SourceTable
 from seatunnel_py.plan.graph_nodes import SourceNode, SourcePart, TableStream
-from seatunnel_py.plan.log_tables import following, fused, grown
+from seatunnel_py.plan.log_tables import following, fused, grown, unfused
 from seatunnel_py.plan.pipelines import Pipeline, divide
 
 NAMES = ("a", "b", "c", "d")
@@ -52,7 +52,7 @@ def test_a_log_grows_back_to_what_was_taken_out(data: st.DataObject) -> None:
     part = following(whole, [paths[name] for name in kept])
     if len(part.vertices) == 2:
         part = fused(part)
-    found = grown(replace(part, grows_to=whole), [paths[name] for name in tables if name not in kept])
+    found = grown(replace(part, becomes=whole), [paths[name] for name in tables if name not in kept])
     assert found == whole
     assert part.log is not None and {table.schema.path.table for table in part.log.tables} == set(kept)
 
@@ -64,3 +64,14 @@ def test_a_log_of_one_table_is_as_it_is_planned_for_that_table(name: str, transf
     part = following(whole, [schema(name).path])
     readers = len(next(vertex for vertex in part.vertices if vertex.source is not None).outputs)
     assert shape(part if readers > 1 else fused(part)) == shape(alone)
+    assert readers > 1 or shape(unfused(alone)) == shape(part)
+
+
+@given(st.data())
+def test_a_log_leaves_out_what_the_job_no_longer_has(data: st.DataObject) -> None:
+    tables = data.draw(st.lists(st.sampled_from(NAMES), min_size=3, unique=True))
+    transformed, targets = data.draw(st.booleans()), data.draw(st.sampled_from((1, 2)))
+    now, before = (logged(some, transformed=transformed, targets=targets) for some in (tables[1:], tables[:-1]))
+    assert now.log is not None
+    joining = [table.schema.path for table in now.log.tables if table.schema.path.table == tables[-1]]
+    assert shape(grown(replace(before, becomes=now), joining)) == shape(now)

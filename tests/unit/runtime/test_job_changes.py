@@ -218,7 +218,9 @@ def test_tables_join_a_log_without_a_flag() -> None:
     assert joins.needs is RequiredFlag.NOTHING
 
 
-def test_a_log_without_one_of_its_tables_is_refused() -> None:
-    """Also if another one comes instead: its position would be dropped."""
+def test_tables_leave_a_log_if_that_is_accepted() -> None:
+    """Also if others come instead."""
     for now in (following("a"), following("a", "c")):
-        assert RequiredFlag.FRESH in {change.needs for change in changes(following("a", "b"), now)}
+        (leaves,) = (one for one in changes(following("a", "b"), now) if one.needs is RequiredFlag.ACCEPTANCE)
+        assert str(leaves).startswith("changed log of in: these tables leave it, and their targets keep their rows: b")
+        assert RequiredFlag.FRESH not in {one.needs for one in changes(following("a", "b"), now)}
