@@ -182,6 +182,11 @@ def test_a_table_that_is_taken_out_leaves_the_log(followed: Followed, sink: str,
     followed.wait_equal(kept)
     assert followed.pair.rows(followed.pair.target, gone) == before
     assert "ISOLATED" not in errors(followed)
+    followed.end()
+    followed.write(sink)
+    followed.run(*GOES_ON)  # its target may hold rows that were deleted meanwhile
+    wait_for("its log to be refused", lambda: "its changes in between are missing" in errors(followed), SECONDS)
+    followed.wait_equal(kept)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
