@@ -9,7 +9,7 @@ import pytest
 
 from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical, wait_appended, write_appending
 from e2e.cdc.workload import Workload
-from e2e.support import finish, kill_driver, wait_for
+from e2e.support import finish, kill_driver, wait_alive, wait_for
 
 __all__ = ["followed", "logical"]
 TWO_PHASE = ", is_exactly_once = true"
@@ -110,6 +110,37 @@ def test_rows_of_an_added_table_are_appended_once(followed: Followed, seed: int)
             kill_driver(process)
     followed.run(*GOES_ON)
     wait_appended(followed)
+
+
+def test_a_table_joins_a_log_that_copies_nothing(followed: Followed) -> None:
+    """The publication names it first, and its changes count from there."""
+    latest = ", startup.mode = latest"
+    followed.write(source=latest, tables=TABLES[:1])
+    process = followed.run()
+    wait_alive(process, "the slot", followed.slots, SECONDS)
+    insert(followed, 5001)
+    wait_alive(process, "the row", lambda: ids(followed, "orders") == [5001], SECONDS)
+    followed.end()
+    followed.write(source=latest)
+    process = followed.run(*GOES_ON)
+    wait_for("the table to join", lambda: "joins the log" in errors(followed), SECONDS)
+    insert(followed, 5002)
+    for table in TABLES:
+        wanted = [5001, 5002] if table == TABLES[0] else [5002]
+        wait_alive(process, table, lambda table=table, wanted=wanted: ids(followed, table) == wanted, SECONDS)
+
+
+def insert(followed: Followed, key: int) -> None:
+    with followed.pair.connect(followed.pair.source) as db:
+        for table in TABLES:
+            db.execute(f"INSERT INTO {table} VALUES ({key}, 'later', 1, 'x')".encode())
+
+
+def ids(followed: Followed, table: str) -> list[int] | None:
+    with followed.pair.connect(followed.pair.target) as db:
+        if db.execute("SELECT to_regclass(%s)", [f"public.{table}"]).fetchone() == (None,):
+            return None
+        return [int(row[0]) for row in db.execute(f"SELECT id FROM {table} ORDER BY id".encode())]
 
 
 def test_a_table_that_was_refused_joins_once_it_fits(followed: Followed) -> None:

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from e2e.cdc.mariadb_workload import MariadbWorkload
-from e2e.cdc.test_mariadb_cdc import TABLES, FollowedLog, followed, logged
-from e2e.support import kill_driver
+from e2e.cdc.test_mariadb_cdc import SECONDS, TABLES, FollowedLog, followed, logged
+from e2e.support import kill_driver, wait_alive, wait_for
 
 __all__ = ["followed", "logged"]
 GOES_ON = ("--restore", "latest")
@@ -51,3 +51,30 @@ def test_the_driver_is_killed_while_a_table_is_added(followed: FollowedLog, seed
     followed.run(*GOES_ON)
     followed.wait_equal()
     assert "ISOLATED" not in errors(followed)
+
+
+def test_a_table_joins_a_log_that_copies_nothing(followed: FollowedLog) -> None:
+    """Its changes count from the place at which the log stands."""
+    latest = ", startup.mode = latest"
+    followed.write(latest, tables=TABLES[:1])
+    process = followed.run()
+    reader = wait_alive(process, "the reader", lambda: followed.run_there("SHOW SLAVE HOSTS"), SECONDS)
+    insert(followed, 5001)
+    wait_alive(process, "the row", lambda: ids(followed, TABLES[0]) == [5001], SECONDS)
+    followed.end()
+    followed.write(latest)
+    process = followed.run(*GOES_ON)
+    wait_for("the table to join", lambda: "joins the log" in errors(followed), SECONDS)
+    assert followed.run_there("SHOW SLAVE HOSTS")[0][0] == reader[0][0], "it keeps its server id"
+    insert(followed, 5002)
+    for table in TABLES:
+        wanted = [5001, 5002] if table == TABLES[0] else [5002]
+        wait_alive(process, table, lambda table=table, wanted=wanted: ids(followed, table) == wanted, SECONDS)
+
+
+def insert(followed: FollowedLog, key: int) -> None:
+    followed.run_there(*(f"INSERT INTO {table} VALUES ({key}, 'later', 1, 'x')" for table in TABLES))
+
+
+def ids(followed: FollowedLog, table: str) -> list[int]:
+    return [row[0] for row in followed.rows_here(table) or []]

@@ -163,7 +163,7 @@ class LogEnumerator(Enumerator):
             return _not_passed(lsn_of(self._options.start_lsn), self._names.slot, confirmed)
         if not self._copies:
             return confirmed
-        return _copied_at(one)
+        return copied_at(one)
 
     def _system(self) -> str:
         replication = ReplicationConnection(conninfo(self._address), f"the log of {self._address.display}")
@@ -173,7 +173,7 @@ class LogEnumerator(Enumerator):
             replication.close()
 
 
-def _copied_at(one: FollowedTable) -> int:
+def copied_at(one: FollowedTable) -> int:
     """The position of the copy's snapshot; of a copy under several snapshots, the oldest one."""
     positions = [split.payload.get(LOG_POSITION) for split in one.copied]
     if not positions:
@@ -184,11 +184,10 @@ def _copied_at(one: FollowedTable) -> int:
     return min(position for position in positions if isinstance(position, int))
 
 
-def joined(begun: BegunLog, table: FollowedTable, *, copies: bool) -> BegunLog:
-    """The log with one more table (F-C45). ``copies``: it is copied; else its changes count from where the log is."""
+def joined(begun: BegunLog, path: TablePath, start: int) -> BegunLog:
+    """The log with one more table, whose transactions count from ``start`` (F-C45)."""
     place, state = LogPlace.of(begun.split.payload), begun.state
-    path, read = table.table.schema.path, _read_to(begun, place)
-    start = _copied_at(table) if copies else read
+    read = _read_to(begun, place)
     if start < read:
         raise FatalError(
             f"table {path} was copied at {lsn_text(start)}, and the log has been read up to {lsn_text(read)}: its "

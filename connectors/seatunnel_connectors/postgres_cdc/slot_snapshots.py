@@ -28,8 +28,20 @@ class SlotKeepers(Keepers):
     def make(self, address: Address) -> Keeper:
         replication = ReplicationConnection(conninfo(address), f"a snapshot of {address.display}")
         try:
-            name = f"{_PREFIX}{secrets.token_hex(8)}"
-            slot = replication.create_slot(name, temporary=True, seconds=self.wait_seconds)
+            slot = replication.create_slot(_name(), temporary=True, seconds=self.wait_seconds)
             return Keeper(address, slot.snapshot, slot.consistent_point)
         finally:
             replication.close()  # the keeper shows the snapshot from now on
+
+
+def consistent_point(address: Address, wait_seconds: float) -> int:
+    """A position of the log after all transactions that run now."""
+    replication = ReplicationConnection(conninfo(address), f"a place in the log of {address.display}")
+    try:
+        return replication.create_slot(_name(), temporary=True, seconds=wait_seconds).consistent_point
+    finally:
+        replication.close()
+
+
+def _name() -> str:
+    return f"{_PREFIX}{secrets.token_hex(8)}"

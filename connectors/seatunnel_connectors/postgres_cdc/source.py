@@ -12,7 +12,7 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
 from seatunnel_connectors.postgres_cdc.copy import CopySource
 from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logged_by_key, whole_path
-from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator, joined
+from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator, copied_at, joined
 from seatunnel_connectors.postgres_cdc.options import (
     FOLLOWS_A_SLOT,
     PostgresCdcOptions,
@@ -21,6 +21,7 @@ from seatunnel_connectors.postgres_cdc.options import (
     StopMode,
 )
 from seatunnel_connectors.postgres_cdc.reader import SlotReader
+from seatunnel_connectors.postgres_cdc.slot_snapshots import consistent_point
 from seatunnel_connectors.postgres_cdc.table_checks import checked, require_logical_log
 from seatunnel_py.api import (
     BegunLog,
@@ -90,7 +91,15 @@ class PostgresCdcSource(LogSource):
         return LogEnumerator(self.address, self.names, self.registry, tables, self.options, self.stop, state)
 
     def join(self, begun: BegunLog, table: FollowedTable) -> BegunLog:
-        return joined(begun, table, copies=self._copies)
+        start = copied_at(table) if self._copies else self._published()
+        return joined(begun, table.table.schema.path, start)
+
+    def _published(self) -> int:
+        """Publish the tables of the step; return a position from which the log has all of their changes. It lacks
+        those before, and those of transactions that run now."""
+        claims = self.registry.get(LogClaims)
+        claims.claim(self.address, self.names, known=True, wait_seconds=self.options.slot_wait_seconds)
+        return consistent_point(self.address, self.options.slot_wait_seconds)
 
     @property
     def log_end(self) -> str:

@@ -128,8 +128,13 @@ def changes(before: Described, now: Described) -> tuple[Change, ...]:
     found += [Change(f"table {key}", ChangeKind.ISOLATED, follows) for key in apart]
     for key in (key for key in new if key in old):
         found += _pipeline(key, old[key], new[key])
-    found += _steps(before["steps"], now["steps"], len(set(new) - set(old)), len(set(old) - set(new)))
+    had, has = _tables_of(old), _tables_of(new)
+    found += _steps(before["steps"], now["steps"], len(has - had), len(had - has))
     return tuple(found)
+
+
+def _tables_of(pipelines: Mapping[str, Any]) -> set[str]:
+    return {table for pipeline in pipelines.values() for table in pipeline["columns"]}
 
 
 def refuse(found: Iterable[Change], *, accepted: bool) -> None:

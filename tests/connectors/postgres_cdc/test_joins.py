@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seatunnel_connectors.postgres_cdc.log_bound import LogBound
-from seatunnel_connectors.postgres_cdc.log_enumerator import LogPlace, joined
+from seatunnel_connectors.postgres_cdc.log_enumerator import LogPlace, copied_at, joined
 from seatunnel_connectors.postgres_cdc.log_rows import position_of
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import LogPosition
 from seatunnel_connectors.postgres_cdc.slot_snapshots import LOG_POSITION
@@ -51,7 +51,7 @@ def starts(plain: Any) -> dict[TablePath, int]:
 @pytest.mark.parametrize("copied", [(READ,), (READ + 1,), (READ + 9, READ + 5)])
 def test_a_table_joins_where_its_copy_ends(how: str, copied: tuple[int, ...]) -> None:
     before = begun(how)
-    found = joined(before, table(*copied), copies=True)
+    found = joined(before, NEW, copied_at(table(*copied)))
     wanted = starts(before.split.payload) | {NEW: min(copied)}
     assert starts(found.split.payload) == wanted
     assert replace(found.split, payload={}) == replace(before.split, payload={})
@@ -64,15 +64,10 @@ def test_a_table_joins_where_its_copy_ends(how: str, copied: tuple[int, ...]) ->
 @pytest.mark.parametrize("copied", [(READ - 1,), (READ + 9, 1)])
 def test_a_copy_that_the_log_has_passed_is_refused_with_both_places(how: str, copied: tuple[int, ...]) -> None:
     with pytest.raises(FatalError, match=r"was copied at 0/\w+, and the log has been read up to 0/1F4") as refused:
-        joined(begun(how), table(*copied), copies=True)
+        joined(begun(how), NEW, copied_at(table(*copied)))
     assert "--fresh" in refused.value.remedy
 
 
 def test_a_table_that_was_not_copied_is_refused() -> None:
     with pytest.raises(FatalError, match="was not copied"):
-        joined(begun("read"), table(), copies=True)
-
-
-def test_a_table_without_a_copy_counts_from_where_the_log_is() -> None:
-    """The job copies nothing: startup.mode = latest."""
-    assert starts(joined(begun("read"), table(), copies=False).split.payload) == {OLD: 100, NEW: READ}
+        copied_at(table())
