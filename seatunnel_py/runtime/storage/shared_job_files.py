@@ -19,7 +19,7 @@ from typing import Any
 
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, StoreError
-from seatunnel_py.runtime.storage.checksum_seal import bond_of, is_sealed, sealed, unsealed
+from seatunnel_py.runtime.storage.checksum_seal import OtherJobFileError, bond_of, is_sealed, sealed, unsealed
 
 FOLDER = "about"
 JOB, PLAN, RECEIPT = "job", "plan", "receipt"
@@ -52,6 +52,11 @@ class SharedJobFiles:
             bond = bond_of(self._storage, newest)
             old = not is_sealed(data) and bond.old
             return dict(json.loads(data if old else unsealed(name, data, bond.lineage)))
+        except OtherJobFileError:
+            mine, driver = self._storage.describe(name), self._storage.describe(f"incarnations/{newest:08}")
+            raise StoreError(
+                f"{mine} is damaged: it is of another job than {driver}, or that is damaged", WAYS_ON
+            ) from None
         except (ValueError, TypeError) as error:
             raise StoreError(f"{self._storage.describe(name)} is damaged: {error}", WAYS_ON) from None
 
