@@ -62,7 +62,9 @@ def test_a_table_joins_a_log_that_copies_nothing(followed: FollowedLog) -> None:
     insert(followed, 5001)
     wait_alive(process, "the row", lambda: ids(followed, TABLES[0]) == [5001], SECONDS)
     time.sleep(1.0)  # the rows of the other tables are in the log too
-    assert seatunnel(followed.home, "jobs", "savepoint", "job", "--stop").code == 0  # a kill may go back before the rows
+    assert (
+        seatunnel(followed.home, "jobs", "savepoint", "job", "--stop").code == 0
+    )  # a kill may go back before the rows
     finish(process)
     followed.write(latest)
     process = followed.run(*GOES_ON)
