@@ -10,6 +10,11 @@ from seatunnel_py.api.schema import TablePath
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedVertex
 
 
+def vertex_of(pipeline: Pipeline) -> PlannedVertex:
+    """The vertex that reads its log."""
+    return next(vertex for vertex in pipeline.vertices if vertex.source is not None and vertex.source.part.is_log)
+
+
 def following(pipeline: Pipeline, tables: Collection[TablePath]) -> Pipeline:
     """The pipeline of a log for these of its tables only, at least one: without the vertices that no other feeds."""
     log = pipeline.log
@@ -41,7 +46,7 @@ def tables_reaching(pipeline: Pipeline, vertices: Collection[str]) -> frozenset[
     """The tables of its log whose rows reach one of these vertices directly."""
     log = pipeline.log
     assert log is not None, f"{pipeline.name} follows no log"
-    (source,) = (vertex for vertex in pipeline.vertices if vertex.source is log)
+    source = vertex_of(pipeline)
     if not source.outputs:
         return frozenset(table.schema.path for table in log.tables if source.id in vertices)
     return frozenset(one.table for one in source.outputs if one.receiver in vertices)
@@ -62,7 +67,7 @@ def tables_by_vertex(pipeline: Pipeline) -> dict[str, frozenset[TablePath]]:
 
 def fused(pipeline: Pipeline) -> Pipeline:
     """The pipeline of a log with one table, as it is planned for that table alone: the log has no channel."""
-    source = next(vertex for vertex in pipeline.vertices if vertex.source is pipeline.log)
+    source = vertex_of(pipeline)
     assert len(source.outputs) == 1, f"{pipeline.name} has other channels than that of one table"
     behind = next(vertex for vertex in pipeline.vertices if vertex.id == source.outputs[0].receiver)
     moved = tuple(replace(one, id=f"{source.id}>{one.receiver}", sender=source.id) for one in behind.outputs)
@@ -83,7 +88,7 @@ def _moved(channel: PlannedChannel, moved: tuple[PlannedChannel, ...], sender: s
 
 def unfused(pipeline: Pipeline) -> Pipeline:
     """The inverse of ``fused``: the pipeline as it is planned for that table among others."""
-    chain = next(vertex for vertex in pipeline.vertices if vertex.source is not None)
+    chain = vertex_of(pipeline)
     assert chain.source is not None and len(chain.nodes) > 1, f"{pipeline.name} has no steps in the vertex of its log"
     receiver = f"{chain.nodes[1].id}<{chain.nodes[0].id}"
     channel = PlannedChannel(f"{chain.id}>{receiver}", chain.id, receiver, chain.source.table.schema.path)
@@ -112,11 +117,6 @@ def grown(begun: Pipeline, tables: Collection[TablePath]) -> Pipeline:
     return replace(larger, vertices=tuple(vertices))
 
 
-def vertex_of(pipeline: Pipeline) -> PlannedVertex:
-    """The vertex that reads its log."""
-    return next(vertex for vertex in pipeline.vertices if vertex.source is not None and vertex.source.part.is_log)
-
-
 def with_channels(pipeline: Pipeline) -> Pipeline:
     """The pipeline, whose log has a channel for its only table too."""
     return pipeline if vertex_of(pipeline).outputs else unfused(pipeline)
@@ -125,3 +125,9 @@ def with_channels(pipeline: Pipeline) -> Pipeline:
 def without_channel(pipeline: Pipeline) -> Pipeline:
     """The pipeline, whose log has no channel if it has one table."""
     return fused(pipeline) if len(vertex_of(pipeline).outputs) == 1 else pipeline
+
+
+def leaving(pipeline: Pipeline) -> tuple[TablePath, ...]:
+    """The tables of a log that the job no longer has."""
+    now = pipeline.becomes
+    return () if now is None else tuple(path for path in pipeline.tables if path not in now.tables)

@@ -18,7 +18,7 @@ from seatunnel_py.api.process.private_files import private_directory, private_ou
 if TYPE_CHECKING:
     from pyarrow import fs
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _OF_UNIT = re.compile(r"(\d+)\..+\.segment(\.part)?")
 
 
@@ -34,8 +34,7 @@ def filesystem(location: str) -> tuple[fs.FileSystem, str]:
 
 def _local(location: str) -> Path | None:
     """The local path of a location; None: it lies elsewhere."""
-    url = _URL.match(location)
-    if url is None:
+    if _URL.match(location) is None:
         return Path(location)
     parts = urlsplit(location)
     return Path(unquote(parts.path)) if parts.scheme == "file" and not parts.netloc else None

@@ -37,6 +37,14 @@ MODULES = {
     "mysql": "seatunnel_connectors.jdbc.mysql.dialect",
     "sqlalchemy": "seatunnel_connectors.jdbc.generic.dialect",
 }
+_ARROW_MODULES = {
+    "postgres": (
+        "adbc_driver_manager._reader",
+        "seatunnel_connectors.jdbc.postgres.read.arrow_conversion",
+        "seatunnel_connectors.jdbc.postgres.write.writer",
+    )
+}
+"""Modules that need Arrow, so that a driver imports none of them."""
 
 PLANNED_ANEW = (
     "if the table was changed while the job ran, change it back and resume, or run the job again with --fresh"
@@ -146,6 +154,11 @@ class SourceDialect(ABC):
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         """Splits by place on disk, if the database supports it and it is faster than key ranges; None: use keys."""
         return None
+
+
+def worker_modules(dialect: str) -> tuple[str, ...]:
+    """The modules of a dialect that workers import in advance."""
+    return MODULES[dialect], *_ARROW_MODULES.get(dialect, ())
 
 
 def dialect_of(address: Address) -> SourceDialect:

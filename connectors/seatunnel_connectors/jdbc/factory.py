@@ -55,20 +55,9 @@ def _extras(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
 
 
 def _modules(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
-    from seatunnel_connectors.jdbc.dialect import MODULES
+    from seatunnel_connectors.jdbc.dialect import worker_modules
 
-    dialect = MODULES[_address(options).dialect]
-    return ("seatunnel_connectors.jdbc.source.source", dialect, *_FOR_WORKERS.get(dialect, ()))
-
-
-_FOR_WORKERS = {
-    "seatunnel_connectors.jdbc.postgres.dialect": (
-        "adbc_driver_manager._reader",
-        "seatunnel_connectors.jdbc.postgres.read.arrow_conversion",
-        "seatunnel_connectors.jdbc.postgres.write.writer",
-    )
-}
-"""Modules that a driver does not import, for they need Arrow, by dialect."""
+    return ("seatunnel_connectors.jdbc.source.source", *worker_modules(_address(options).dialect))
 
 
 def _answer(options: JdbcSourceOptions | JdbcSinkOptions, *, writing: bool) -> Mapping[str, str]:

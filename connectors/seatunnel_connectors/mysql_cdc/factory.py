@@ -32,7 +32,9 @@ class MysqlCdcFactory(SourceFactory[BinlogCdcOptions]):
     options: ClassVar[type[SourceOptions]] = BinlogCdcOptions
 
     def modules(self, options: BinlogCdcOptions) -> tuple[str, ...]:
-        return ("seatunnel_connectors.mysql_cdc.source", "seatunnel_connectors.jdbc.mysql.dialect")
+        from seatunnel_connectors.jdbc.dialect import worker_modules
+
+        return ("seatunnel_connectors.mysql_cdc.source", *worker_modules("mysql"))
 
     def test_connection(self, options: BinlogCdcOptions) -> Mapping[str, str]:
         from seatunnel_connectors.jdbc.dialect import dialect_of

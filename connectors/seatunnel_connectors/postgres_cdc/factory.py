@@ -30,7 +30,9 @@ class PostgresCdcFactory(SourceFactory[PostgresCdcOptions]):
     options: ClassVar[type[SourceOptions]] = PostgresCdcOptions
 
     def modules(self, options: PostgresCdcOptions) -> tuple[str, ...]:
-        return ("seatunnel_connectors.postgres_cdc.source", "seatunnel_connectors.jdbc.postgres.dialect")
+        from seatunnel_connectors.jdbc.dialect import worker_modules
+
+        return ("seatunnel_connectors.postgres_cdc.source", *worker_modules("postgres"))
 
     def test_connection(self, options: PostgresCdcOptions) -> Mapping[str, str]:
         from seatunnel_connectors.jdbc.dialect import dialect_of

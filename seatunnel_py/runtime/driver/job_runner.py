@@ -199,11 +199,11 @@ class JobRunner:
     def _begin_pipeline(self, machine: PipelineMachine) -> None:
         """Route units of its vertices to this machine, which may replace an earlier one, and begin it."""
         copied = self.logs.copied(machine.pipeline, self.pipelines.values())
-        joins, leaves = self.logs.joining(machine.pipeline, copied), self.logs.leaving(machine.pipeline)
+        joins = self.logs.joining(machine.pipeline, copied)
         if machine.pipeline.after and machine.pipeline.log is not None and machine.context.past.record is None:
             machine = self._following(machine, copied)
         self._owner |= dict.fromkeys((one.id for one in machine.pipeline.vertices), machine)
-        self.turn(machine, events.Admitted(copied, joins, leaves))
+        self.turn(machine, events.Admitted(copied, joins))
 
     def _following(self, machine: PipelineMachine, copied: Collection[TablePath]) -> PipelineMachine:
         """The machine of a log for the tables that were copied; the others stay out of it."""

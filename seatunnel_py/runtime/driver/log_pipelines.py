@@ -50,12 +50,6 @@ class LogPipelines:
         )
 
     @staticmethod
-    def leaving(pipeline: Pipeline) -> bool:
-        """Whether the log has tables that the job no longer has."""
-        whole = pipeline.becomes
-        return whole is not None and not set(pipeline.tables) <= set(whole.tables)
-
-    @staticmethod
     def copied(pipeline: Pipeline, machines: Iterable[PipelineMachine]) -> dict[TablePath, tuple[Split, ...]]:
         """The splits by which the tables of a log were copied, of those whose copies are done."""
         if pipeline.log is None:

@@ -24,11 +24,10 @@ TimerKey: TypeAlias = tuple[Any, ...]
 @dataclass(frozen=True, slots=True)
 class Admitted:
     """The pipeline may begin. ``copied``: for a log, the splits that its tables were copied by, by table; ``joins``:
-    tables that join it, as it has begun without them; ``leaves``: others leave it."""
+    tables that join it, as it has begun without them."""
 
     copied: Mapping[TablePath, tuple[Split, ...]] = field(default_factory=dict)
     joins: tuple[FollowedTable, ...] = ()
-    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from typing import Any
 from seatunnel_py.api.log_source import BegunLog, FollowedTable
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.plan.altered_log import AlteredLog, LogJoin
+from seatunnel_py.plan.log_tables import leaving
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind
 from seatunnel_py.protocol.model.ids import Subtask
@@ -58,9 +59,9 @@ class LogReplanning:
         self._joins: tuple[FollowedTable, ...] = ()
         self._changes_tables = False
 
-    def joins(self, tables: tuple[FollowedTable, ...], *, leaves: bool) -> None:
-        """Let these tables join the log, and let others leave it (rule 10)."""
-        self._joins, self._changes_tables = tables, bool(tables) or leaves
+    def joins(self, tables: tuple[FollowedTable, ...]) -> None:
+        """Let these tables join the log, and let those leave it that the job no longer has (rule 10)."""
+        self._joins, self._changes_tables = tables, bool(tables or leaving(self._state.context.pipeline))
 
     def begins(self, record: CheckpointRecord | None) -> None:
         """Begin from this record; a checkpoint comes first if it has other schemas (rule 6)."""

@@ -128,7 +128,7 @@ class PipelineMachine:
         self.state.advance(PhaseEvent.ADMIT)
         if self._engine_ready:
             self.state.shown.starts(self.state.at)
-        self.parts.replanning.joins(event.joins, leaves=event.leaves)
+        self.parts.replanning.joins(event.joins)
         self.state.call("prepare", lambda number: effects.Prepare(number, self.context.past, event.copied))
 
     def _engine_is_ready(self, _: events.EngineReady) -> None:

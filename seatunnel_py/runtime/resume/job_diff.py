@@ -202,9 +202,8 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
     if less:
         follows = f"these tables leave it, and their targets keep their rows: {', '.join(less)}"
         yield Change(key, ChangeKind.CHANGED, follows, RequiredFlag.ACCEPTANCE)
-    if more or less:
-        pass  # the vertices are others then; those of the other tables are compared with the checkpoint
-    elif old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
+    others = bool(more or less)  # then the vertices are others too; the checkpoint shows whether the rest fits
+    if not others and (old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys()):
         yield Change(f"the steps of {key}", ChangeKind.CHANGED, "they are connected in another way", RequiredFlag.FRESH)
     for node, target in new["sinks"].items():
         before = redacted_text(old["sinks"].get(node, target))  # older versions stored it without masking
@@ -212,7 +211,7 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             same = " (what is masked in it is another value)" if before == target else ""
             follows = f"rows up to here are in {before}, the others would be in {target}{same}"
             yield Change(f"sink {node}", ChangeKind.CHANGED, follows, RequiredFlag.FRESH)
-    yield from _promises(key, old, new, others=bool(more or less))
+    yield from _promises(key, old, new, others=others)
     for table, columns in new["columns"].items():
         before = old["columns"].get(table, columns)
         more = [column for column in columns if column not in before]

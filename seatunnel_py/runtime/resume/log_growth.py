@@ -15,7 +15,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
-from seatunnel_py.api.log_source import FollowedTable, LogSource
+from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogSource
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.errors import FatalError
@@ -41,24 +41,23 @@ def grown(pipeline: Pipeline, join: LogJoin) -> AlteredLog:
     refused: dict[TablePath, Refusal] = {}
     for table in join.tables:
         path = table.table.schema.path
-        found = tried("", partial(_joined, pipeline, replace(join, begun=begun), table))
+        found = tried("", partial(_joined, pipeline, begun, table))
         if isinstance(found, UnitFailure):
             refused[path] = Refusal(found.message, found.remedy, found.step or "")
         else:
-            begun = found.begun
-            setups |= found.setups
+            begun, more = found
+            setups |= more
     paths = tuple(one.table.schema.path for one in join.tables if one.table.schema.path not in refused)
-    now = log_tables.grown(pipeline, paths)
-    left = tuple(path for path in pipeline.tables if path not in now.tables)
-    return AlteredLog(now, joined=JoinedTables(paths, begun, left, setups, refused))
+    joined = JoinedTables(paths, begun, log_tables.leaving(pipeline), setups, refused)
+    return AlteredLog(log_tables.grown(pipeline, paths), joined=joined)
 
 
-def _joined(pipeline: Pipeline, join: LogJoin, table: FollowedTable) -> JoinedTables:
+def _joined(pipeline: Pipeline, begun: BegunLog, table: FollowedTable) -> tuple[BegunLog, dict[str, Setup]]:
+    """The log with the table, and the set-ups of its sinks."""
     log, path = pipeline.log, table.table.schema.path
     assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
-    begun = plugin_calls.joined_by(log.step, log.source, join.begun, table)
-    setups = joined_targets.planned(pipeline, log_tables.grown(pipeline, [path]))
-    return JoinedTables((path,), begun, setups=setups)
+    begun = plugin_calls.joined_by(log.step, log.source, begun, table)
+    return begun, joined_targets.planned(pipeline, log_tables.grown(pipeline, [path]))
 
 
 def with_tables(
@@ -73,7 +72,7 @@ def with_tables(
             f"{pipeline.name} cannot go on with other tables: {found.why}",
             "restore the old list of tables, and copy new ones with another job",
         )
-    (log,) = (vertex for vertex in pipeline.vertices if vertex.source is pipeline.log)
+    log = log_tables.vertex_of(pipeline)
     had_channels = any(edge.sender == log.id for edge in record.topology.edges)
     if had_channels or not log.outputs:
         return found

@@ -46,6 +46,11 @@ def from_wire(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_nullable_as_found(schema, arrays))
 
 
+def declared(found: pa.RecordBatch, schema: pa.Schema, first: int, length: int) -> pa.RecordBatch:
+    """So many received rows from a first one on, with the declared types."""
+    return from_wire(found if length == found.num_rows else found.slice(first, length), schema)
+
+
 def _nullable_as_found(schema: pa.Schema, arrays: Sequence[pa.Array]) -> pa.Schema:
     for field, array in zip(schema, arrays, strict=True):
         if not field.nullable and array.null_count:

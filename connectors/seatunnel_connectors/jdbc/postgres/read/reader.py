@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.postgres.connection.copy_types import selected
@@ -16,9 +15,6 @@ from seatunnel_connectors.jdbc.source.splits import as_plain
 from seatunnel_connectors.jdbc.target.set_aside import elements
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH_BYTES = 1 << 20  # measured (bench/README.md): a batch of this size stays in the cache on its way
 
@@ -85,8 +81,14 @@ def read(
             for found in copying:
                 if not found.num_rows:
                     continue
-                end = _after(found, key_at, generation) if resumable else None
-                make, row = partial(_declared, found, schema), partial(arrow_conversion.as_it_came, found)
+                end = None
+                if resumable:
+                    last = as_plain(arrow_conversion.last_key(found.column(key_at)))
+                    end = Position({"after": last}, generation)
+                make, row = (
+                    partial(arrow_conversion.declared, found, schema),
+                    partial(arrow_conversion.as_it_came, found),
+                )
                 yield from elements(
                     table.schema.path, found.num_rows, make, row, start=begin, end=end, tolerant=tolerant, what=what,
                     remedy=REMEDY,
@@ -100,18 +102,6 @@ def read(
             return
         if generation:
             connection.run("COMMIT")
-
-
-def _declared(found: pa.RecordBatch, schema: pa.Schema, first: int, length: int) -> pa.RecordBatch:
-    from seatunnel_connectors.jdbc.postgres.read import arrow_conversion
-
-    return arrow_conversion.from_wire(found if length == found.num_rows else found.slice(first, length), schema)
-
-
-def _after(found: pa.RecordBatch, key_at: int, generation: str) -> Position:
-    from seatunnel_connectors.jdbc.postgres.read import arrow_conversion
-
-    return Position({"after": as_plain(arrow_conversion.last_key(found.column(key_at)))}, generation)
 
 
 def _join(connection: Rows, generation: str, table: SourceTable, sql: str) -> None:
