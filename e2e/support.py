@@ -29,6 +29,7 @@ IN_PROCESS = [sys.executable, "-c", f"{_LOCAL}; {_MAIN}"]
 WITH_SPARK = ("run", "preview", "test", "copy", "quarantine replay", "jobs restore")
 """Commands that may start Spark: its driver gets an interpreter of its own, as users start it."""
 RUN_SECONDS_MAX = 180.0
+ARCHIVE_SECONDS_MAX = 180.0
 
 
 Process = subprocess.Popen[str] | CopiedProcess
@@ -140,6 +141,18 @@ def below(home: str) -> list[tuple[int, str]]:
             if named or (MODULE in words and Path(f"/proc/{pid}/cwd").readlink() == Path(home).parent):
                 found.append((pid, words[:100]))
     return found
+
+
+def still_below(home: str, seconds: float) -> list[tuple[int, str]]:
+    """Wait until no process of this home runs, and return the ones that do not end. A JVM that writes its archive of
+    classes has the time it needs: that is once per machine, and slow on a busy one."""
+    deadline, archived = time.monotonic() + seconds, time.monotonic() + ARCHIVE_SECONDS_MAX
+    while left := below(home):
+        writes = any("-XX:ArchiveClassesAtExit" in " ".join(words_of(pid)) for pid, _ in left)
+        if time.monotonic() > (archived if writes else deadline):
+            break
+        time.sleep(0.1)
+    return left
 
 
 def kill9(pid: int) -> None:

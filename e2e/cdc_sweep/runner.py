@@ -14,7 +14,18 @@ from e2e.cdc_sweep.cases import Case, Kill, Victim
 from e2e.cdc_sweep.jobs import FollowingJob, job_of
 from e2e.crash_sweep.place import Lane
 from e2e.crash_sweep.report import Outcome
-from e2e.support import IN_PROCESS, Process, below, events, failing, finish, kill_driver, seatunnel, start, wait_for
+from e2e.support import (
+    IN_PROCESS,
+    Process,
+    events,
+    failing,
+    finish,
+    kill_driver,
+    seatunnel,
+    start,
+    still_below,
+    wait_for,
+)
 
 POINT_SECONDS = 12.0
 """How long a failpoint is waited for; a driver that has not passed it then is killed all the same."""
@@ -145,10 +156,8 @@ class Run:
         except AssertionError:
             self.violations += [f"left behind: {one}" for one in self.job.left_behind()]
         home = str(self.job.home / ".seatunnel")
-        try:
-            wait_for("its processes to end", lambda: not below(home), SETTLED_SECONDS)
-        except AssertionError:
-            self.violations.append(f"left behind: processes {below(home)}")
+        if left := still_below(home, SETTLED_SECONDS):
+            self.violations.append(f"left behind: processes {left}")
 
 
 def run(case: Case, number: int, lane: Lane, root: Path) -> Outcome:

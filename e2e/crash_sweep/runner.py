@@ -19,7 +19,7 @@ from e2e.crash_sweep.judge import Glance
 from e2e.crash_sweep.place import Lane, Place
 from e2e.crash_sweep.recipes import RECIPES, Recipe, Target
 from e2e.crash_sweep.report import Outcome
-from e2e.support import IN_PROCESS, SEATUNNEL, Process, below, failing, finish, kill9, start, wait_for, write_job
+from e2e.support import IN_PROCESS, SEATUNNEL, Process, failing, finish, kill9, start, still_below, wait_for, write_job
 from tests.servers.process_tree import jvms_below
 
 FEW_TRIES = "job.retry.times = 1, job.retry.interval.seconds = 1"
@@ -157,10 +157,8 @@ class Run:
     def look_at_home(self) -> None:
         """Nothing of the job is at work any more, and its rows in transit are gone."""
         home = str(self.place.home / ".seatunnel")
-        try:
-            wait_for("its processes to end", lambda: not below(home), GONE_SECONDS)
-        except AssertionError:
-            self.violations.append(f"processes are left behind: {below(home)}")
+        if left := still_below(home, GONE_SECONDS):
+            self.violations.append(f"processes are left behind: {left}")
         exchange = self.place.home / ".seatunnel/jobs/job/exchange"
         rows = [path for path in exchange.rglob("*") if path.is_file()]
         self.violations += [f"left behind: {path.relative_to(self.place.home)}" for path in rows]

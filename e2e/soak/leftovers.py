@@ -11,7 +11,7 @@ from e2e.crash_sweep.tables import MariadbTable
 from e2e.soak.operator import JOB_ID
 from e2e.soak.stream import Table
 from e2e.soak.victims import Killer
-from e2e.support import below
+from e2e.support import still_below
 
 GONE_SECONDS = 30.0
 KEPT = ("job.json", "plan.json", "receipt.json", "events.jsonl", "job.log", "lock", "control", "checkpoints")
@@ -52,7 +52,7 @@ def _waits_empty(table: Table, left: str) -> bool:
 
 
 def _processes(home: Path, killer: Killer) -> Iterator[str]:
-    for pid, line in below(str(home / ".seatunnel")):
+    for pid, line in still_below(str(home / ".seatunnel"), 0):
         yield f"process {pid} {line}"
     for pid in killer.executors():
         yield f"executor {pid}"
