@@ -26,6 +26,7 @@ from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.control.requests import RequestStore
 from seatunnel_py.runtime.counts.table_totals import read_in
+from seatunnel_py.runtime.diagnosis.listeners import Listeners
 from seatunnel_py.runtime.driver.driver import Driver
 from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
@@ -70,7 +71,7 @@ def drive(
     work: PlannedJob,
     engine: Callable[[], Engine],
     place: JobDirectory,
-    tell: Callable[[JobEvent], None],
+    tell: Listeners,
     on_driver: Callable[[Any], None],
     began: float,
 ) -> tuple[Receipt, bool]:
@@ -89,7 +90,7 @@ def drive(
         repeats.saw(event)
         tell(event)
 
-    driver = run.driver(pipelines, engine, hear, plan_again)
+    driver = run.driver(pipelines, engine, hear, plan_again, tell.flush)
     driver.attach_control(run.desk(work.plan))
     apart = tuple(map(_receipt, work.isolated))
     started = time.time()
@@ -237,6 +238,7 @@ class _JobRun:
         engine: Callable[[], Engine],
         tell: Callable[[JobEvent], None],
         plan_again: PlanAgain,
+        idle: Callable[[], None],
     ) -> Driver:
         driver = Driver(
             pipelines,
@@ -249,6 +251,7 @@ class _JobRun:
             _SystemClock(),
             tell,
             plan_again,
+            idle,
         )
         self.storage.begin(lambda event: driver.post(partial(driver.job.tell, event)))
         return driver

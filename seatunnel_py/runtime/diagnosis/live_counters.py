@@ -1,7 +1,7 @@
 """Writes the counts of a running job's tables to ``counters.json``.
 
-Rules. (1) They are written after a change, at most once a second. (2) Only changed tables are counted
-again, for at most ``LOOK_SECONDS`` per call, because the loop waits for it: the counts of a thousand tables are
+Rules. (1) They are written after a change, at most once a second, and not in the first one. (2) Only changed tables are
+counted again, for at most ``LOOK_SECONDS`` per call, because the loop waits for it: the counts of a thousand tables are
 spread over several calls. (3) They name their run, like a receipt: those of a dead driver show its progress.
 """
 
@@ -31,7 +31,7 @@ class LiveCounters:
         self._tables: dict[str, list[dict[str, Any]]] = {}
         self._moved: set[str] = set()
         self._to_sum: list[str] = []  # changed pipelines of this round that are not counted yet
-        self._not_before = 0.0
+        self._not_before: float | None = None
 
     def saw(self, event: JobEvent) -> None:
         """Note an event of the job."""
@@ -40,6 +40,8 @@ class LiveCounters:
 
     def due(self, now: float) -> dict[str, Any] | None:
         """Return the counts to write; None: no change, too early, or counting is not complete."""
+        if self._not_before is None:
+            self._not_before = now + EVERY_SECONDS
         if now < self._not_before:
             return None
         if not self._to_sum:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, cast
 
@@ -10,6 +11,8 @@ from seatunnel_connectors.jdbc.postgres.connection.session import quote
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED
 from seatunnel_py.api import Plain, WriteContext
+
+LOADS_MAX = 512  # more tables than are open at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,29 @@ def _shallow(one: Any) -> dict[str, Any]:
     return {field.name: getattr(one, field.name) for field in fields(one)}
 
 
+class _SameData:
+    """A key for plain data: the same object is the same load."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __hash__(self) -> int:
+        return id(self.data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameData) and self.data is other.data
+
+
 def load_of(data: Any) -> Load:
-    """Read back what ``Load.to_plain`` wrote."""
+    """Read back what ``Load.to_plain`` wrote. It is kept, for a driver asks for it nine times a table."""
+    return _load(_SameData(data))
+
+
+@lru_cache(maxsize=LOADS_MAX)
+def _load(same: _SameData) -> Load:
+    data = same.data
     fields = {key: value for key, value in dict(data).items() if key != "version"}
     fields["columns"] = tuple(LoadColumn(**column) for column in fields["columns"])
     for name in ("key", "before", "finish", "make"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import cast
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
@@ -44,7 +45,7 @@ MADE = frozenset({"create schema", "create ledger", "create table", "carry over"
 class PostgresSink(TableSink, NativeSink):
     request: SinkRequest
 
-    @property
+    @cached_property
     def address(self) -> Address:
         database = self.request.options.database
         return replace(self.request.address, database=database) if database else self.request.address
