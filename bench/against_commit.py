@@ -81,7 +81,9 @@ def many_tables(server: PostgresServer, wanted: argparse.Namespace) -> dict[str,
 
     def measure(env: str, place: Path, command: Sequence[str]) -> dict[str, float]:
         result = tables_200.run_ours(server, names, place, env, command)
-        return {"data": result.data_seconds, "whole command": result.wall_seconds}
+        # The first unit may begin while other tables are still planned: the earlier it does, the longer the data takes.
+        until_committed = result.receipt["seconds"]["start"] + result.data_seconds
+        return {"until all rows are committed": until_committed, "whole command": result.wall_seconds}
 
     ways = {"": "", ", exactly-once": tables_200.EXACTLY_ONCE}
     return {f"{wanted.tables} tables{words}": functools.partial(measure, env) for words, env in ways.items()}

@@ -19,7 +19,6 @@ from seatunnel_py.config.env import FailurePolicy
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engine_choice import Engines, LocalEngines, SparkEngines, needs_catalyst
 from seatunnel_py.errors import (
-    BEGIN_ANEW,
     ChangesRefusedError,
     ExitCode,
     JobFileError,
@@ -27,7 +26,6 @@ from seatunnel_py.errors import (
     Problem,
     SeaTunnelError,
     first_line,
-    worded,
 )
 from seatunnel_py.plan.plugins.installed import hooks, installed
 from seatunnel_py.plan.sql.analysis import CatalystFactory
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from seatunnel_py.plan.sql.analysis import SqlAnalyst
     from seatunnel_py.runtime.observe.events import JobEvent
     from seatunnel_py.runtime.observe.receipt import Receipt
-    from seatunnel_py.runtime.resume.job_diff import Change
     from seatunnel_py.runtime.storage.home import Home
     from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
@@ -143,7 +140,7 @@ def _planned(job: Job, analyst: SqlAnalyst | None) -> JobPlan:
 class RunOptions:
     """Options of a run beside the job file. ``only`` restricts the job to some of its source tables. ``restore`` is
     ``latest``, to resume the job of that id, or a savepoint from which a new job starts. ``takes_over``: end a running
-    driver of that job."""
+    driver of that job. ``reset``: tables of a log to be copied again."""
 
     variables: Mapping[str, str]
     job_id: str | None = None
@@ -153,6 +150,7 @@ class RunOptions:
     local: bool = False
     accept_changes: bool = False
     takes_over: bool = True
+    reset: tuple[str, ...] = ()
 
 
 def run(
@@ -163,6 +161,9 @@ def run(
     Raises SeaTunnelError for errors found before any table starts; later, tables fail and the call returns.
     """
     job = check(path, options.variables)
+    if options.reset and options.restore != LATEST:
+        text = "--reset copies tables again of a job that has begun"
+        raise SeaTunnelError(text, "add --job-id ID --restore latest; `seatunnel jobs list`")
     silent = _silent_driver(options.job_id, options, job, home, listen) if options.job_id else None
     restored = restored_from(home, options, job.file.env)
     if options.restore == LATEST and options.job_id:
@@ -171,12 +172,39 @@ def run(
     place = claim(job, home, options.job_id, fresh=options.fresh, restore=latest, savepoint=restored, silent=silent)
     try:
         with JobSession((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
-            return session.run(job, place, listen, on_driver, options.only, accept_changes=options.accept_changes)
+            return _run_until_ended(session, job, place, home, listen, on_driver, options)
     except (JobFileError, ChangesRefusedError, KeyboardInterrupt):
         # Nothing was started (once a driver exists, a signal stops it): the job id is free again.
         if not latest:
             place.forget()
         raise
+
+
+def _run_until_ended(
+    session: JobSession,
+    job: Job,
+    place: JobDirectory,
+    home: Home,
+    listen: Callable[[JobEvent], None],
+    on_driver: Callable[[Any], None],
+    options: RunOptions,
+) -> Receipt:
+    """Run the job; again if a request asks for that."""
+    drivers: list[Any] = []
+
+    def begun(driver: Any) -> None:
+        drivers.append(driver)
+        on_driver(driver)
+
+    reset = options.reset
+    while True:
+        receipt = session.run(
+            job, place, listen, begun, options.only, accept_changes=options.accept_changes, reset=reset
+        )
+        if not drivers[-1].job.runs_again:
+            return receipt
+        savepoint = (place.read("job") or {}).get("savepoint")
+        place, reset = claim(job, home, place.job_id, restore=True, savepoint=savepoint), ()
 
 
 def _silent_driver(
@@ -273,12 +301,14 @@ class JobSession:
         only: tuple[str, ...] = (),
         pick: Callable[[tuple[Pipeline, ...]], tuple[Pipeline, ...]] = tuple,
         accept_changes: bool = False,
+        reset: tuple[str, ...] = (),
     ) -> Receipt:
         """Run one job, or the pipelines that ``pick`` derives from it, to its end and write its receipt to ``place``;
         see ``run``."""
         began = self._began or time.time()
         store = redacted_text(job.file.env.checkpoint_location or str(place.checkpoints))
         job = Job(job.file, job.steps, job.notes, place.job_id, store=store)
+        from seatunnel_py import job_changes
         from seatunnel_py.job_run import PlannedJob, drive
         from seatunnel_py.plan.tables import selection
         from seatunnel_py.runtime.diagnosis.job_log import JobLog
@@ -298,14 +328,12 @@ class JobSession:
             pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
             with JobLog(place.events, place.job_id, job.file.env.log_level.value) as log:
                 tell = Listeners(log, (*hook_listeners(hooks().manager), listen))
-                _announce(planned, place, tell, accepted=accept_changes)
-                described = _remembered(_plan_before(planned, place), _described(planned))
+                job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
-                work = PlannedJob(planned.job, described, pipelines, isolated_tables, analyst)
+                plain = job_changes.baseline(planned, place)
+                work = PlannedJob(planned.job, plain, pipelines, isolated_tables, analyst, reset)
                 receipt, resumable = drive(work, engine, place, tell, begin, began)
-            receipt = _kept(receipt, place)
-            finished = receipt.exit_code == ExitCode.SUCCESS and not receipt.goes_on
-            place.clear(finished=finished, rows=not resumable)
+            receipt = _kept(receipt, place, resumable=resumable)
         except BaseException as error:
             with contextlib.suppress(OSError, SeaTunnelError):  # errors are raised
                 place.gave_up(redacted_text(first_line(str(error)) or type(error).__name__), changed=begun)
@@ -326,74 +354,14 @@ class JobSession:
         self.close()
 
 
-def _kept(receipt: Receipt, place: JobDirectory) -> Receipt:
-    """The job has already ended: a full disk must not keep the receipt from the caller."""
+def _kept(receipt: Receipt, place: JobDirectory, *, resumable: bool) -> Receipt:
+    """Keep the receipt, and no more of the state than the next run needs. The job has already ended: a full disk must
+    not keep the receipt from the caller."""
     try:
         place.end(receipt)
     except (OSError, SeaTunnelError) as error:
         why = error.message if isinstance(error, SeaTunnelError) else error.strerror or error
         note = f"the receipt could not be kept in {place.path}: {why}"
-        return replace(receipt, notes=(*receipt.notes, note))
+        receipt = replace(receipt, notes=(*receipt.notes, note))
+    place.clear(finished=receipt.exit_code == ExitCode.SUCCESS and not receipt.goes_on, rows=not resumable)
     return receipt
-
-
-def _announce(planned: JobPlan, place: JobDirectory, tell: Callable[[JobEvent], None], *, accepted: bool) -> None:
-    """Report the changes since the previous run, if any, and their consequences. Raises ChangesRefusedError."""
-    from seatunnel_py.runtime.observe.events import ChangesAnnounced
-    from seatunnel_py.runtime.resume.job_diff import refuse
-
-    found = changes_since(planned, place, place.savepoints, (place.read("job") or {}).get("savepoint"))
-    if found:
-        tell(ChangesAnnounced(tuple(map(str, found)), time.time()))
-    refuse(found, accepted=accepted)
-
-
-def changes_since(
-    planned: JobPlan, place: JobDirectory | None, savepoints: Path, savepoint: str | None
-) -> tuple[Change, ...]:
-    """Return the changes since the job in ``place``, or of that savepoint, was planned; empty if none was."""
-    from seatunnel_py.runtime.resume.job_diff import changes
-    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
-
-    before = _plan_before(planned, place) if place is not None else None
-    if before is None and savepoint is not None:
-        before = SavepointLocations.of(savepoints, planned.job.file.env).read(savepoint).job.get("plan")
-    if not before:
-        return ()
-    try:
-        return changes(before, _described(planned))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise SeaTunnelError(
-            f"the plan of the previous run, with which the job file is compared, is damaged: {worded(error)}",
-            f"restore it from a copy; or {BEGIN_ANEW}",
-        ) from error
-
-
-def _plan_before(planned: JobPlan, place: JobDirectory) -> Mapping[str, Any] | None:
-    """Another machine may have resumed the job since this one last read it."""
-    location = planned.job.file.env.checkpoint_location
-    if location is None:
-        return place.read("plan")
-    from seatunnel_py.runtime.storage.open_storage import connect
-    from seatunnel_py.runtime.storage.shared_job_files import PLAN, SharedJobFiles
-
-    storage = connect(location, place.job_id)
-    try:
-        return SharedJobFiles(storage).read(PLAN) or place.read("plan")
-    finally:
-        storage.close()
-
-
-def _described(planned: JobPlan) -> Mapping[str, Any]:
-    from seatunnel_py.runtime.resume.job_diff import described
-    from seatunnel_py.runtime.values.topology_builder import keys
-
-    return described(planned.job, keys(planned.pipelines), {str(one.table): one.message for one in planned.isolated})
-
-
-def _remembered(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Baseline for the next run: tables that are isolated now keep their earlier plan."""
-    from seatunnel_py.runtime.resume.job_diff import isolated_of
-
-    kept = isolated_of(before["pipelines"], now) if before else {}
-    return {**now, "pipelines": {**now["pipelines"], **kept}}

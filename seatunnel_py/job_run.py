@@ -12,7 +12,7 @@ from typing import Any
 
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import RequiredGuarantee
-from seatunnel_py.errors import PluginError
+from seatunnel_py.errors import PlanError, PluginError
 from seatunnel_py.plan import altered_log
 from seatunnel_py.plan.altered_log import PlanAgain
 from seatunnel_py.plan.graph_nodes import IsolatedTable
@@ -24,7 +24,7 @@ from seatunnel_py.plan.tables.conversions import total
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.request_handler import RequestHandler
-from seatunnel_py.runtime.control.requests import RequestStore
+from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.counts.table_totals import read_in
 from seatunnel_py.runtime.diagnosis.listeners import Listeners
 from seatunnel_py.runtime.driver.driver import Driver
@@ -32,6 +32,7 @@ from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.observe.repeated_attempts import RepeatedAttempts
+from seatunnel_py.runtime.resume import table_reset
 from seatunnel_py.runtime.resume.begun_logs import as_begun
 from seatunnel_py.runtime.resume.job_claim import SEEN, JobClaim, KnownStore, claim_job, require_no_records
 from seatunnel_py.runtime.storage import quarantine_store
@@ -58,13 +59,14 @@ batch ends, and has objects for each of its tables."""
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
     """A job, its plan as stored, the pipelines to run, and the tables that cannot be planned. ``analyst``: of jobs with
-    queries, for plans of changed tables."""
+    queries, for plans of changed tables; ``resets``: names of tables to be copied again."""
 
     job: Job
     plan: Mapping[str, Any]
     pipelines: tuple[Pipeline, ...]
     isolated: tuple[IsolatedTable, ...] = ()
     analyst: SqlAnalyst | None = None
+    resets: tuple[str, ...] = ()
 
 
 def drive(
@@ -79,10 +81,11 @@ def drive(
     it is ready; ``on_driver`` then receives the driver, before anything is changed."""
     job = work.job
     run = _JobRun(job, work.pipelines, place, others=bool(work.isolated))
+    run.reset(work)
     plan_again = partial(altered_log.plan_again, job, work.analyst)
     as_recorded = partial(altered_log.plan_as_decided, job, work.analyst)
     plan_tables = partial(altered_log.plan_tables, job, work.analyst)
-    pipelines = as_begun(work.pipelines, run.authority.records, as_recorded, plan_tables)
+    pipelines = as_begun(work.pipelines, run.records, as_recorded, plan_tables, run.journal.journal.resets)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 
@@ -101,7 +104,7 @@ def drive(
         gc.freeze()  # plans stay until their driver ends: scanning them for garbage took a tenth of 200 tables' time
         gc.set_threshold(*GARBAGE_AFTER[job.file.env.job_mode])
         started = time.time()
-        tell(_started(work, place, started, run.authority))
+        tell(_started(work, place, started, run.authority, run.records))
         for one in apart:
             tell(TableChanged(f"isolated {one.table}", one.table, one.state, started, one.cause, (one.table,)))
 
@@ -203,6 +206,40 @@ class _JobRun:
                 shelf.begin_with(name, self.store)
         return claim_job(self.store, keys(pipelines))
 
+    def reset(self, work: PlannedJob) -> None:
+        """Let tables be copied again, by option or request. Raises PlanError for options that name others."""
+        if work.resets:
+            self._reset(work, work.resets)
+        store = self._requests()
+        for request in store.open():
+            if request.wish is RequestKind.RESET:
+                store.answer(self._reset_as_asked(work, request))
+
+    def _reset_as_asked(self, work: PlannedJob, request: ControlRequest) -> ControlAnswer:
+        try:
+            self._reset(work, request.tables)
+        except PlanError as error:
+            return ControlAnswer(request.id, False, *table_reset.refusal(error))
+        return ControlAnswer(
+            request.id, True, f"{', '.join(request.tables)}: its target is emptied, and it is copied again"
+        )
+
+    def _reset(self, work: PlannedJob, tables: Sequence[str]) -> None:
+        lines = table_reset.lines_of(table_reset.copies_of(keys(work.pipelines), self.authority.records, tables))
+        self.journal.append(lines)
+        for line in lines:
+            self.journal.journal.apply(line)
+
+    def _requests(self) -> RequestStore:
+        others = () if self.shared is None else (self.opened.storage,)
+        return RequestStore(LocalStorage(self.place.path), *others)
+
+    @property
+    def records(self) -> Mapping[str, CheckpointRecord]:
+        """The records to go on from, by pipeline, without those of copies that are made again."""
+        kept = self.journal.journal
+        return {key: one for key, one in self.authority.records.items() if key not in kept.resets & kept.dropped}
+
     @property
     def _savepoints(self) -> SavepointLocations:
         return SavepointLocations.of(self.place.savepoints, self.job.file.env)
@@ -261,10 +298,7 @@ class _JobRun:
         job, place, authority = self.job, self.place, self.authority
         about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
         keeper = SavepointKeeper(self._savepoints, authority.lineage, authority.incarnation, about)
-        others = () if self.shared is None else (self.opened.storage,)
-        return RequestHandler(
-            RequestStore(LocalStorage(place.path), *others), place.driver, keeper, place.hold, place.keep_counters
-        )
+        return RequestHandler(self._requests(), place.driver, keeper, place.hold, place.keep_counters)
 
     def leave(self, driver: Driver) -> None:
         """Remove obsolete state. Not every target can refuse an older driver: only the newest driver may report the
@@ -286,14 +320,16 @@ class _JobRun:
             quarantine_store.sweep(Path(self.settings.errors.location), self.authority.lineage)
 
 
-def _started(work: PlannedJob, place: JobDirectory, at: float, authority: JobClaim) -> JobStarted:
+def _started(
+    work: PlannedJob, place: JobDirectory, at: float, authority: JobClaim, records: Mapping[str, CheckpointRecord]
+) -> JobStarted:
     job, pipelines = work.job, work.pipelines
     names = tuple(dict.fromkeys(str(path) for line in pipelines for path in line.tables))
     names += tuple(str(one.table) for one in work.isolated)
     expected = {line.id: _rows(line) for line in pipelines}
     known = {name: rows for name, rows in expected.items() if rows is not None}
     rows = sum(known.values()) if len(known) == len(expected) else None
-    before = {line.id: _read_before(line, authority.records.get(key)) for key, line in keys(pipelines).items()}
+    before = {line.id: _read_before(line, records.get(key)) for key, line in keys(pipelines).items()}
     return JobStarted(place.job_id, job.name, names, rows, at, authority.incarnation, known, before)
 
 

@@ -327,9 +327,14 @@ class Sink(ABC):
             "write the table to another sink, or copy it again with another job",
         )
 
+    @property
+    def can_be_emptied(self) -> bool:
+        """Whether ``truncate`` removes the rows of the target, instead of refusing."""
+        return False
+
     def truncate(self, setup: Setup) -> None:
-        """Remove all rows of the target, because the table was truncated at the source. Called and repeated like
-        ``alter``. Raise FatalError to refuse: the table stops, and the target keeps its rows."""
+        """Remove all rows of the target, because the table was truncated at the source, or is copied again. Called and
+        repeated like ``alter``. Raise FatalError to refuse: the table stops, and the target keeps its rows."""
         raise FatalError(
             f"{self.target} cannot be emptied while the job runs",
             "set schema-changes.exclude = [truncate.table], which keeps earlier rows; or copy the table again with "

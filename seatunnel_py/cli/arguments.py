@@ -16,6 +16,12 @@ Variables = Annotated[
     list[str] | None,
     typer.Option("-i", "--variable", metavar="K=V", help="a variable of the job file; may be repeated"),
 ]
+Resets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reset", metavar="TABLE", help="with --restore latest: empty a followed table's target, copy it again"
+    ),
+]
 SomeTables = Annotated[
     list[str] | None,
     typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),

@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from seatunnel_py.cli import debugging
-from seatunnel_py.cli.arguments import AsJson, JobArgument, SomeTables, Variables, variables_of
-from seatunnel_py.cli.subcommands import jobs_app, quarantine_app, state_app
+from seatunnel_py.cli.arguments import AsJson, JobArgument, Resets, SomeTables, Variables, variables_of
+from seatunnel_py.cli.subcommands import jobs_app, quarantine_app, state_app, table_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
 from seatunnel_py.cli.view.wait_notice import patience
@@ -34,6 +34,7 @@ app = typer.Typer(
 )
 plugins_app = typer.Typer(no_args_is_help=True, help="Installed sources, transforms and sinks.")
 app.add_typer(jobs_app, name="jobs")
+app.add_typer(table_app, name="table")
 app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(state_app, name="state")
 app.add_typer(plugins_app, name="plugins")
@@ -104,6 +105,7 @@ def run(
     accept_changes: Annotated[
         bool, typer.Option("--accept-changes", help="with --restore: resume although the job file has changed")
     ] = False,
+    reset: Resets = None,
     here: Annotated[
         bool, typer.Option("--here", help="all in this process, without Spark: for debuggers and breakpoint()")
     ] = False,
@@ -118,8 +120,18 @@ def run(
     if job is None:
         remedy = "`seatunnel init` writes one to begin with; `seatunnel copy FROM TO` needs none."
         raise JobFileError((Problem("run needs a job file", "command line", remedy=remedy),))
+    tables = tuple(only or ())
     request = command.RunRequest(
-        job, variables_of(variable), job_id, fresh, restore, tuple(only or ()), as_json, accept_changes, here
+        job,
+        variables_of(variable),
+        job_id,
+        fresh,
+        restore,
+        tables,
+        as_json,
+        accept_changes,
+        here,
+        reset=tuple(reset or ()),
     )
     raise typer.Exit(command.run(request))
 

@@ -1,4 +1,4 @@
-"""Defines the commands about known jobs: ``jobs``, ``quarantine`` and ``state``."""
+"""Defines the commands about known jobs: ``jobs``, ``table``, ``quarantine`` and ``state``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from seatunnel_py.cli.arguments import AsJson, JobId, StoreOf, Timeout, Variable
 
 jobs_app = typer.Typer(no_args_is_help=True, help="Jobs under SEATUNNEL_HOME.")
 quarantine_app = typer.Typer(no_args_is_help=True, help="Quarantined rows.")
+table_app = typer.Typer(no_args_is_help=True, help="Single tables of jobs.")
 state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 
 
@@ -206,3 +207,22 @@ def state_rewind(
 
     where = where_of(file, variable)
     raise typer.Exit(command.rewind(checkpoint, tuple(table or ()), where, yes=yes, as_json=as_json))
+
+
+@table_app.command("reset", epilog="Example: seatunnel table reset shop public.orders")
+def table_reset(
+    job_id: JobId,
+    table: Annotated[list[str], typer.Argument(metavar="TABLE...", help="tables whose log the job follows")],
+    timeout: Timeout = 300.0,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy tables again that a job follows: their targets are emptied first.
+
+    A running job does it at once, a stopped one at its next start. The other tables go on where they stand.
+    """
+    from seatunnel_py.cli.jobs import job_control as command
+
+    where = where_of(file, variable)
+    raise typer.Exit(command.reset(job_id, where, tuple(table), seconds=timeout, as_json=as_json))

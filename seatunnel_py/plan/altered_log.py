@@ -49,11 +49,13 @@ class LogJoin:
 @dataclass(frozen=True, slots=True)
 class JoinedTables:
     """The tables that join a log which has begun. ``begun``: the log with them; ``setups``: of their sinks, by node;
-    ``refused``: tables that cannot join it; ``left``: those that leave it, as the job no longer has them."""
+    ``refused``: tables that cannot join it; ``left``: those that leave it, as the job no longer has them, or because
+    they are copied ``again``."""
 
     tables: tuple[TablePath, ...]
     begun: BegunLog
     left: tuple[TablePath, ...] = ()
+    again: frozenset[TablePath] = frozenset()
     setups: Mapping[str, Setup] = field(default_factory=dict)
     refused: Mapping[TablePath, Refusal] = field(default_factory=dict)
 

@@ -127,6 +127,19 @@ def without_channel(pipeline: Pipeline) -> Pipeline:
     return fused(pipeline) if len(vertex_of(pipeline).outputs) == 1 else pipeline
 
 
+def without(pipeline: Pipeline, tables: Collection[TablePath]) -> Pipeline:
+    """The pipeline of a log that these tables leave first, to be copied again, and then join."""
+    whole = with_channels(pipeline)
+    return replace(following(whole, set(whole.tables).difference(tables)), becomes=whole)
+
+
+def copied_again(pipeline: Pipeline) -> frozenset[TablePath]:
+    """The tables of a log that leave it to be copied again."""
+    rest = pipeline.becomes
+    whole = None if rest is None else rest.becomes
+    return frozenset() if rest is None or whole is None else frozenset(whole.tables).difference(rest.tables)
+
+
 def leaving(pipeline: Pipeline) -> tuple[TablePath, ...]:
     """The tables of a log that the job no longer has."""
     now = pipeline.becomes

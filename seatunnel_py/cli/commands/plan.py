@@ -11,6 +11,7 @@ from seatunnel_py.cli.view.files import writing
 from seatunnel_py.cli.view.problems import tell_plain
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ChangesRefusedError, ExitCode, JobFileError
+from seatunnel_py.job_changes import changes_since
 from seatunnel_py.plan import plan_data
 from seatunnel_py.plan.plan_svg import svg as draw
 from seatunnel_py.plan.tables import selection
@@ -41,7 +42,7 @@ def plan(
         return tell_plain(error)
     described = plan_data.describe(planned.job, planned.graph, pipelines, isolated, look=True, first=restore is None)
     place = home.job(job_id) if job_id is not None and restore == app.LATEST else None
-    changes = app.changes_since(planned, place, home.savepoints, began_with) if restore else ()
+    changes = changes_since(planned, place, home.savepoints, began_with) if restore else ()
     refused = _refused(changes)
     described |= {"changes": [asdict(change) for change in changes]} if restore else {}
     described |= {"refused": {"message": refused.message, "remedy": refused.remedy}} if refused else {}

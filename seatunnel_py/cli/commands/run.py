@@ -41,6 +41,7 @@ class RunRequest:
     accept_changes: bool = False
     here: bool = False
     takes_over: bool = True
+    reset: tuple[str, ...] = ()
 
 
 def run(request: RunRequest) -> int:
@@ -54,6 +55,7 @@ def run(request: RunRequest) -> int:
         accept_changes=request.accept_changes,
         local=request.here,
         takes_over=request.takes_over,
+        reset=request.reset,
     )
     home = Home.of_environment()
     return performed(

@@ -1,4 +1,4 @@
-"""Implements ``seatunnel jobs cancel|savepoint``: sends a request to a running job, and waits for its answer."""
+"""Implements ``seatunnel jobs cancel|savepoint`` and ``table reset``: sends a request, and waits for the answer."""
 
 from __future__ import annotations
 
@@ -40,6 +40,19 @@ def cancel(job_id: str, where: JobLocation, tables: tuple[str, ...], *, seconds:
     job = known(job_id, where)
     request = ControlRequest(request_id(), RequestKind.CANCEL, _run_of(job), "", tables, seconds)
     return _tell(_asked(job, request, quiet=as_json), as_json=as_json)
+
+
+def reset(job_id: str, where: JobLocation, tables: tuple[str, ...], *, seconds: float, as_json: bool) -> int:
+    """Copy tables of a job again: now if it runs, else at its next start."""
+    job = known(job_id, where)
+    request = ControlRequest(request_id(), RequestKind.RESET, "", "", tables, seconds)
+    if job.receipt is None and _is_here(job, ended=False):
+        return _tell(_asked(job, request, quiet=as_json), as_json=as_json)
+    if job.receipt is not None and job.receipt["state"] == "SUCCESS" and not job.receipt.get("goes_on"):
+        raise SeaTunnelError(f"the job {job_id!r} has finished: it follows no table any more")
+    job.control().ask(request)
+    text = f"{', '.join(tables)}: copied again at the next start of the job"
+    return _tell(ControlAnswer(request.id, True, text), as_json=as_json)
 
 
 def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:

@@ -5,7 +5,9 @@ answered when the record of every pipeline is durable and its rows are committed
 last record is taken. A pipeline that refuses a savepoint for now is asked again until the request's time is up. If a
 target has refused a commit for good, the savepoint is refused at once, because it would lose those rows. (3) A stop or
 cancel that names an earlier run is refused, because the job was started again since. (4) A driver does not end before
-it has answered. (5) Storages of other machines are read less often, because each read may cost money.
+it has answered. (5) A reset of tables is performed at a start of the job (``table_reset.py``), so this run ends with
+savepoints, and the process begins another one, which answers it. (6) Storages of other machines are read less often,
+because each read may cost money.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.errors import ExitCode, PlanError, SeaTunnelError
+from seatunnel_py.plan.tables import selection
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.diagnosis.live_counters import LiveCounters
@@ -26,6 +29,7 @@ from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
 from seatunnel_py.runtime.messages.events import SavepointRequest, StopWithdrawn
 from seatunnel_py.runtime.observe.events import JobEvent, RequestAnswered
 from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.resume import table_reset
 from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary, committed_only, name_taken_error
 
 if TYPE_CHECKING:
@@ -116,6 +120,8 @@ class RequestHandler:
         self._files.shutdown(wait=True)
         with suppress(OSError, SeaTunnelError):  # without an answer the sender sees that the driver has ended
             for request in self._control.open():
+                if request.wish is RequestKind.RESET:
+                    continue  # the next run answers it
                 self._control.answer(ControlAnswer(request.id, False, "the job has ended"))
 
     # ---------------------------------------------------------------- reading requests
@@ -155,6 +161,9 @@ class RequestHandler:
             self._answered.add(request.id)
             self._watch.explain(partial(self._explained, request.id))
             return
+        if request.wish is RequestKind.RESET:
+            self._reset(request)
+            return
         if request.wish is not RequestKind.SAVEPOINT and request.run != self._run:
             text = "the driver that was to end is dead, and another driver has resumed the job"
             self._answer(ControlAnswer(request.id, False, text, "send the request again to end this run"))
@@ -171,6 +180,17 @@ class RequestHandler:
         self._aside(
             partial(self._keeper.kept, request.name), partial(self._looked_up, opened), partial(self._not_kept, opened)
         )
+
+    def _reset(self, request: ControlRequest) -> None:
+        """End this run, so that the next one copies these tables again; refuse names of no table at once."""
+        try:
+            known = dict.fromkeys(str(path) for machine in self._machines.values() for path in machine.pipeline.tables)
+            selection.matching(list(known), request.tables, "table reset")
+        except PlanError as error:
+            self._answer(ControlAnswer(request.id, False, *table_reset.refusal(error)))
+            return
+        self._answered.add(request.id)
+        self._driver.stop_all(ExitCode.TERMINATED, f"tables are copied again (request {request.id})", again=True)
 
     def _looked_up(self, opened: _OpenRequest, found: SavepointSummary | None) -> None:
         """Handle the savepoint that already has this name, if there is one. It belongs to this request if an earlier

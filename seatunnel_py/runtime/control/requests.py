@@ -4,9 +4,9 @@ its own machine, and its ``checkpoint.location`` on other machines.
 Rules. (1) A request is created under its id, if absent, so that a repeated one is performed once. (2) Its answer is
 created in the same way, and never replaced. (3) Only the driver performs requests, also when the sender has ended
 meanwhile. (4) A request names the run that it is sent to: the next driver answers the open requests of a dead one, as a
-different run. (5) `EXPLAIN` and `LIVES` are questions that change nothing; the sender removes them. (6) Requests and
-answers are sealed (``checksum_seal.py``). A damaged request, or one of a newer version, is not performed; the answer
-names the fault.
+different run. A `RESET` names none, and waits for the next start of the job. (5) `EXPLAIN` and `LIVES` are questions
+that change nothing; the sender removes them. (6) Requests and answers are sealed (``checksum_seal.py``). A damaged
+request, or one of a newer version, is not performed; the answer names the fault.
 
 ::
 
@@ -35,12 +35,13 @@ class ControlDamagedError(SeaTunnelError):
 
 
 class RequestKind(StrEnum):
-    """`STOP` ends the job after a savepoint; `CANCEL` ends it, or some of its tables, at once; `EXPLAIN` asks for a
-    diagnosis, `LIVES` whether the driver of this run replies."""
+    """`STOP` ends the job after a savepoint; `CANCEL` ends it, or some of its tables, at once; `RESET` copies tables of
+    a log again; `EXPLAIN` asks for a diagnosis, `LIVES` whether the driver of this run replies."""
 
     SAVEPOINT = "savepoint"
     STOP = "stop"
     CANCEL = "cancel"
+    RESET = "reset"
     EXPLAIN = "explain"
     LIVES = "lives"
 

@@ -47,5 +47,8 @@ class JobPort(Protocol):
     def cancel_all(self, machines: Iterable[PipelineMachine], why: str, *, whole: bool) -> None:
         """End these pipelines at once; ``whole``: these are all pipelines, so the job ends."""
 
+    def stop_all(self, exit_code: int, why: str, *, again: bool = ...) -> None:
+        """End the job, streams with savepoints; ``again``: its process then begins another run."""
+
     def stop_waiting(self, exit_code: int, why: str = ...) -> None:
         """Start no more pipelines."""

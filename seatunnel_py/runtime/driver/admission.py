@@ -6,13 +6,18 @@ exceed the bound on work: tables that share the cores stay open for longer, and 
 small tables may be open, because some of them are preparing or committing. One pipeline always begins, of any size.
 (3) A stream does not count against these bounds, because it never ends. (4) A pipeline that has not begun when the job
 stops does not begin. (5) A pipeline that finishes an isolated sink begins when the pipeline of that sink has ended; one
-that follows a log begins when the copies of its tables have ended.
+that follows a log begins when the copies of its tables have ended. (6) An open pipeline may wait again, for
+pipelines that have waited for it: a table leaves its log, is copied again, and joins the log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.state.context import PipelineContext
 
 OPEN_MAX = 128  # bounded pipelines
 WORK_MAX = 128  # subtasks with work in bounded pipelines: enough to keep two cores busy
@@ -74,6 +79,13 @@ class Admission:
         self._open.discard(key)
         self._work.pop(key, None)
 
+    def again(self, candidate: Candidate) -> None:
+        """Let an open pipeline wait for others, which wait for it no longer (rule 6)."""
+        self.ended(candidate.key)
+        for key, one in self._waiting.items():
+            self._waiting[key] = replace(one, after=one.after - {candidate.key})
+        self._waiting[candidate.key] = candidate
+
     def skip(self, key: str) -> None:
         """Remove a pipeline that has not begun; the job still waits for its end."""
         if self._waiting.pop(key, None) is not None:
@@ -85,3 +97,9 @@ class Admission:
         self._waiting.clear()
         self._open.update(waiting)
         return waiting
+
+
+def candidate_of(context: PipelineContext, after: frozenset[str]) -> Candidate:
+    """The candidate of a pipeline; each of its subtasks may have work until its splits are assigned."""
+    work = sum(vertex.parallelism for vertex in context.pipeline.vertices)
+    return Candidate(context.key, context.bounded, work, after)

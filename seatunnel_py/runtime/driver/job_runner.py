@@ -21,7 +21,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.commit.record_batcher import PersistTogether
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.control.request_handler import RequestHandler
-from seatunnel_py.runtime.driver.admission import Admission, Candidate
+from seatunnel_py.runtime.driver.admission import Admission, Candidate, candidate_of
 from seatunnel_py.runtime.driver.deferred_calls import DeferredCalls
 from seatunnel_py.runtime.driver.executors import Executors
 from seatunnel_py.runtime.driver.identity import identity_of
@@ -56,14 +56,13 @@ from seatunnel_py.runtime.targets.target_batcher import TargetBatcher
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.runtime.values.topology_builder import keys
-from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 LOOK_SECONDS = 5.0
 
 
 class JobRunner:
     """Runs one job. ``closed``: keys of pipelines that are closed; ``stopped_by``: the exit code of a stopped job, else
-    0; ``first_row_at``: wall clock, measured by workers."""
+    0; ``runs_again``: its process begins another run then; ``first_row_at``: wall clock, measured by workers."""
 
     def __init__(
         self,
@@ -106,7 +105,7 @@ class JobRunner:
         self._failed_fast = False
         self._request_handler: RequestHandler | None = None
         self.closed: set[str] = set()
-        self.stopped_by = 0
+        self.stopped_by, self.runs_again = 0, False
         self.last_commit_at: float | None = None
         self.first_row_at: float | None = None
 
@@ -114,16 +113,16 @@ class JobRunner:
         """Yield the pipelines of the job, each before the pipelines that finish its isolated sinks."""
         authority = self._authority
         named = keys(pipelines)
-        key_of = {pipeline.id: key for key, pipeline in named.items()}
+        after = self.logs.order(named)
         for key, pipeline in named.items():
             past = self._past(pipeline, key, authority.records.get(key))
             machine = self._take(key, pipeline, past)
-            yield _candidate(machine, frozenset(key_of[one] for one in pipeline.after if one in key_of))
+            yield candidate_of(machine.context, after[key])
             behind = key
             for rest in recovery_pipelines(key, pipeline, past, authority, partial(self._past, pipeline)):
                 machine.isolated.spoken_for(rest.scope, rest.why if isinstance(rest, Unfinished) else None)
                 if isinstance(rest, RecoveryPipeline):
-                    yield _candidate(self._take(rest.key, rest.pipeline, rest.past), frozenset({behind}))
+                    yield candidate_of(self._take(rest.key, rest.pipeline, rest.past).context, frozenset({behind}))
                     behind = rest.key
 
     def _past(self, pipeline: Pipeline, key: str, record: CheckpointRecord | None, **more: Any) -> EarlierRun:
@@ -246,12 +245,12 @@ class JobRunner:
 
     # ---------------------------------------------------------------- stopping
 
-    def stop_all(self, exit_code: int, why: str) -> None:
+    def stop_all(self, exit_code: int, why: str, *, again: bool = False) -> None:
         """End the job. At the first call streaming pipelines end after a savepoint; at a second one all end at once."""
-        again = bool(self.stopped_by)
+        first, self.runs_again = not self.stopped_by, again
         self.stop_waiting(exit_code, why)
         for machine in list(self.pipelines.values()):
-            self.turn(machine, _stop(why, keep=not machine.context.bounded and not again))
+            self.turn(machine, events.StopRequest.of_user(why, keep=not machine.context.bounded and first))
 
     def cancel_all(self, machines: Iterable[PipelineMachine], why: str, *, whole: bool) -> None:
         """End these pipelines at once; ``whole``: these are all pipelines, so the job ends."""
@@ -259,13 +258,13 @@ class JobRunner:
             self.stop_waiting(ExitCode.TERMINATED, why)
         for machine in list(machines):
             self._admission.skip(machine.key)
-            self.turn(machine, _stop(why, keep=False))
+            self.turn(machine, events.StopRequest.of_user(why, keep=False))
 
     def stop_waiting(self, exit_code: int, why: str = "the job was stopped") -> None:
         """Start no more pipelines."""
         self.stopped_by = self.stopped_by or exit_code
         for key in self._admission.skip_all():
-            self.turn(self.pipelines[key], _stop(why, keep=False))
+            self.turn(self.pipelines[key], events.StopRequest.of_user(why, keep=False))
 
     # ---------------------------------------------------------------- for requests and receipts
 
@@ -334,9 +333,13 @@ class JobRunner:
 
     def closed_pipeline(self, machine: PipelineMachine, *, begin_again: bool) -> None:
         self._records.forget(machine.key)
-        if begin_again:
-            self._begin_again(machine)
+        if not begin_again:
+            self._ended(machine)
             return
+        lines = self.logs.copied_again(machine, self.pipelines, self._journal.journal.resets)
+        self._journal_batcher.log(lines, partial(self._begin_again, machine), partial(self._ended, machine))
+
+    def _ended(self, machine: PipelineMachine) -> None:
         self._admission.ended(machine.key)
         self.closed.add(machine.key)
         if self._request_handler is not None:
@@ -360,7 +363,10 @@ class JobRunner:
         if self._request_handler is not None:
             self._request_handler.restarted(key)
         self.turn(machine, events.EngineReady())
-        self._begin_pipeline(machine)
+        if awaited := self.logs.awaited(pipeline, self.pipelines, self.closed):
+            self._admission.again(candidate_of(machine.context, awaited))
+        else:
+            self._begin_pipeline(machine)
 
     # ---------------------------------------------------------------- records and the journal
 
@@ -389,12 +395,3 @@ class JobRunner:
                 call()
 
         self._ports.check_claim(looked)
-
-
-def _candidate(machine: PipelineMachine, after: frozenset[str]) -> Candidate:
-    work = sum(vertex.parallelism for vertex in machine.pipeline.vertices)
-    return Candidate(machine.key, machine.context.bounded, work, after)
-
-
-def _stop(why: str, *, keep: bool) -> events.StopRequest:
-    return events.StopRequest(UnitFailure(FailureKind.FATAL, why), keep)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from seatunnel_py.api.log_source import FollowedTable
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.source import Split
+from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.altered_log import AlteredLog
 from seatunnel_py.plan.graph_nodes import SourcePart
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+from seatunnel_py.runtime.storage.journal import reset_line
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
@@ -34,6 +37,35 @@ class LogPipelines:
     def take(self, key: str) -> AlteredLog | None:
         """The plan for the machine that begins now, if it is another than before."""
         return self._altered.pop(key, None)
+
+    @staticmethod
+    def order(named: Mapping[str, Pipeline]) -> dict[str, frozenset[str]]:
+        """By pipeline, the keys of those that end first: a log waits for the copies of its tables. A copy that is made
+        again waits for the log, which its table leaves first."""
+        key_of = {pipeline.id: key for key, pipeline in named.items()}
+        after = {key: {key_of[one] for one in pipeline.after if one in key_of} for key, pipeline in named.items()}
+        for key, log in named.items():
+            again = log_tables.copied_again(log)
+            for copy in [one for one in after[key] if not again.isdisjoint(named[one].tables)]:
+                after[key].discard(copy)
+                after[copy].add(key)
+        return {key: frozenset(keys) for key, keys in after.items()}
+
+    @staticmethod
+    def awaited(pipeline: Pipeline, machines: Mapping[str, PipelineMachine], closed: Collection[str]) -> frozenset[str]:
+        """The keys of copies that a log without their tables waits for."""
+        lacks = set(() if pipeline.becomes is None else pipeline.becomes.tables).difference(pipeline.tables)
+        copies = ((key, one) for key, one in machines.items() if one.id in pipeline.after and key not in closed)
+        return frozenset(key for key, one in copies if not lacks.isdisjoint(one.pipeline.tables))
+
+    def copied_again(
+        self, machine: PipelineMachine, machines: Mapping[str, PipelineMachine], resets: Collection[str]
+    ) -> list[Mapping[str, Any]]:
+        """The journal lines before tables join their log again that were to be copied again: these resets are over."""
+        found = self._altered.get(machine.key)
+        joined = () if found is None or found.joined is None else found.joined.tables
+        copies = ((key, one) for key, one in machines.items() if key in resets and one.id in machine.pipeline.after)
+        return [reset_line(key, begins=False) for key, one in copies if set(joined).intersection(one.pipeline.tables)]
 
     @staticmethod
     def joining(pipeline: Pipeline, copied: Mapping[TablePath, tuple[Split, ...]]) -> tuple[FollowedTable, ...]:

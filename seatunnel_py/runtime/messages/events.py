@@ -15,7 +15,7 @@ from seatunnel_py.api.log_source import FollowedTable
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.source import Split
 from seatunnel_py.runtime.messages.engine_port import UnitFinished, UnitLost, UnitStarted
-from seatunnel_py.work.unit import UnitFailure, UnitId
+from seatunnel_py.work.unit import FailureKind, UnitFailure, UnitId
 
 TimerKey: TypeAlias = tuple[Any, ...]
 """The name of a timer within its pipeline: plain values."""
@@ -94,6 +94,10 @@ class StopRequest:
 
     failure: UnitFailure
     keep: bool
+
+    @classmethod
+    def of_user(cls, why: str, *, keep: bool) -> StopRequest:
+        return cls(UnitFailure(FailureKind.FATAL, why), keep)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.sink import Visible
+from seatunnel_py.plan.log_tables import copied_again, tables_by_vertex
 from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.protocol.coordinator.commands import Isolated
 from seatunnel_py.protocol.coordinator.events import PlanGrew
@@ -57,12 +58,15 @@ class IsolatedSinks:
         context = self._state.context
         self._state.isolated |= set(context.graph.topology.subtasks(sorted(record.topology.detached)))
         self._records |= past.stood_at
+        again = copied_again(context.pipeline)
+        reached = tables_by_vertex(context.pipeline) if again else {}
         for vertex in context.pipeline.vertices:
             if vertex.id in record.topology.detached - self._apart:
                 before, stand = self.cause(vertex.id), self._stand_in(record, vertex.id)
                 why = self._stays.get(vertex.id, "" if context.bounded else NEVER_ENDS)
                 self._told[vertex.id] = not_finished(before, stand, why) if why else wait_for_other_sinks(before)
-                if not past.epochs:  # else an earlier machine of this driver has reported it
+                # An earlier machine of this driver has reported it, or it has no rows of tables that stay.
+                if not past.epochs and not (again and reached[vertex.id] <= again):
                     self._tell(vertex)
 
     def replaces(self, before: IsolatedSinks) -> None:

@@ -42,6 +42,7 @@ from seatunnel_py.runtime.values.split_progress import reading_of
 from seatunnel_py.runtime.values.subtask_state import state_of
 
 AGAIN_SECONDS = 1.0
+_KEEPS = "and its target keeps its rows"
 
 
 class LogReplanning:
@@ -171,14 +172,16 @@ def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tupl
     if found is None:
         return ()
     accepted = [one for one in found.alterations if one.path not in prepared.refused]
-    joined, left = ((), ()) if found.joined is None else (found.joined.tables, found.joined.left)
+    tables = found.joined
+    joined, left = ((), ()) if tables is None else (tables.tables, tables.left)
+    again = frozenset[TablePath]() if tables is None else tables.again
     return (
         *(
             f"{one.path}: {one.statement or 'its schema has changed'}; {_effect_on_targets(one.path, found)}"
             for one in accepted
         ),
         *(f"{one}: it was copied, and joins the log" for one in joined),
-        *(f"{one}: it leaves the log, and its target keeps its rows" for one in left),
+        *(f"{one}: it leaves the log, {'is copied again' if one in again else _KEEPS}" for one in left),
     )
 
 

@@ -2,9 +2,9 @@
 
 Rules. (1) A log that has begun goes on with the tables that it has. Other tables of the job were added later, or were
 not copied in time: they join it when they are copied. Tables that the job no longer has leave it when their rows are
-committed (``log_growth.py``). (2) The log is planned for the schemas of its
-position, which the record holds; the source's catalog shows those of today. A change that the log has met, and no plan
-has, comes later: rows of the earlier schema may not be committed.
+committed (``log_growth.py``), and so do tables that are copied again (``table_reset.py``). (2) The log is planned for
+the schemas of its position, which the record holds; the source's catalog shows those of today. A change that the log
+has met, and no plan has, comes later: rows of the earlier schema may not be committed.
 """
 
 from __future__ import annotations
@@ -30,17 +30,21 @@ def as_begun(
     records: Mapping[str, CheckpointRecord],
     plan_again: PlanAgain,
     plan_tables: PlanTables,
+    resets: Collection[str] = (),
 ) -> tuple[Pipeline, ...]:
     """The pipelines to run. ``plan_again``: for schemas as records hold them, under any policy of today;
-    ``plan_tables``: for tables that the job may no longer have."""
+    ``plan_tables``: for tables that the job may no longer have; ``resets``: the keys of copies that are made again."""
     found = []
+    again = frozenset(path for key, one in keys(pipelines).items() if key in resets for path in one.tables)
     for key, pipeline in keys(pipelines).items():
         record = records.get(key)
         if pipeline.log is None:
             found.append(pipeline)
             continue
         now = _as_copied(pipeline, pipelines, records, () if record is None else _had(pipeline, record), plan_again)
-        found.append(now if record is None else _as_recorded(pipeline, now, record, plan_again, plan_tables))
+        if record is not None:
+            now = _as_recorded(pipeline, now, record, again, plan_again, plan_tables)
+        found.append(now)
     return tuple(found)
 
 
@@ -51,9 +55,15 @@ def _had(pipeline: Pipeline, record: CheckpointRecord) -> frozenset[TablePath]:
 
 
 def _as_recorded(
-    pipeline: Pipeline, now: Pipeline, record: CheckpointRecord, plan_again: PlanAgain, plan_tables: PlanTables
+    pipeline: Pipeline,
+    now: Pipeline,
+    record: CheckpointRecord,
+    again: Collection[TablePath],
+    plan_again: PlanAgain,
+    plan_tables: PlanTables,
 ) -> Pipeline:
-    """The pipeline for the tables of the record. If the job has others, it becomes the one that is planned ``now``."""
+    """The pipeline for the tables of the record. If the job has others, it becomes the one that is planned ``now``.
+    ``again``: tables that are copied again."""
     assert pipeline.log is not None, f"{pipeline.name} follows no log"
     had, read = _had(pipeline, record), {table.schema.path for table in pipeline.log.tables}
     if had <= read:
@@ -63,6 +73,10 @@ def _as_recorded(
         begun = _with_removed(pipeline, record, plan_tables)
     channels = any(edge.sender == log_tables.vertex_of(begun).id for edge in record.topology.edges)
     begun = log_tables.with_channels(begun) if channels else log_tables.without_channel(begun)
+    if leaves := had.intersection(again):
+        if leaves.issuperset(now.tables):
+            raise FatalError(f"all tables of {pipeline.name} are to be copied again", BEGIN_ANEW)
+        return replace(begun, becomes=log_tables.without(now, leaves))
     if not had or had == read:
         return begun
     return replace(begun, becomes=log_tables.with_channels(now))

@@ -48,7 +48,8 @@ def grown(pipeline: Pipeline, join: LogJoin) -> AlteredLog:
             begun, more = found
             setups |= more
     paths = tuple(one.table.schema.path for one in join.tables if one.table.schema.path not in refused)
-    joined = JoinedTables(paths, begun, log_tables.leaving(pipeline), setups, refused)
+    again = log_tables.copied_again(pipeline)
+    joined = JoinedTables(paths, begun, log_tables.leaving(pipeline), again, setups, refused)
     return AlteredLog(log_tables.grown(pipeline, paths), joined=joined)
 
 
@@ -72,12 +73,20 @@ def with_tables(
             f"{pipeline.name} cannot go on with other tables: {found.why}",
             "restore the old list of tables, and copy new ones with another job",
         )
+    found = _without_commits_of_others(found)
     log = log_tables.vertex_of(pipeline)
     had_channels = any(edge.sender == log.id for edge in record.topology.edges)
     if had_channels or not log.outputs:
         return found
     first = next((channel for channel in log.outputs if channel.table in known), None)
     return found if first is None else _divided(found, log.id, first)
+
+
+def _without_commits_of_others(record: CheckpointRecord) -> CheckpointRecord:
+    """The record without commits of tables that have left. They are done, although it names them: it was stored before
+    its own commits. A table that is copied again gets another set-up, under which they would fail."""
+    scopes = {vertex.commit_scope for vertex in record.topology.vertices}
+    return replace(record, uncommitted=tuple(one for one in record.uncommitted if one.scope in scopes))
 
 
 def _divided(record: CheckpointRecord, log: str, first: PlannedChannel) -> CheckpointRecord:

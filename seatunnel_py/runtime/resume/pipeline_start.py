@@ -8,7 +8,8 @@ parallelism is redistributed; one with other steps is refused, because its state
 entries belong to one graph. Under another graph they are void, and batch numbers, which start again there, get another
 name: a target that has seen batch 7 must not confuse it with the new batch 7. (7) A log that tables join or leave
 goes on from a savepoint of this driver, which has nothing left to commit: the sinks of new tables are set up at once,
-and a record holds them before the log is read.
+and a record holds them before the log is read. (8) A pipeline that copies its table again starts from nothing, and
+empties its targets first.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, pe
     names = {subtask: name for (owner, subtask), name in kept.numberings.items() if owner == pipeline}
     done, dropped = frozenset(kept.done.get(pipeline, ())), pipeline in kept.dropped
     found, graph = kept.found.get(pipeline, {}), kept.graphs.get(pipeline)
-    return EarlierRun(record, done, dropped, per_split, found, graph, names)
+    return EarlierRun(record, done, dropped, per_split, found, graph, names, reset=pipeline in kept.resets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,8 @@ def start(
     past: EarlierRun,
     copied: Mapping[TablePath, tuple[Split, ...]] = MappingProxyType({}),
 ) -> StartPlan:
-    """Plan the start on another thread, without any change. ``copied``: for a log, the splits that its tables were
-    copied by. FatalError if the pipeline cannot resume."""
+    """Plan the start on another thread, without any change but rule 8. ``copied``: for a log, the splits by which its
+    tables were copied. FatalError if the pipeline cannot resume."""
     found = _start(pipeline, topology, groups, job, past, copied)
     graph = _drawn(topology)
     if past.epochs and found.anew:
@@ -93,6 +94,8 @@ def _start(
 ) -> StartPlan:
     newest = 0 if past.record is None else past.record.checkpoint
     if past.record is None or past.dropped:
+        if past.reset:
+            sink_operations.empty(pipeline.sinks)
         prepared = sink_operations.prepare(
             pipeline, tuple(groups.values()), job, newest=newest, first=not past.dropped, copied=copied
         )

@@ -44,7 +44,8 @@ class Journal:
     pipeline, vertex and number. ``done``: set-up units by pipeline. ``dropped``: pipelines whose pieces were all
     deleted, and which start from nothing. ``graphs``: by pipeline the graph of ``taken``, which also names the batch
     numbers. ``numberings``: other names, for subtasks that have reused numbers for other rows. ``marks``: the newest
-    record by pipeline. ``void_records``: records by pipeline that may be in the store, and are not restored."""
+    record by pipeline. ``void_records``: records by pipeline that may be in the store, and are not restored.
+    ``resets``: pipelines that copy a table again (``runtime/resume/table_reset.py``)."""
 
     taken: dict[tuple[str, Subtask], dict[int, TakenInput]] = field(default_factory=dict)
     found: dict[str, dict[str, dict[int, SplitRound]]] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class Journal:
     numberings: dict[tuple[str, Subtask], str] = field(default_factory=dict)
     marks: dict[str, int] = field(default_factory=dict)
     void_records: dict[str, set[int]] = field(default_factory=dict)
+    resets: set[str] = field(default_factory=set)
 
     def apply(self, line: Mapping[str, Any]) -> None:
         """Apply one line of any kind."""
@@ -64,6 +66,9 @@ class Journal:
             return
         if "record" in line:
             self.marks[pipeline] = line["record"]
+            return
+        if "reset" in line:
+            (self.resets.add if line["reset"] else self.resets.discard)(pipeline)
             return
         if "dropped" in line:
             self.dropped.add(pipeline)
@@ -121,6 +126,8 @@ class Journal:
         """Lines with the content of this journal."""
         for pipeline in sorted(self.dropped):
             yield dropped_line(pipeline)
+        for pipeline in sorted(self.resets):
+            yield reset_line(pipeline, begins=True)
         for pipeline, (graph, numbering) in self.graphs.items():
             yield graph_line(pipeline, graph, numbering)
         for pipeline, numbers in self.void_records.items():
@@ -158,6 +165,11 @@ def voids(line: Mapping[str, Any]) -> bool:
 def dropped_line(pipeline: str) -> dict[str, Any]:
     """Line: all pieces of a pipeline were deleted, so its next run starts from nothing."""
     return {"p": pipeline, "dropped": True}
+
+
+def reset_line(pipeline: str, *, begins: bool) -> dict[str, Any]:
+    """Line: a pipeline copies its table again, or the table has joined its log again."""
+    return {"p": pipeline, "reset": begins}
 
 
 def graph_line(pipeline: str, graph: str, numbering: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.api.log_source import FollowedTable, LogSource
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.api.sink import CommitContext, Piece, Setup, Visible
+from seatunnel_py.api.sink import CommitContext, Piece, Setup, Treatment, Visible
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.config.references import unknown
 from seatunnel_py.errors import BEGIN_ANEW, CannotResumeError, FatalError
@@ -60,6 +60,16 @@ def prepare(
     setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
     before = altered(pipeline, PreparedPipeline(setups, {}), None, frozenset())
     return replace(_opened(pipeline, before, _first_round, copied), swept=tuple(swept))
+
+
+def empty(nodes: Iterable[SinkNode]) -> None:
+    """Remove all rows of these targets, because their table is copied again."""
+    for node in nodes:
+        setup = plugin_calls.setup_of(node.step, node.sink)
+        if setup.present is None or setup.present.treatment is not Treatment.NEW:
+            failpoints.BEFORE_ALTERATION.hit()
+            plugin_calls.truncated_by(node.step, node.sink, setup)
+            failpoints.ALTERED.hit()
 
 
 def begin(node: SinkNode, setups: Mapping[str, Setup], job: JobIdentity, newest: int) -> Sequence[str]:

@@ -19,7 +19,8 @@ class EarlierRun:
     journal, which also names its batch numbers. ``numberings``: other names, for subtasks that have reused numbers for
     other rows. ``epochs``: epochs that this driver has used; ``strays``: pieces staged in them. ``stood_at``: records,
     by number, that isolated sinks need. ``known_bad``: vertices whose bad rows the former pipeline has already
-    quarantined. ``altered``: the plan of a log for the new schemas at its position, which no record has yet."""
+    quarantined. ``altered``: the plan of a log for the new schemas at its position, which no record has yet.
+    ``reset``: it copies its table again, so its targets are emptied before it starts from nothing."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
@@ -33,3 +34,4 @@ class EarlierRun:
     stood_at: Mapping[int, CheckpointRecord] = field(default_factory=dict)
     known_bad: frozenset[str] = frozenset()
     altered: AlteredLog | None = None
+    reset: bool = False

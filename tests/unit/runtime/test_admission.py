@@ -139,3 +139,19 @@ def test_what_will_not_begin_still_has_to_end() -> None:
     assert turns.admission
     turns.admission.ended("two")
     assert not turns.admission
+
+
+def test_an_open_pipeline_waits_for_those_that_have_waited_for_it() -> None:
+    """A table leaves its log, is copied again, and joins the log."""
+    log, copy = Candidate("log", False, 1), Candidate("copy", True, 1, frozenset({"log"}))
+    admission = Admission([log, copy])
+    assert admission.admit() == ("log",)
+    assert admission.admit() == ()
+
+    admission.again(Candidate("log", False, 1, frozenset({"copy"})))
+    assert admission.admit() == ("copy",)
+    assert admission.admit() == () and admission
+    admission.ended("copy")
+    assert admission.admit() == ("log",)
+    admission.ended("log")
+    assert not admission

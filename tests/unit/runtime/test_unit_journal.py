@@ -32,6 +32,7 @@ from seatunnel_py.runtime.storage.journal import (
     graph_line,
     kept_line,
     record_line,
+    reset_line,
     taken_line,
     void_line,
 )
@@ -51,6 +52,7 @@ lines = st.one_of(
     st.builds(taken_line, pipelines, subtasks, entries),
     st.builds(done_line, pipelines, st.sampled_from(["s/0", "t/0"])),
     st.builds(dropped_line, pipelines),
+    st.builds(reset_line, pipelines, begins=st.booleans()),
     st.builds(graph_line, pipelines, st.sampled_from(["g", "h"]), st.sampled_from(["", "2"])),
     st.builds(void_line, pipelines, st.lists(st.integers(1, 9), min_size=1), st.integers(0, 9)),
     st.builds(kept_line, pipelines, subtasks, st.integers(1, 9), st.integers(0, 9), st.sampled_from(["1.2", "3.4"])),

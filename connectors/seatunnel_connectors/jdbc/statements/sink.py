@@ -313,8 +313,12 @@ class StatementSink(TableSink):
             take_up(self.dialect, session, load_of(made.data), str(self.request.table.path))
         return made
 
+    @property
+    def can_be_emptied(self) -> bool:
+        return not self.request.options.query
+
     def truncate(self, setup: Setup) -> None:
-        if self.request.options.query:
+        if not self.can_be_emptied:
             super().truncate(setup)
         truncate(self.dialect, self.request, load_of(setup.data))
 

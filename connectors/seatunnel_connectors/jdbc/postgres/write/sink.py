@@ -100,8 +100,12 @@ class PostgresSink(TableSink, NativeSink):
         with explained(f"altering the sink table {self._path()}"), statements(self.address) as db:
             return alter(db, self.request, change, setup)
 
+    @property
+    def can_be_emptied(self) -> bool:
+        return not self.request.options.query
+
     def truncate(self, setup: Setup) -> None:
-        if self.request.options.query:
+        if not self.can_be_emptied:
             super().truncate(setup)
         from seatunnel_connectors.jdbc.postgres.write.alter import truncate
 
