@@ -21,9 +21,11 @@ def errors(followed: Followed) -> str:
 
 
 def begin(followed: Followed, tables: tuple[str, ...], sink: str) -> None:
-    """Follow these tables, and kill the driver."""
+    """Follow these tables, and kill the driver once its log has begun."""
     followed.write(sink, tables=tables)
     followed.run()
+    followed.wait_equal(tables)
+    insert(followed, 4000)
     followed.wait_equal(tables)
     followed.end()
 

@@ -74,7 +74,7 @@ def meaning(journal: Journal) -> Any:
     found = {key: rounds for key, rounds in journal.found.items() if rounds}
     taken = {key: mine for key, mine in journal.taken.items() if mine}
     void = {key: mine for key, mine in journal.void_records.items() if mine}
-    return (taken, journal.done, journal.dropped, *filter(None, [found, void]))
+    return (taken, journal.done, journal.dropped, *filter(None, [found, void, journal.resets]))
 
 
 def place(directory: Path, incarnation: int) -> Path:
