@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 from seatunnel_py.redaction import masked_text
 
+COPY_AGAIN = "`seatunnel table reset JOB TABLE` copies the table again"
 BEGIN_ANEW = "start again with --fresh: rows that are already visible may come twice, so empty the targets first"
 """The last resort, for every remedy without a better one."""
 

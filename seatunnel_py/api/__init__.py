@@ -136,6 +136,7 @@ if TYPE_CHECKING:
         to_arrow,
     )
     from seatunnel_py.errors import (
+        COPY_AGAIN,
         BadRowsError,
         CannotResumeError,
         CommitLostError,
@@ -154,6 +155,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANY_DIGITS",
     "BIGINT",
+    "COPY_AGAIN",
     "DOUBLE",
     "INTEGERS",
     "NANOSECONDS",
@@ -341,7 +343,7 @@ _MODULES = {
     "api.types": "ANY_DIGITS BIGINT Conversion DOUBLE DataType INTEGERS Kind NANOSECONDS NUMBER Outcome PRECISION_MAX "
     "STRING TEMPORAL ValueMisfitError Verdict array convert decimal from_arrow parse_type stored_as "
     "to_arrow",
-    "errors": "BadRowsError CannotResumeError CommitLostError FatalError FencedError ForeignLedgerError "
+    "errors": "COPY_AGAIN BadRowsError CannotResumeError CommitLostError FatalError FencedError ForeignLedgerError "
     "GenerationLostError PluginError RetriableError TimeLimitError",
     "nouns": "counted",
     "redaction": "redacted_text",

@@ -17,7 +17,7 @@ from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogSource
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import SourceTable
-from seatunnel_py.errors import FatalError, PlanError, UnreachableError
+from seatunnel_py.errors import COPY_AGAIN, FatalError, PlanError, UnreachableError
 from seatunnel_py.plan import table_graph
 from seatunnel_py.plan.followed_schema import decided
 from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
@@ -220,7 +220,7 @@ def _remade(before: TableNode, graph: FlowGraph) -> TableNode:
     if not fits:
         raise FatalError(
             f"{before.id} does not fit the new schema without another plan of the job",
-            "stop the job, and copy the table again with another job",
+            COPY_AGAIN,
         )
     assert made is not None, "it fits"
     if isinstance(before, SinkNode) and isinstance(made, SinkNode):
@@ -248,6 +248,6 @@ def _renamed(before: TableSchema, after: TableSchema, own: Iterable[SchemaAltera
         raise FatalError(
             f"the source has renamed {names}, and a step gives these columns other names, so the sink cannot know "
             "which of its columns is meant",
-            "copy the table again with another job",
+            COPY_AGAIN,
         )
     return seen

@@ -101,6 +101,11 @@ class Pipeline:
         return copies and all(node.capabilities.keys for node in self.sinks)
 
     @property
+    def follows_copies(self) -> bool:
+        """Whether it reads a log whose tables are copied first."""
+        return self.log is not None and self.log.part is SourcePart.LOG_AFTER_COPY
+
+    @property
     def log(self) -> SourceNode | None:
         """The log that it follows, or None."""
         return next((one for vertex in self.vertices if (one := vertex.source) and one.part.is_log), None)

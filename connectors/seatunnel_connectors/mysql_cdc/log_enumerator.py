@@ -28,7 +28,7 @@ from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.from_catalog import definitions_of
 from seatunnel_connectors.mysql_cdc.server_checks import identity_of
-from seatunnel_py.api import BegunLog, Enumerator, FatalError, FollowedTable, Plain, RetriableError, Split
+from seatunnel_py.api import COPY_AGAIN, BegunLog, Enumerator, FatalError, FollowedTable, Plain, RetriableError, Split
 
 ENDED = "ended"
 """Key of the event of a reader, and of the state: the position at which the split has ended."""
@@ -168,7 +168,7 @@ def joined(address: Address, begun: BegunLog, table: FollowedTable, *, copies: b
         raise FatalError(
             f"table {'.'.join(name)} was copied at {start.file}:{start.offset}, and the log has been read up to "
             f"{read.file}:{read.offset}: its changes in between are missing",
-            "start the job again with --fresh, which copies all of its tables",
+            COPY_AGAIN,
         )
     with explained(f"looking up the log of {address.display}"), sessions(address) as session:
         found = definitions_of(session, [name])
@@ -199,6 +199,6 @@ def _mark(one: FollowedTable) -> BinlogPosition:
     if not one.copied:
         raise FatalError(
             f"table {one.table.schema.path} was not copied, so its changes cannot be followed",
-            "start over with --fresh, which copies it",
+            COPY_AGAIN,
         )
     return oldest(mark_of(split) for split in one.copied)

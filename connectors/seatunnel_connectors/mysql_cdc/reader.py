@@ -29,9 +29,10 @@ from seatunnel_connectors.mysql_cdc.reading.table_starts import TableStarts
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions, TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableHistory
-from seatunnel_connectors.mysql_cdc.schema.schema_changes import COPY_AGAIN, element_of, hinted
+from seatunnel_connectors.mysql_cdc.schema.schema_changes import element_of, hinted
 from seatunnel_connectors.mysql_cdc.server_checks import require_same_server
 from seatunnel_py.api import (
+    COPY_AGAIN,
     PLAIN_READ,
     Batch,
     Element,

@@ -22,8 +22,8 @@ from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of, lsn_text
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot
 from seatunnel_connectors.postgres_cdc.slot_snapshots import LOG_POSITION
-from seatunnel_connectors.postgres_cdc.table_versions import COPY_AGAIN
 from seatunnel_py.api import (
+    COPY_AGAIN,
     BegunLog,
     Enumerator,
     FatalError,
@@ -179,7 +179,7 @@ def copied_at(one: FollowedTable) -> int:
     if not positions:
         raise FatalError(
             f"table {one.table.schema.path} was not copied, so its changes cannot be followed",
-            "start the job again with --fresh, which copies it",
+            COPY_AGAIN,
         )
     return min(position for position in positions if isinstance(position, int))
 

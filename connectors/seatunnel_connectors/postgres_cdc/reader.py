@@ -47,8 +47,9 @@ from seatunnel_connectors.postgres_cdc.replication.connection import (
 )
 from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError, SlotInUseError
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot, take_over
-from seatunnel_connectors.postgres_cdc.table_versions import COPY_AGAIN, TableVersions
+from seatunnel_connectors.postgres_cdc.table_versions import TableVersions
 from seatunnel_py.api import (
+    COPY_AGAIN,
     PLAIN_READ,
     Batch,
     Element,

@@ -19,6 +19,7 @@ from seatunnel_connectors.jdbc.target.target_plan import KEPT_BY_POSTGRES
 from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationColumn, TableVersion
 from seatunnel_connectors.postgres_cdc.table_checks import ATTRIBUTES
 from seatunnel_py.api import (
+    COPY_AGAIN,
     Batch,
     Column,
     DataType,
@@ -32,7 +33,6 @@ from seatunnel_py.api import (
 )
 
 DEFAULT_IDENTITY = "d"
-COPY_AGAIN = "start the job again with --fresh, which copies the table as it is now"
 _FULL_NAMES = """
     SELECT format_type(c.type, c.modifier)
     FROM unnest(%s::oid[], %s::int[]) WITH ORDINALITY AS c (type, modifier, place) ORDER BY c.place

@@ -25,6 +25,12 @@ def joined(
             yield _joined(copy, log[copy.table]) if copy.table in log and copy.state is TableState.DONE else copy
 
 
+def refused(receipts: Iterable[TableReceipt], apart: Mapping[str, UnitFailure]) -> Iterator[TableReceipt]:
+    """The receipts of tables without a copy that could not join their log."""
+    for table in sorted(apart.keys() - {one.table for one in receipts}):
+        yield TableReceipt(table, (), TableState.ISOLATED, cause=apart[table])
+
+
 def _joined(copy: TableReceipt, log: TableReceipt) -> TableReceipt:
     return replace(
         log,

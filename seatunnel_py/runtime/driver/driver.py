@@ -101,7 +101,8 @@ class Driver:
                 copies = tuple(receipt for one in after for receipt in found.pop(one))
                 followed = found[machine.pipeline.id]
                 found[machine.pipeline.id] = tuple(log_receipts.joined(copies, followed, self.job.logs.apart))
-        return tuple(receipt for receipts in found.values() for receipt in receipts)
+        receipts = [receipt for some in found.values() for receipt in some]
+        return (*receipts, *log_receipts.refused(receipts, self.job.logs.apart))
 
     def _begin(self, begun: Callable[[], None]) -> Engine:
         try:

@@ -10,7 +10,6 @@ from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.source import Split
 from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.altered_log import AlteredLog
-from seatunnel_py.plan.graph_nodes import SourcePart
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
@@ -74,7 +73,7 @@ class LogPipelines:
         if whole is None or whole.log is None:
             return ()
         more = [one for one in whole.log.tables if one.schema.path not in pipeline.tables]
-        copies = whole.log.part is SourcePart.LOG_AFTER_COPY
+        copies = whole.follows_copies
         return tuple(
             FollowedTable(one, copied.get(one.schema.path, ()))
             for one in more

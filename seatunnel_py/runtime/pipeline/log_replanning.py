@@ -175,12 +175,13 @@ def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tupl
     tables = found.joined
     joined, left = ((), ()) if tables is None else (tables.tables, tables.left)
     again = frozenset[TablePath]() if tables is None else tables.again
+    copied = "was copied, and " if found.pipeline.follows_copies else ""
     return (
         *(
             f"{one.path}: {one.statement or 'its schema has changed'}; {_effect_on_targets(one.path, found)}"
             for one in accepted
         ),
-        *(f"{one}: it was copied, and joins the log" for one in joined),
+        *(f"{one}: it {copied}joins the log" for one in joined),
         *(f"{one}: it leaves the log, {'is copied again' if one in again else _KEEPS}" for one in left),
     )
 

@@ -96,6 +96,7 @@ def described(
             },
             "graph": promised(graph_of(pipeline, job.file.env.channel_retain).topology),
             "has_log": any(one.source is not None and one.source.part.has_log for one in pipeline.vertices),
+            "follows_copies": pipeline.follows_copies,
             "promises": {node.id: node.capabilities.guarantee.name for node in pipeline.sinks},
             "columns": {
                 str(table.schema.path): [f"{column.name} {column.dtype}" for column in table.schema.columns]
@@ -198,7 +199,8 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             yield Change(f"{name} of {key}", ChangeKind.CHANGED, follows)
     more, less = _joining(old, new)
     if more:
-        yield Change(key, ChangeKind.CHANGED, f"these tables join it once they are copied: {', '.join(more)}")
+        when = " once they are copied" if new.get("follows_copies", True) else ""
+        yield Change(key, ChangeKind.CHANGED, f"these tables join it{when}: {', '.join(more)}")
     if less:
         follows = f"these tables leave it, and their targets keep their rows: {', '.join(less)}"
         yield Change(key, ChangeKind.CHANGED, follows, RequiredFlag.ACCEPTANCE)

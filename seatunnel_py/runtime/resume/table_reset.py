@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seatunnel_py.errors import PlanError, Problem
-from seatunnel_py.plan.graph_nodes import SinkNode, SourcePart
+from seatunnel_py.plan.graph_nodes import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.tables import selection
 from seatunnel_py.protocol.model.records import CheckpointRecord
@@ -27,7 +27,7 @@ def copies_of(
 ) -> tuple[str, ...]:
     """The keys of the pipelines that copy these tables; a table may be named by the end of its name. Raises PlanError
     with every table that cannot be copied again."""
-    logs = {key: one for key, one in named.items() if one.log is not None and one.log.part is SourcePart.LOG_AFTER_COPY}
+    logs = {key: one for key, one in named.items() if one.follows_copies}
     if not logs:
         raise PlanError((Problem("the job follows no tables that it has copied", OPTION, remedy="use --fresh"),))
     copies = {key: one for key, one in named.items() if any(one.id in log.after for log in logs.values())}

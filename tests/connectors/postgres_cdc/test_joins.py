@@ -65,7 +65,7 @@ def test_a_table_joins_where_its_copy_ends(how: str, copied: tuple[int, ...]) ->
 def test_a_copy_that_the_log_has_passed_is_refused_with_both_places(how: str, copied: tuple[int, ...]) -> None:
     with pytest.raises(FatalError, match=r"was copied at 0/\w+, and the log has been read up to 0/1F4") as refused:
         joined(begun(how), NEW, copied_at(table(*copied)))
-    assert "--fresh" in refused.value.remedy
+    assert "table reset" in refused.value.remedy
 
 
 def test_a_table_that_was_not_copied_is_refused() -> None:

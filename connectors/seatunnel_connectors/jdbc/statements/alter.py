@@ -41,7 +41,7 @@ def alter(
 def truncate(dialect: TargetDialect, request: SinkRequest, load: StatementLoad) -> None:
     """Remove all rows of the target."""
     if load.how == SHADOW:
-        raise FatalError(f"{load.shown} is filled beside its place until the job ends", "copy the table again")
+        raise FatalError(f"{load.shown} is filled beside its place until the job ends", "wait for the end of its copy")
     with dialect.explained(f"emptying the sink table {load.shown}"), dialect.sessions(request.address) as session:
         session.run(dialect.empty(dialect.quote(*filter(None, (load.database, load.table)))))
         take_up(dialect, session, load, str(request.table.path))

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, narrower
-from seatunnel_py.api import Column, FatalError, SchemaChange, is_widened
+from seatunnel_py.api import COPY_AGAIN, Column, FatalError, SchemaChange, is_widened
 
-REMEDY = "alter the target by hand as the source was altered, and restore the job; or copy the table again"
+REMEDY = f"alter the target by hand as the source was altered; then {COPY_AGAIN}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from seatunnel_connectors.mysql_cdc.schema.ddl_tokens import Spelling, shown, to
 from seatunnel_connectors.mysql_cdc.schema.definitions import TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.from_metadata import definition_of, describes_itself
 from seatunnel_connectors.mysql_cdc.schema.reconcile import reconciled
+from seatunnel_py.api import COPY_AGAIN
 
 
 class TableChangeKind(StrEnum):
@@ -105,11 +106,11 @@ class TableHistory:
         if known is None:
             raise DefinitionMismatchError(
                 f"table {'.'.join(name)} has rows in the log, and its definition is not known",
-                "set binlog_row_metadata = FULL on the server, or copy the table again",
+                f"set binlog_row_metadata = FULL on the server; {COPY_AGAIN}",
             )
         raise UnreadableStatementError(
             f"table {'.'.join(name)} was changed by a statement that is not understood: {known.unread}",
-            "set binlog_row_metadata = FULL on the server, or copy the table again",
+            f"set binlog_row_metadata = FULL on the server; {COPY_AGAIN}",
         )
 
     def _described(
@@ -162,12 +163,12 @@ class TableHistory:
             case StatementKind.CHANGE_ROWS if captured:
                 raise StatementLoggedError(
                     f"table {'.'.join(captured[0])} was changed by a statement that is logged by its text: {text}",
-                    "set binlog_format = ROW for every session, and copy the table again",
+                    f"set binlog_format = ROW for every session; then {COPY_AGAIN}",
                 )
             case StatementKind.UNKNOWN if captured:
                 raise UnreadableStatementError(
                     f"a statement that touches table {'.'.join(captured[0])} is not understood: {text}",
-                    "copy the table again, from a position after the statement",
+                    COPY_AGAIN,
                 )
         return []
 

@@ -14,6 +14,7 @@ from seatunnel_connectors.mysql_cdc.log_split import definition_of, definition_p
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, DecodeOptions, TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableChangeKind
 from seatunnel_py.api import (
+    COPY_AGAIN,
     Column,
     Kind,
     SchemaChange,
@@ -28,7 +29,6 @@ from seatunnel_py.api import (
 
 DEFINITION = "definition"
 """Key of ``SourceTable.log_hints``."""
-COPY_AGAIN = "start the job again with --fresh, which copies the table as it is now"
 FOLLOW = f"set schema-changes.enabled = true, which follows changes of columns; or {COPY_AGAIN}"
 _NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE})
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")

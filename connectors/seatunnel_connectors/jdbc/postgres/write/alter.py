@@ -41,7 +41,7 @@ def truncate(db: Statements, setup: Setup) -> None:
     """Remove all rows of the target. FatalError if it has none to remove yet."""
     load = load_of(setup.data)
     if load.how == SHADOW:
-        raise FatalError(f"{load.shown} is filled beside its place until the job ends", "copy the table again")
+        raise FatalError(f"{load.shown} is filled beside its place until the job ends", "wait for the end of its copy")
     script = [f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'", f"TRUNCATE TABLE {quote(load.schema, load.table)}"]
     db.execute("; ".join(["BEGIN", *script, "COMMIT"]).encode(), prepare=False)
 

@@ -1,0 +1,103 @@
+"""The trouble of one table stays its own (issue 25, bar 6): a change that its target refuses isolates it once, and the
+other 49 go on. Accepting the change, and copying the table again, brings it back exactly."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import psycopg
+
+from e2e.cdc.test_postgres_cdc import SECONDS, Followed, followed, logical
+from e2e.cdc.test_schema_changes import FOLLOWS
+from e2e.support import events, seatunnel, wait_alive, wait_for, write_job
+
+__all__ = ["followed", "logical"]
+TABLES = tuple(f"t{number:02}" for number in range(50))
+TABLE, *OTHERS = TABLES
+WINDOW_SECONDS = 10.0
+RATE_MIN = 0.9
+
+
+class Writer:
+    """Inserts one row into each of the tables, 20 times a second. ``written``: rounds so far."""
+
+    def __init__(self, dsn: str) -> None:
+        self.written = 0
+        self._dsn, self._ends = dsn, threading.Event()
+        self._thread = threading.Thread(target=self._write)
+
+    def _write(self) -> None:
+        with psycopg.connect(self._dsn, autocommit=True) as db:
+            while not self._ends.wait(0.05):
+                number = 1000 + self.written
+                db.execute("; ".join(f"INSERT INTO {table} (id) VALUES ({number})" for table in TABLES).encode())
+                self.written += 1
+
+    def __enter__(self) -> Writer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.set()
+        self._thread.join()
+
+
+def execute(followed: Followed, database: str, *statements: str) -> None:
+    with followed.pair.connect(database) as db:
+        for statement in statements:
+            db.execute(statement.encode())
+
+
+def arrived(followed: Followed) -> int:
+    """The rows of the other tables that are in the target."""
+    with followed.pair.connect(followed.pair.target) as db:
+        counts = " + ".join(f"(SELECT count(*) FROM {table})" for table in OTHERS)
+        row = db.execute(f"SELECT {counts}".encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def share(followed: Followed, writer: Writer) -> float:
+    """The rows of the other tables that arrive in ten seconds, as a share of those that are written meanwhile."""
+    rows, rounds = arrived(followed), writer.written
+    time.sleep(WINDOW_SECONDS)
+    return (arrived(followed) - rows) / ((writer.written - rounds) * len(OTHERS))
+
+
+def test_the_trouble_of_one_table_stays_its_own(followed: Followed) -> None:
+    pair = followed.pair
+    execute(
+        followed, pair.source,
+        *(f"CREATE TABLE {table} (id int PRIMARY KEY, size int DEFAULT 7)" for table in TABLES),
+        *(f"INSERT INTO {table} (id) SELECT generate_series(1, 100)" for table in TABLES),
+    )  # fmt: skip
+    names = ", ".join(f'"{pair.source}.public.{table}"' for table in TABLES)
+    write_job(
+        followed.home,
+        f"""
+        env {{ job.mode = STREAMING, checkpoint.interval = 300 }}
+        source {{ Postgres-CDC {{ url = "{pair.server.jdbc_url(pair.source)}", user = postgres,
+                                  table-names = [{names}] {FOLLOWS} }} }}
+        sink {{ Jdbc {{ {pair.jdbc(pair.target)}, generate_sink_sql = true, database = {pair.target},
+                        table = "public.${{table_name}}" }} }}""",
+    )
+    process = followed.run()
+    followed.wait_equal(TABLES)
+    statement = f"ALTER TABLE {TABLE} ALTER size TYPE text USING 'size ' || size"
+    with Writer(followed.source_dsn) as writer:
+        time.sleep(2.0)
+        before = share(followed, writer)
+        execute(followed, pair.source, statement)
+        after = share(followed, writer)
+        assert after >= RATE_MIN * before, (before, after)
+        wait_alive(process, "the table to be isolated", lambda: events(followed.home, "sink_left_out"), SECONDS)
+        execute(followed, pair.target, f"ALTER TABLE {TABLE} ALTER size TYPE text")
+        (refused,) = events(followed.home, "sink_left_out")
+        assert "ALTER COLUMN size TYPE text" in refused["cause"]["message"]
+        assert "seatunnel table reset JOB TABLE" in refused["cause"]["remedy"]
+        done = seatunnel(followed.home, "table", "reset", "job", TABLE)
+        assert done.code == 0, done
+        joins = f"{TABLE}: it was copied, and joins the log"
+        wait_for("the table to join", lambda: joins in (followed.home / "errors").read_text(), SECONDS)
+    followed.wait_equal(TABLES)
