@@ -1,6 +1,6 @@
 """Every benchmark that has a bar or a program to compare with, one after the other: ``make bench``. Several hours.
 
-Those that compare with the peer do so with ``PEER=1`` in the environment: it fetches the peer first. The one against
+Those that compare with SeaTunnel do so with ``PEER=1`` in the environment: it fetches SeaTunnel first. The one against
 dlt fetches that from the package index when it runs for the first time.
 """
 

@@ -1,4 +1,4 @@
-"""PostgreSQL to PostgreSQL, one big table: the pipes, ours by the public command line, and the peer.
+"""PostgreSQL to PostgreSQL, one big table: the pipes, ours by the public command line, and SeaTunnel.
 
     python -m bench.pg_to_pg [--rows 3000000] [--pairs 7] [--peer] [--mode shadow,append] [--only ours,pipes,peer]
 
@@ -27,8 +27,8 @@ BARS = {
     "shadow": (
         ("issue 3, bar 4, new target", "ours", "pipes", 0.8),
         ("issue 5, bar 7, new target, exactly-once", "ours", "pipes", 0.75),
-        ("issue 3, bar 4, the peer's best mode", "ours", "peer copy", 2.8),
-        ("issue 3, bar 4, the peer's default", "ours", "peer upsert", 4.0),
+        ("issue 3, bar 4, SeaTunnel's best mode", "ours", "peer copy", 2.8),
+        ("issue 3, bar 4, SeaTunnel's default", "ours", "peer upsert", 4.0),
     ),
     "append": (
         ("issue 3, bar 4, append", "ours at-least-once", "pipes", 0.75),
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=pg.ROWS)
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--mode", default=",".join(BARS), help="modes, divided by commas")
-    parser.add_argument("--peer", action="store_true", help="measure the peer as well, with the new target")
+    parser.add_argument("--peer", action="store_true", help="measure SeaTunnel as well, with the new target")
     parser.add_argument("--only", default="", help="parties, divided by commas")
     wanted = parser.parse_args(arguments)
     parties = wanted.only.split(",") if wanted.only else ["pipes", "ours", *(["peer"] if wanted.peer else [])]
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         pg.make_big_table(server, wanted.rows)
         for mode in modes:
             bench = Bench(server, wanted.rows, mode, place)
-            theirs = engine if mode == "shadow" else None  # the peer's bars are about new targets
+            theirs = engine if mode == "shadow" else None  # SeaTunnel's bars are about new targets
             seconds = pairs.interleave(bench.ways(parties, theirs), wanted.pairs)
             seconds |= bench.whole
             base = "pipes" if "pipes" in parties else next(iter(seconds))

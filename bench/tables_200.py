@@ -1,11 +1,11 @@
-"""Many small tables in one job, all created by it: ours against the peer, and whether a table's time grows.
+"""Many small tables in one job, all created by it: ours against SeaTunnel, and whether a table's time grows.
 
     python -m bench.tables_200 [--tables 200] [--pairs 7] [--peer] [--grow 1000] [--limit]
 
 "ours" runs twice, as it is and with `guarantee = exactly-once`; each has a bar. `--limit` also measures what the server
 itself needs: two bare sessions, each table its own transactions; and in as little work as can be thought of
 ("limit, grouped"), which no job could do whose tables fail alone.
-The start of the engine is taken off both sides. The peer's seconds are without it by themselves. Ours are the
+The start of the engine is taken off both sides. SeaTunnel's seconds are without it by themselves. Ours are the
 clock round the command, less what the command of one table takes beyond its data (the mean of one before and one
 behind it, for a start is as uneven as all the rest): so reading the schemas of all tables stays in.
 "peer" runs as ours does, each round in an engine that has just started: bars are judged against it. "peer, warm" is one
@@ -151,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.tables_200", description=__doc__)
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--pairs", type=int, default=7)
-    parser.add_argument("--peer", action="store_true", help="measure the peer as well")
+    parser.add_argument("--peer", action="store_true", help="measure SeaTunnel as well")
     parser.add_argument("--limit", action="store_true", help="measure what the server alone needs")
     parser.add_argument("--grow", type=int, metavar="TABLES", help="compare time per table with a job of so many")
     wanted = parser.parse_args(arguments)

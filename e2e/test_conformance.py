@@ -1,4 +1,4 @@
-"""The peer's own job files, run and judged: none of those in scope is left over."""
+"""SeaTunnel's own job files, run and judged: none of those in scope is left over."""
 
 from __future__ import annotations
 

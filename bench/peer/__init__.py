@@ -1,1 +1,1 @@
-"""The peer: SeaTunnel Zeta 2.3.8 in one process, fed with job files."""
+"""SeaTunnel: SeaTunnel Zeta 2.3.8 in one process, fed with job files."""

@@ -1,4 +1,4 @@
-"""A running engine of the peer: `with PeerEngine() as peer: peer.run(job_file)`."""
+"""A running engine of SeaTunnel: `with PeerEngine() as peer: peer.run(job_file)`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPENED = [
     "java.base/java.net", "java.base/java.util.concurrent", "java.base/java.time",
     "java.management/sun.management", "jdk.management/com.sun.management.internal",
 ]  # fmt: skip
-# The memory and the collector of the peer's own jvm_options.
+# The memory and the collector of SeaTunnel's own jvm_options.
 MEMORY = ["-Xms2g", "-Xmx2g", "-XX:MaxMetaspaceSize=2g", "-XX:+UseG1GC"]
 STOP_TIMEOUT_S = 30.0
 
@@ -90,13 +90,13 @@ class PeerEngine:
         self._process.stdin.flush()
         answer = self._answer()
         if answer["status"] != "FINISHED":
-            raise PeerError(f"the peer's job ended as {answer['status']}: {answer['error'][:3000]}\n{job}")
+            raise PeerError(f"SeaTunnel's job ended as {answer['status']}: {answer['error'][:3000]}\n{job}")
         return JobResult(answer["seconds"], answer["read"], answer["written"])
 
     def _answer(self) -> dict[str, Any]:
         assert self._process is not None and self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise PeerError(f"the peer's engine ended:\n{self._log.read_text(errors='replace')[-4000:]}")
+            raise PeerError(f"SeaTunnel's engine ended:\n{self._log.read_text(errors='replace')[-4000:]}")
         answer: dict[str, Any] = json.loads(line)
         return answer

@@ -1,4 +1,4 @@
-"""The peer's home directory, built once under `.cache/peer` from Maven artifacts.
+"""SeaTunnel's home directory, built once under `.cache/peer` from Maven artifacts.
 
     python -m bench.peer.home
 

@@ -1,4 +1,4 @@
-"""The peer's job files."""
+"""SeaTunnel's job files."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Runs the peer's own job files and compares what happens with what should: `python -m e2e.conformance DIR`."""
+"""Runs SeaTunnel's own job files and compares what happens with what should: `python -m e2e.conformance DIR`."""

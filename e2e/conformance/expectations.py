@@ -1,7 +1,7 @@
 """What should happen where the index alone does not say it.
 
 An entry decides an ``unknown``, names the cause that a failure must have, gives the variables and the rows that a
-job wants, looks at what it left behind, and lists every deliberate improvement over the peer with its words.
+job wants, looks at what it left behind, and lists every deliberate improvement over SeaTunnel with its words.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The tables that jobs follow, on a server that this run started, and the changes that they follow.
 
-Columns are those of the peer's own tests: the jobs name no columns. Rows are ours.
+Columns are those of SeaTunnel's own tests: the jobs name no columns. Rows are ours.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PG_COLUMNS = {
 
 
 def pg_tables(server: Any) -> None:
-    """The database of the peer's tests: tables with rows, and empty tables for their copies."""
+    """The database of SeaTunnel's tests: tables with rows, and empty tables for their copies."""
     assert isinstance(server, Postgres), "these jobs use no other server"
     if not server.rows(f"SELECT 1 FROM pg_database WHERE datname = '{PG}'"):
         server.execute(f"CREATE DATABASE {PG}")

@@ -21,7 +21,7 @@ _FORMAT = re.compile(r"^\s*format\s*=\s*\"?(\w+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One job of the index. ``expect`` is what the peer's own test expects: pass, fail or unknown."""
+    """One job of the index. ``expect`` is what SeaTunnel's own test expects: pass, fail or unknown."""
 
     job: str
     mode: str

@@ -1,7 +1,7 @@
 """The databases that the jobs expect, on servers that this run started: users, tables and rows.
 
 Columns are those that the jobs name. PostGIS is not among the test servers: geometry columns are domains over text,
-so that their values still travel as the text that the peer reads and writes for them.
+so that their values still travel as the text that SeaTunnel reads and writes for them.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _NEVER_NULL = frozenset({"gid", "smallserial_col", "serial_col", "bigserial_col"
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """Database ``test`` of user ``test``, as the peer's container has it."""
+    """Database ``test`` of user ``test``, as SeaTunnel's container has it."""
 
     server: PostgresServer
 
@@ -267,12 +267,12 @@ MYSQL_VALUES = {
     "c_decimal_30": "-i * 1000000000000000000.0",
 }
 _MYSQL_NEVER_NULL = frozenset({"c_int", "c_bigint_30", "c_decimal_unsigned_30"})
-MYSQL_PASSWORD = "Abc!@#135_seatunnel"  # of the peer's container: it stands in the job files
+MYSQL_PASSWORD = "Abc!@#135_seatunnel"  # of SeaTunnel's container: it stands in the job files
 
 
 @dataclass(frozen=True, slots=True)
 class Mysql:
-    """Databases ``seatunnel``, ``source`` and ``sink`` of user ``root``, as the peer's container has them."""
+    """Databases ``seatunnel``, ``source`` and ``sink`` of user ``root``, as SeaTunnel's container has them."""
 
     server: MariadbServer
 

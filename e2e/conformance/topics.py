@@ -1,4 +1,4 @@
-"""The topics that the jobs read, filled with what the peer's own tests put there: the same columns, rows of ours."""
+"""The topics that the jobs read, filled with what SeaTunnel's own tests put there: the same columns, rows of ours."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Kafka:
                 producer.produce(topic, value, partition=0)
 
     def commit(self, topic: str, offset: int) -> None:
-        """The peer's default group has read so far."""
+        """SeaTunnel's default group has read so far."""
         with closing(self._consumer(GROUP)) as consumer:
             consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
 
@@ -92,7 +92,7 @@ def numbers(count: int) -> list[bytes]:
 
 
 def texts() -> list[bytes]:
-    """Rows of all types as text between commas; inside a field the peer's separators of the next levels."""
+    """Rows of all types as text between commas; inside a field SeaTunnel's separators of the next levels."""
     return [
         ",".join(
             (
@@ -164,7 +164,7 @@ _PERSON = """
 
 
 def people() -> list[bytes]:
-    """Messages of the peer's own schema, as Protobuf's runtime writes them."""
+    """Messages of SeaTunnel's own schema, as Protobuf's runtime writes them."""
     person = loaded(message_schema(_PERSON, "Person")).one
     return [
         person(

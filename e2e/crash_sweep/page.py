@@ -33,7 +33,7 @@ def text(ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> str:
         parts += ["\n## Ours, recipe by recipe\n\n", _table(_by_recipe("ours", ours))]
         parts += ["\n## Ours, moment by moment\n\n| the driver was killed | kills | recipes |\n|---|--:|--:|\n"]
         parts += [f"| {name} | {kills} | {recipes} |\n" for name, kills, recipes in report.by_moment(ours)]
-    parts += ["\n## The peer, job by job\n\n| job | what was found |\n|---|---|\n"]
+    parts += ["\n## SeaTunnel, job by job\n\n| job | what was found |\n|---|---|\n"]
     parts += [f"| {one.case} | {_found(one)} |\n" for one in sorted(theirs, key=lambda one: one.case)]
     return "".join(parts)
 

@@ -1,6 +1,6 @@
-"""The same on the peer: ``python -m e2e.crash_sweep.peer [--journal FILE] [--ours FILE] [--page FILE]``
+"""The same on SeaTunnel: ``python -m e2e.crash_sweep.peer [--journal FILE] [--ours FILE] [--page FILE]``
 
-The peer has no failpoints: its engine is killed when its log says that it is in some phase, and at seeded random
+SeaTunnel has no failpoints: its engine is killed when its log says that it is in some phase, and at seeded random
 moments; the server under it too. It goes on by its own means: the job is restored by its id, in a new engine with the
 same place for checkpoints. Its rows are judged like ours. A job without any kill shows what it does undisturbed.
 """

@@ -1,4 +1,4 @@
-"""The peer's engine as a process that may be killed and started again in the same place."""
+"""SeaTunnel's engine as a process that may be killed and started again in the same place."""
 
 from __future__ import annotations
 

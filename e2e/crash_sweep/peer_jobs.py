@@ -1,4 +1,4 @@
-"""The peer's jobs: one source that it reads exactly (``docs/crash-sweep.md`` says which it does not), and its sinks."""
+"""SeaTunnel's jobs: one source that it reads exactly (``docs/crash-sweep.md`` says which it does not), and its sinks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PeerRecipe:
         return all_rows(ROWS)
 
     def job(self, place: Place) -> str:
-        """The peer's own options, as its pages ask for exactly-once."""
+        """SeaTunnel's own options, as its pages ask for exactly-once."""
         connection = """driver = "org.postgresql.Driver", user = "postgres", password = "unused" """
         if isinstance(self.target, PostgresTable):
             sink = f"""Jdbc {{ url = "{place.postgres.jdbc_url(place.name)}", {connection}, generate_sink_sql = true,

@@ -39,7 +39,7 @@ base { plugin_input = [a, b] }
 
 
 def conformance_directory() -> Path | None:
-    """Where the peer's job files are: SEATUNNEL_CONFORMANCE, or beside the repository."""
+    """Where SeaTunnel's job files are: SEATUNNEL_CONFORMANCE, or beside the repository."""
     candidates = [os.environ.get("SEATUNNEL_CONFORMANCE", ""), str(ROOT.parent / "shared" / "conformance")]
     return next((Path(one) for one in candidates if one and (Path(one) / "jobs").is_dir()), None)
 

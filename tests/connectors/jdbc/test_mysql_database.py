@@ -42,7 +42,7 @@ def test_a_missing_database_is_created(maria: MariadbPlace) -> None:
 
 
 def test_a_database_before_the_table_s_name_decides_over_the_option(maria: MariadbPlace) -> None:
-    """As with the peer's table paths: the longer name is the clearer one."""
+    """As with SeaTunnel's table paths: the longer name is the clearer one."""
     maria.run(*SOURCE)
 
     copy_tables(maria.source(table_path="a.t"), {**maria.sink(table="b.u"), "database": "a"})

@@ -370,7 +370,7 @@ def test_nulls_and_open_ends_of_a_partition_column(pg: PostgresPlace) -> None:
 
 
 def test_bounds_of_a_query_are_what_is_read(pg: PostgresPlace) -> None:
-    """The peer reads nothing of a query below its lower bound, above its upper one, or without a value."""
+    """SeaTunnel reads nothing of a query below its lower bound, above its upper one, or without a value."""
     pg.db.execute(
         "CREATE TABLE a.t AS SELECT i AS id, CASE WHEN i % 10 > 0 THEN i % 100 END AS part "
         "FROM generate_series(1, 5000) i"

@@ -110,7 +110,7 @@ def test_a_batch_may_end_before_a_moment(kafka: KafkaServer, topic: str) -> None
 def test_columns_beside_native_are_said_to_be_without_effect(
     kafka: KafkaServer, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The peer's job files have them; a record is what it is."""
+    """SeaTunnel's job files have them; a record is what it is."""
     make_topic(kafka, topic)
 
     [table] = source(kafka, topic, format="native").tables()

@@ -120,7 +120,7 @@ def test_a_sequence_error_is_not_reported_as_success(job: Job, proxy: Proxy) -> 
 
 
 def test_at_least_once_fails_the_unit_whose_records_are_not_confirmed(proxy: Proxy, topic: str, tmp_path: Path) -> None:
-    """I32: the peer does not look at this, and loses the rows."""
+    """I32: SeaTunnel does not look at this, and loses the rows."""
     proxy.rule = let_pass
     options = {"semantics": "NON", "kafka.config": {"delivery.timeout.ms": "1500", "request.timeout.ms": "1000"}}
     job = Job(f"127.0.0.1:{proxy.port}", topic, tmp_path, options=options).started()

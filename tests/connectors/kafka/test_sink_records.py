@@ -68,7 +68,7 @@ def test_a_row_in_each_format(kafka: KafkaServer, topic: str, tmp_path: Path, fo
 
 
 def test_what_came_and_what_went(kafka: KafkaServer, topic: str, tmp_path: Path) -> None:
-    """An update is a row that goes and one that comes, as the peer writes it."""
+    """An update is a row that goes and one that comes, as SeaTunnel writes it."""
     kinds = [RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE]
     batch = people(*((n, None, None, None) for n in range(4)), kinds=kinds)
 

@@ -1,4 +1,4 @@
-"""Every function of the peer with the value and the type that it must give, on one row of ``t``.
+"""Every function of SeaTunnel with the value and the type that it must give, on one row of ``t``.
 
 The row: i=13, s=7 (smallint), l=1687747869032, d=12.40 (decimal), x=-120.72124 (double), f=1.5 (float),
 name='Joy Ding', e='', n=NULL (string), b=x'00ff', day=2021-04-15, ts=2021-04-15 13:34:45.235,

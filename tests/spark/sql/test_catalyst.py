@@ -117,7 +117,7 @@ def test_columns_without_alias_are_named_by_their_text(analyst: Analyst) -> None
 
 
 def test_an_exploded_column_replaces_the_one_of_its_name(analyst: Analyst) -> None:
-    """As with the peer, in its place; Spark alone would give the name twice."""
+    """As with SeaTunnel, in its place; Spark alone would give the name twice."""
     query = "select * from dual lateral view explode(split(name, ',')) as name lateral view outer explode(tags) as tag"
 
     analysis = analyst.analyse(query, ONE, "seatunnel")

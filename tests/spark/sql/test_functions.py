@@ -1,4 +1,4 @@
-"""The peer's functions, executed: each keeps its value and its type."""
+"""SeaTunnel's functions, executed: each keeps its value and its type."""
 
 from __future__ import annotations
 

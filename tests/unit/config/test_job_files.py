@@ -35,10 +35,10 @@ VARIABLES = {"dynamic_job_mode": "BATCH", "dynamic_test_parallelism": "2"}
 
 
 def test_every_job_file_of_the_peer_is_read() -> None:
-    """Each has its steps; only a cipher that is a test class of the peer is refused."""
+    """Each has its steps; only a cipher that is a test class of SeaTunnel is refused."""
     paths = _conformance()
     if not paths:
-        pytest.skip("the peer's job files are not here (set SEATUNNEL_CONFORMANCE)")
+        pytest.skip("SeaTunnel's job files are not here (set SEATUNNEL_CONFORMANCE)")
     refused = {}
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""The peer's row error handlers: what they allow here."""
+"""SeaTunnel's row error handlers: what they allow here."""
 
 from __future__ import annotations
 

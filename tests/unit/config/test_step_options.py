@@ -198,7 +198,7 @@ def test_a_map_may_be_written_in_pieces() -> None:
     ],
 )
 def test_a_variable_without_value_is_noted(written: str, noted: str) -> None:
-    """It may be a slip, but the peer's files rely on it; a placeholder that was nearly hit is suggested."""
+    """It may be a slip, but SeaTunnel's files rely on it; a placeholder that was nearly hit is suggested."""
     _, _, notes = _resolved(f'url = "{written}"')
 
     assert [note.message for note in notes] == ([f"{noted} has no value and stays as it is written"] if noted else [])

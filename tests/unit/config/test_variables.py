@@ -24,7 +24,7 @@ SEEN = Variables({"given": "v", "j": '{"a": 1}'}, {})
     ],
 )
 def test_a_default_may_be_json(text: str, filled: str) -> None:
-    """The peer's job files give whole table lists so."""
+    """SeaTunnel's job files give whole table lists so."""
     assert SEEN.substitute(text) == filled
 
 

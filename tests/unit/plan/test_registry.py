@@ -39,7 +39,7 @@ COUNTDOWN = entry("seatunnel_example:CountdownFactory")
 
 
 def test_a_factory_is_found_in_any_case_and_made_once() -> None:
-    """As in the peer, names have no case; a factory has no state that would need two."""
+    """As in SeaTunnel, names have no case; a factory has no state that would need two."""
     found = Registry((COUNTDOWN,))
 
     assert found.factory(SOURCE, "cOUNTDOWN") is found.factory(SOURCE, "Countdown")

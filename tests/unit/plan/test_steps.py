@@ -70,7 +70,7 @@ def test_a_union_keeps_the_order_of_its_inputs() -> None:
 
 
 def test_an_unknown_input_is_an_error_with_the_nearest_name_even_in_a_simple_graph() -> None:
-    """The peer takes the last data set instead, and the job synchronises the wrong table."""
+    """SeaTunnel takes the last data set instead, and the job synchronises the wrong table."""
     text = problems(["plugin_output = orders"], [], ["plugin_input = order"])
 
     assert "no step has the output 'order'" in text
@@ -87,7 +87,7 @@ def test_a_wrong_name_is_told_beside_a_wrong_option() -> None:
 
 
 def test_without_strict_a_wrong_name_is_a_note_where_there_is_one_way_only() -> None:
-    """The peer's own job files hold such names; in a simple graph they can mean the step before, and nothing else."""
+    """SeaTunnel's own job files hold such names; in a simple graph they can mean the step before, and nothing else."""
     found = job([""], ["plugin_input = fake, plugin_output = b"], ["plugin_input = b"], env="strict = false")
 
     assert edges(found)["b"] == ("Countdown-source-1",)
@@ -114,7 +114,7 @@ def test_two_steps_with_one_name_are_refused() -> None:
 
 
 def test_a_simple_graph_may_use_one_name_twice() -> None:
-    """There is no doubt who is meant, so the peer's job files do it: the transform reads the source, the sink it."""
+    """There is no doubt who is meant, so SeaTunnel's job files do it: the transform reads the source, the sink it."""
     for transform in ("plugin_output = a", "plugin_input = a, plugin_output = a"):
         found = job(["plugin_output = a"], [transform], ["plugin_input = a"])
 
@@ -163,7 +163,7 @@ def test_parallelism_comes_from_the_source_then_from_env_and_is_inherited() -> N
 
 
 def test_plugin_names_are_compared_without_regard_to_case() -> None:
-    """As in the peer."""
+    """As in SeaTunnel."""
     found = understand(loads("source { cOUNTDOWN { start = 1 } }\nsink { lines { directory = x } }"), installed())
 
     assert [step.plugin for step in found.of_kind(PluginKind.SOURCE)] == ["Countdown"]

@@ -166,7 +166,7 @@ def test_attempts_and_lives_come_first(tmp_path: Path) -> None:
 
 
 def test_fail_fast_fails_the_table(tmp_path: Path) -> None:
-    """FO7: the policy of the peer."""
+    """FO7: the policy of SeaTunnel."""
     receipt = FanOut(tmp_path, fail_fast=True).run()
     assert (receipt.tables[0].state, states(receipt.tables[0])) == (FAILED, [None, None, None])
     assert receipt.exit_code == ExitCode.FAILED

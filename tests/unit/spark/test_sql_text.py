@@ -39,7 +39,7 @@ def test_where_it_has_no_place(query: str) -> None:
 
 
 def test_text_is_quoted_for_spark() -> None:
-    """The peer knows no backslash escapes and Spark does; names keep their quotes."""
+    """SeaTunnel knows no backslash escapes and Spark does; names keep their quotes."""
     query = "select 'it''s \\d' as x, `odd name`, \"standard\" from t"
 
     text = translate(query, {"t": TABLE}, "seatunnel")
@@ -48,7 +48,7 @@ def test_text_is_quoted_for_spark() -> None:
 
 
 def test_an_input_by_its_name_in_the_job() -> None:
-    """The peer's job files read it as ``dual`` and call its columns by its name, also those inside of a row."""
+    """SeaTunnel's job files read it as ``dual`` and call its columns by its name, also those inside of a row."""
     text = translate(
         "select job.`a`, job.r.x, upper(job.name) as n from dual where job.a > 1", {"job": TABLE}, "seatunnel"
     )

@@ -1,4 +1,4 @@
-"""Console: what the peer prints, in order, bounded."""
+"""Console: what SeaTunnel prints, in order, bounded."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_lengths_and_sizes() -> None:
 
 
 def test_a_columns_scale_is_a_vectors_dimension_and_a_numbers_digits() -> None:
-    """As in the peer: one table may hold vectors of several dimensions, which one option could not say."""
+    """As in SeaTunnel: one table may hold vectors of several dimensions, which one option could not say."""
     columns = [
         {"name": "two", "type": "float_vector", "columnScale": 2},
         {"name": "four", "type": "float_vector"},

@@ -286,7 +286,7 @@ def test_a_partition_expression_names_columns_that_are_there(tmp_path: Path) -> 
 
 
 def test_columns_are_found_whatever_their_case(tmp_path: Path) -> None:
-    """As in the peer; the file keeps the table's spelling, and columns that differ in case only are told apart."""
+    """As in SeaTunnel; the file keeps the table's spelling, and columns that differ in case only are told apart."""
     options = {"file_format_type": "csv", "enable_header_write": True}
     write(TABLE, [batch(1)], path=str(tmp_path / "a"), sink_columns=["NAME", "Id"], **options)
     write(TABLE, [batch(1)], path=str(tmp_path / "b"), partition_by=["NAME"], **options)

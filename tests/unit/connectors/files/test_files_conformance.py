@@ -1,4 +1,4 @@
-"""The peer's own files, read as its own job files say; what their Assert rules want is checked here."""
+"""SeaTunnel's own files, read as its own job files say; what their Assert rules want is checked here."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_an_escaped_delimiter_of_the_peer_is_that_delimiter() -> None:
 
 
 def test_row_delimiters_are_unescaped_as_field_delimiters_are(tmp_path: Path) -> None:
-    """The peer splits rows and fields by regular expressions; a lone backslash is itself."""
+    """SeaTunnel splits rows and fields by regular expressions; a lone backslash is itself."""
     schema = {"fields": {"a": "string", "b": "string"}}
     (tmp_path / "x.txt").write_text("1,2||3,4||")
     (tmp_path / "y.txt").write_text("1\\2\n3\\4\n")

@@ -448,7 +448,7 @@ def test_an_update_that_cannot_be_is_refused() -> None:
 
 
 def test_the_newest_file_is_first_and_names_the_columns(tmp_path: Path) -> None:
-    """As the peer sorts by time of change: of files whose columns grew, the latest says what the table has."""
+    """As SeaTunnel sorts by time of change: of files whose columns grew, the latest says what the table has."""
     for age, (name, columns) in enumerate((("b", "anm"), ("a", "an"))):
         file = tmp_path / f"{name}.parquet"
         pq.write_table(pa.table({column: [name] for column in columns}), file)

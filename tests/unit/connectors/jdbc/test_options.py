@@ -1,4 +1,4 @@
-"""Options of Jdbc: the peer's names, older names, rules between them; what the factory needs to load for that."""
+"""Options of Jdbc: SeaTunnel's names, older names, rules between them; what the factory needs to load for that."""
 
 from __future__ import annotations
 

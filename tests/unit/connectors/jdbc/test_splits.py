@@ -151,7 +151,7 @@ def test_conditions_quote_their_bounds() -> None:
 @pytest.mark.parametrize("parts", [1, 4])
 @pytest.mark.parametrize("kind", [Kind.BIGINT, Kind.STRING])
 def test_limits_hold_in_every_range_and_leave_nulls_out(kind: Kind, parts: int) -> None:
-    """As the peer reads a query: from the lower bound to the upper one, both included, each row once."""
+    """As SeaTunnel reads a query: from the lower bound to the upper one, both included, each row once."""
     keys = list(range(10, 100))
     probe = Probe([str(key) for key in keys] if kind is Kind.STRING else keys)
     part = Partition("id", parts, "20", "30", limits=True)

@@ -159,7 +159,7 @@ def test_a_row_of_defaults_has_no_bytes_and_is_a_row() -> None:
 
 
 def test_a_null_is_left_out() -> None:
-    """Where the schema cannot tell, it is the default for whoever reads: that is Protobuf's rule, and the peer's."""
+    """Where the schema cannot tell, it is the default for whoever reads: that is Protobuf's rule, and SeaTunnel's."""
     [value] = written(PLAIN, {"a": None, "b": None, "c": None, "d": None})
     assert read(PLAIN, value) == [{"a": 0, "b": "", "c": 0.0, "d": []}]
     assert read(EVERYTHING, b"", i32="int", one="{x = int}", at="timestamp", note="string") == [

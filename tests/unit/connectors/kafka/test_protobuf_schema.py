@@ -184,7 +184,7 @@ def test_columns_that_a_message_cannot_make(text: str, name: str, reason: str) -
 
 
 def test_a_column_is_the_field_of_its_name_or_of_its_letters() -> None:
-    """The peer's job files name a nested column by its type: ``Address`` for the field ``address``."""
+    """SeaTunnel's job files name a nested column by its type: ``Address`` for the field ``address``."""
     text = 'syntax = "proto3"; message M { message Address { string city = 1; } Address address = 1; int32 a = 2; int32 A = 3; }'
     descriptor = message_schema(text, "M").descriptor
     links = links_of(columns(Address="{CITY = string}", A="int"), descriptor, "schema", writing=False)

@@ -71,7 +71,7 @@ def avro(row: dict[str, Any], header: bytes = b"") -> bytes:
 
 
 def test_columns_are_fields_of_the_schema_that_messages_were_written_by() -> None:
-    """In any order, some of them; other logical types than the peer's own."""
+    """In any order, some of them; other logical types than SeaTunnel's own."""
     made = decoder(COLUMNS, format="avro", avro_schema=json.dumps(ORDER))
 
     [row] = made.decode([avro(ROW)]).data.to_pylist()

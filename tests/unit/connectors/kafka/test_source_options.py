@@ -51,7 +51,7 @@ def test_topics_are_a_list() -> None:
     ],
 )
 def test_a_table_is_named_by_its_schema_or_its_topic(options: dict[str, Any], path: TablePath) -> None:
-    """As with the peer: a sink's ${table_name} is the topic's name."""
+    """As with SeaTunnel: a sink's ${table_name} is the topic's name."""
     assert parsed(**options).path == path
 
 

@@ -175,7 +175,7 @@ def test_containers_are_sources() -> None:
 
 
 def test_several_paths_at_once() -> None:
-    """As lists, or as texts with semicolons, which the peer knew first."""
+    """As lists, or as texts with semicolons, which SeaTunnel knew first."""
     many = column(["$.a", "$.b"], ["x", "data"], ["int", "string"])
     joined = column("$.a;$.b", "x;data", "int;string")
     assert make(JsonPathFactory, JSON, columns=[joined]) == make(JsonPathFactory, JSON, columns=[many])
