@@ -132,10 +132,10 @@ class Drain:
             finally:
                 kill_tree(process)
             ours.until_gone(home)
-            return ended - _began(home)
+            return ended - started_reading(home)
 
 
-def _began(home: Path) -> float:
+def started_reading(home: Path) -> float:
     """When the log was first read."""
     (log,) = home.rglob("events.jsonl")
     found: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()]
