@@ -3,17 +3,18 @@ and then another file of the log."""
 
 from __future__ import annotations
 
-import threading
 from random import Random
 from typing import Any
 
 import pymysql
 
+from e2e.cdc.background import Background
+
 KEYS = 2_000
 _OTHER_WAS_FIRST = (1205, 1213)
 
 
-class MariadbWorkload:
+class MariadbWorkload(Background):
     """One writer on a thread of its own. ``tables`` have the columns ``id``, ``source``, ``seq`` and ``note``;
     (source, seq) is unique for every row image that was ever written."""
 
@@ -21,29 +22,14 @@ class MariadbWorkload:
         self._connection, self._tables = connection, tables
         self._random, self._name = Random(seed), f"writer{seed}"
         self._sequence = 0
-        self._stopped = threading.Event()
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name=self._name)
+        super().__init__(self._name)
 
-    def __enter__(self) -> MariadbWorkload:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join()
-        if self._failure is not None:
-            raise self._failure
-
-    def _work(self) -> None:
-        try:
-            with pymysql.connect(**self._connection) as db, db.cursor() as cursor:
-                while not self._stopped.wait(0.002):
-                    self._transaction(db, cursor)
-                    if self._random.random() < 0.005:
-                        cursor.execute("FLUSH LOGS")
-        except BaseException as error:  # noqa: BLE001 - raised where the writer is waited for
-            self._failure = error
+    def work(self) -> None:
+        with pymysql.connect(**self._connection) as db, db.cursor() as cursor:
+            while not self.stopped.wait(0.002):
+                self._transaction(db, cursor)
+                if self._random.random() < 0.005:
+                    cursor.execute("FLUSH LOGS")
 
     def _transaction(self, db: Any, cursor: Any) -> None:
         size = self._random.choice((1, 1, 2, 3, 10, 200))

@@ -3,11 +3,11 @@ other 49 go on. Accepting the change, and copying the table again, brings it bac
 
 from __future__ import annotations
 
-import threading
 import time
 
 import psycopg
 
+from e2e.cdc.background import Background
 from e2e.cdc.test_postgres_cdc import SECONDS, Followed, followed, logical
 from e2e.cdc.test_schema_changes import FOLLOWS
 from e2e.support import events, seatunnel, wait_alive, wait_for, write_job
@@ -19,34 +19,20 @@ WINDOW_SECONDS = 10.0
 RATE_MIN = 0.9
 
 
-class Writer:
+class Writer(Background):
     """Inserts one row into each of the tables, 20 times a second. ``written``: rounds so far."""
 
     def __init__(self, dsn: str) -> None:
+        super().__init__("writer")
+        self._dsn = dsn
         self.written = 0
-        self._dsn, self._ends = dsn, threading.Event()
-        self._thread = threading.Thread(target=self._write)
 
-    def _write(self) -> None:
+    def work(self) -> None:
         with psycopg.connect(self._dsn, autocommit=True) as db:
-            while not self._ends.wait(0.05):
+            while not self.stopped.wait(0.05):
                 number = 1000 + self.written
                 db.execute("; ".join(f"INSERT INTO {table} (id) VALUES ({number})" for table in TABLES).encode())
                 self.written += 1
-
-    def __enter__(self) -> Writer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ends.set()
-        self._thread.join()
-
-
-def execute(followed: Followed, database: str, *statements: str) -> None:
-    with followed.pair.connect(database) as db:
-        for statement in statements:
-            db.execute(statement.encode())
 
 
 def arrived(followed: Followed) -> int:
@@ -67,8 +53,8 @@ def share(followed: Followed, writer: Writer) -> float:
 
 def test_the_trouble_of_one_table_stays_its_own(followed: Followed) -> None:
     pair = followed.pair
-    execute(
-        followed, pair.source,
+    followed.execute(
+        pair.source,
         *(f"CREATE TABLE {table} (id int PRIMARY KEY, size int DEFAULT 7)" for table in TABLES),
         *(f"INSERT INTO {table} (id) SELECT generate_series(1, 100)" for table in TABLES),
     )  # fmt: skip
@@ -88,11 +74,11 @@ def test_the_trouble_of_one_table_stays_its_own(followed: Followed) -> None:
     with Writer(followed.source_dsn) as writer:
         time.sleep(2.0)
         before = share(followed, writer)
-        execute(followed, pair.source, statement)
+        followed.execute(pair.source, statement)
         after = share(followed, writer)
         assert after >= RATE_MIN * before, (before, after)
         wait_alive(process, "the table to be isolated", lambda: events(followed.home, "sink_left_out"), SECONDS)
-        execute(followed, pair.target, f"ALTER TABLE {TABLE} ALTER size TYPE text")
+        followed.execute(pair.target, f"ALTER TABLE {TABLE} ALTER size TYPE text")
         (refused,) = events(followed.home, "sink_left_out")
         assert "ALTER COLUMN size TYPE text" in refused["cause"]["message"]
         assert "seatunnel table reset JOB TABLE" in refused["cause"]["remedy"]

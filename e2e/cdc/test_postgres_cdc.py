@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -13,7 +13,18 @@ import pytest
 
 from e2e.cdc.workload import NOTE_BYTES, WHOLE, Workload
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, Process, finish, kill_driver, seatunnel, start, wait_alive, wait_for, write_job
+from e2e.support import (
+    IN_PROCESS,
+    Process,
+    failing,
+    finish,
+    kill_driver,
+    seatunnel,
+    start,
+    wait_alive,
+    wait_for,
+    write_job,
+)
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("orders", "customers", "lines")
@@ -42,6 +53,7 @@ class Followed:
                 db.execute(f"INSERT INTO {table} SELECT i, 'first', i, 'old' FROM generate_series(1, 1000) i".encode())
             db.execute(f"ALTER TABLE {WHOLE} REPLICA IDENTITY FULL".encode())
         self.process: Process | None = None
+        self._armed = 0
 
     @property
     def source_dsn(self) -> str:
@@ -59,12 +71,23 @@ class Followed:
                             database = {self.pair.target}, table = "public.${{table_name}}" {sink} }} }}""",
         )
 
-    def run(self, *more: str) -> Process:
+    def run(self, *more: str, env: Mapping[str, str] | None = None) -> Process:
         words = ("run", "job.conf", "--job-id", "job", *more)
         self.process = start(
-            self.home, *words, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out"
+            self.home, *words, env=env, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out"
         )
         return self.process
+
+    def run_to_failpoint(self, armed: str, *more: str) -> Process:
+        """Run the job with this failpoint, whose hits of earlier runs do not count."""
+        self._armed += 1
+        return self.run(*more, env=failing(armed, self.home / f"hits{self._armed}"))
+
+    def execute(self, database: str, *statements: str) -> None:
+        """Run these statements, each in a transaction of its own."""
+        with self.pair.connect(database) as db:
+            for statement in statements:
+                db.execute(statement.encode())
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:

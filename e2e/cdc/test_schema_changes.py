@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from functools import partial
 from random import Random
@@ -10,6 +9,7 @@ from random import Random
 import psycopg
 import pytest
 
+from e2e.cdc.background import Background
 from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical
 from e2e.support import kill_driver, seatunnel, wait_alive, wait_for
 
@@ -26,20 +26,19 @@ STATEMENTS = (
 )
 
 
-class Writer:
+class Writer(Background):
     """Inserts, updates and deletes rows of one table all the time, in columns that every version of it has."""
 
     def __init__(self, dsn: str, table: str) -> None:
+        super().__init__(f"writer of {table}")
         self._dsn, self._table = dsn, table
-        self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._write)
         self.written = 0
 
-    def _write(self) -> None:
+    def work(self) -> None:
         random = Random(7)
         with psycopg.connect(self._dsn, autocommit=True) as db:
             number = 10_000
-            while not self._ends.is_set():
+            while not self.stopped.wait(0.005):
                 number += 1
                 db.execute(f"INSERT INTO {self._table} (id) VALUES (%s)".encode(), [number])
                 db.execute(
@@ -48,15 +47,6 @@ class Writer:
                 if number % 5 == 0:
                     db.execute(f"DELETE FROM {self._table} WHERE id = %s".encode(), [random.randint(1, number)])
                 self.written += 1
-                time.sleep(0.005)
-
-    def __enter__(self) -> Writer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ends.set()
-        self._thread.join()
 
 
 def columns(followed: Followed, database: str, table: str) -> list[tuple[str, str]]:
@@ -164,20 +154,15 @@ AT = (
 
 
 @pytest.mark.parametrize("point", AT)
-def test_the_driver_dies_at_each_step_of_a_change(
-    followed: Followed, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, point: str
-) -> None:
+def test_the_driver_dies_at_each_step_of_a_change(followed: Followed, point: str) -> None:
     """F-C57: no change is applied again, or in another order."""
     run_until_followed(followed, ", is_exactly_once = true")
     followed.end()
     with followed.pair.connect(followed.pair.source) as db:
         db.execute("ALTER TABLE orders ADD COLUMN state text DEFAULT 'open'")
         db.execute("UPDATE orders SET seq = seq + 1")
-    monkeypatch.setenv("SEATUNNEL_FAILPOINT", f"{point}:kill")
-    monkeypatch.setenv("SEATUNNEL_FAILPOINT_DIR", str(tmp_path_factory.mktemp("hits")))
-    process = followed.run("--restore", "latest")
+    process = followed.run_to_failpoint(f"{point}:kill", "--restore", "latest")
     wait_for("the driver to die", lambda: process.poll() is not None, SECONDS)
-    monkeypatch.delenv("SEATUNNEL_FAILPOINT")
     followed.run("--restore", "latest")
 
     wait_equal(followed)

@@ -121,18 +121,13 @@ def test_a_truncated_table_empties_its_target(followed: Followed, sink: str) -> 
 
 
 @pytest.mark.parametrize("point", AT)
-def test_the_driver_dies_at_each_step_of_a_truncation(
-    followed: Followed, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, point: str
-) -> None:
+def test_the_driver_dies_at_each_step_of_a_truncation(followed: Followed, point: str) -> None:
     """Rows that were written after it are never removed by its repetition."""
     begin(followed, FOLLOWS, ", is_exactly_once = true")
     followed.end()
     change(followed, "UPDATE orders SET seq = 7", "TRUNCATE orders", "INSERT INTO orders (id, seq) VALUES (1, 1)")
-    monkeypatch.setenv("SEATUNNEL_FAILPOINT", f"{point}:kill")
-    monkeypatch.setenv("SEATUNNEL_FAILPOINT_DIR", str(tmp_path_factory.mktemp("hits")))
-    process = followed.run("--restore", "latest")
+    process = followed.run_to_failpoint(f"{point}:kill", "--restore", "latest")
     wait_for("the driver to die", lambda: process.poll() is not None, SECONDS)
-    monkeypatch.delenv("SEATUNNEL_FAILPOINT")
     change(followed, "INSERT INTO orders (id, seq) VALUES (2, 2)")
     followed.run("--restore", "latest")
 

@@ -92,23 +92,18 @@ AT = (
 
 
 @pytest.mark.parametrize("point", AT)
-def test_the_driver_dies_at_each_step_of_a_reset(
-    followed: Followed, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, point: str
-) -> None:
+def test_the_driver_dies_at_each_step_of_a_reset(followed: Followed, point: str) -> None:
     begin(followed, TWO_PHASE)
     spoil(followed)
     resets = RESETS
     for hits in (1, 2, 3):
-        monkeypatch.setenv("SEATUNNEL_FAILPOINT", f"{point}:kill@{hits}")
-        monkeypatch.setenv("SEATUNNEL_FAILPOINT_DIR", str(tmp_path_factory.mktemp("hits")))
-        process = followed.run(*resets)
+        process = followed.run_to_failpoint(f"{point}:kill@{hits}", *resets)
         with Workload(followed.source_dsn, TABLES, hits):
             time.sleep(4.0)
         wait_for("its death, or equal rows", lambda: dead(followed) or followed.equal(TABLE), SECONDS)
         assert hits > 1 or process.poll() is not None, "the failpoint was not reached"
         followed.end()
         resets = RESTORES
-    monkeypatch.delenv("SEATUNNEL_FAILPOINT")
     followed.run(*RESTORES)
     mended(followed)
 
@@ -122,14 +117,14 @@ def test_a_table_that_its_target_refuses_is_copied_again_once_it_fits(followed: 
     followed.write(source=", schema-changes.enabled = true")
     process = followed.run()
     followed.wait_equal()
-    execute(followed, followed.pair.source, f"ALTER TABLE {TABLE} ALTER seq TYPE text USING 'n' || seq")
-    execute(followed, followed.pair.source, f"INSERT INTO {TABLE} VALUES (5000, 'later', 'many', 'x')")
+    followed.execute(followed.pair.source, f"ALTER TABLE {TABLE} ALTER seq TYPE text USING 'n' || seq")
+    followed.execute(followed.pair.source, f"INSERT INTO {TABLE} VALUES (5000, 'later', 'many', 'x')")
     wait_alive(process, "the table to be isolated", lambda: "ISOLATED" in errors(followed), SECONDS)
     followed.end()
-    execute(followed, followed.pair.target, f"ALTER TABLE {TABLE} ALTER seq TYPE text")
+    followed.execute(followed.pair.target, f"ALTER TABLE {TABLE} ALTER seq TYPE text")
     followed.run(*RESETS)
     followed.wait_equal()
-    execute(followed, followed.pair.source, f"INSERT INTO {TABLE} VALUES (5001, 'later', 'more', 'x')")
+    followed.execute(followed.pair.source, f"INSERT INTO {TABLE} VALUES (5001, 'later', 'more', 'x')")
     followed.wait_equal()
     assert "ISOLATED" not in errors(followed).split("joins the log")[-1]
 
@@ -139,14 +134,14 @@ def test_a_table_whose_sink_has_failed_is_copied_again(followed: Followed, sink:
     followed.write(sink)
     process = followed.run()
     followed.wait_equal()
-    execute(followed, followed.pair.target, f"ALTER TABLE {TABLE} ADD CONSTRAINT small CHECK (id < 5000)")
-    execute(followed, followed.pair.source, f"INSERT INTO {TABLE} VALUES (5000, 'later', 1, 'x')")
+    followed.execute(followed.pair.target, f"ALTER TABLE {TABLE} ADD CONSTRAINT small CHECK (id < 5000)")
+    followed.execute(followed.pair.source, f"INSERT INTO {TABLE} VALUES (5000, 'later', 1, 'x')")
     wait_alive(process, "the table to be isolated", lambda: "ISOLATED" in errors(followed), SECONDS)
     with Workload(followed.source_dsn, TABLES, 2):
         time.sleep(1.0)
     followed.wait_equal(OTHERS)
     followed.end()
-    execute(followed, followed.pair.target, f"ALTER TABLE {TABLE} DROP CONSTRAINT small")
+    followed.execute(followed.pair.target, f"ALTER TABLE {TABLE} DROP CONSTRAINT small")
     with Workload(followed.source_dsn, TABLES, 3):
         followed.run(*RESETS)
         time.sleep(3.0)
@@ -155,11 +150,6 @@ def test_a_table_whose_sink_has_failed_is_copied_again(followed: Followed, sink:
     followed.end()
     followed.run(*RESTORES)
     followed.wait_equal()
-
-
-def execute(followed: Followed, database: str, statement: str) -> None:
-    with followed.pair.connect(database) as db:
-        db.execute(statement.encode())
 
 
 def test_tables_that_cannot_be_copied_again_are_refused_together(followed: Followed) -> None:

@@ -84,18 +84,13 @@ HITS = {SAVEPOINT: (1, 1), "driver.setup.before": (1, 2, 2), "driver.setup.after
 
 
 @pytest.mark.parametrize("point", AT)
-def test_the_driver_dies_at_each_step_of_a_join(
-    followed: Followed, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, point: str
-) -> None:
+def test_the_driver_dies_at_each_step_of_a_join(followed: Followed, point: str) -> None:
     begin(followed, TABLES[:1], TWO_PHASE)
     followed.write(TWO_PHASE, tables=TABLES)
     for hits in HITS.get(point, (1, 2, 3)):
-        monkeypatch.setenv("SEATUNNEL_FAILPOINT", f"{point}:kill@{hits}")
-        monkeypatch.setenv("SEATUNNEL_FAILPOINT_DIR", str(tmp_path_factory.mktemp("hits")))
         with Workload(followed.source_dsn, TABLES, hits):
-            process = followed.run(*GOES_ON)
+            process = followed.run_to_failpoint(f"{point}:kill@{hits}", *GOES_ON)
             wait_for("the driver to die", lambda process=process: process.poll() is not None, SECONDS)
-    monkeypatch.delenv("SEATUNNEL_FAILPOINT")
     followed.run(*GOES_ON)
     followed.wait_equal()
     assert "ISOLATED" not in errors(followed)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from random import Random
 
 import psycopg
+
+from e2e.cdc.background import Background
 
 KEYS = 2_000
 WHOLE = "lines"
@@ -14,7 +15,7 @@ WHOLE = "lines"
 NOTE_BYTES = 3_000  # a row with it is stored out of line, and an update that leaves it has no value of it (F-C11)
 
 
-class Workload:
+class Workload(Background):
     """One writer on a thread of its own. ``tables`` have the columns ``id``, ``source``, ``seq`` and ``note``;
     (source, seq) is unique for every row image that was ever written."""
 
@@ -23,27 +24,12 @@ class Workload:
         self._dsn, self._tables = dsn, tables
         self._random, self._name = Random(seed), f"writer{seed}"
         self._sequence = 0
-        self._stopped = threading.Event()
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name=self._name)
+        super().__init__(self._name)
 
-    def __enter__(self) -> Workload:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join()
-        if self._failure is not None:
-            raise self._failure
-
-    def _work(self) -> None:
-        try:
-            with psycopg.connect(self._dsn) as connection:
-                while not self._stopped.wait(0.002):
-                    self._transaction(connection)
-        except BaseException as error:  # noqa: BLE001 - raised where the writer is waited for
-            self._failure = error
+    def work(self) -> None:
+        with psycopg.connect(self._dsn) as connection:
+            while not self.stopped.wait(0.002):
+                self._transaction(connection)
 
     def _transaction(self, db: psycopg.Connection) -> None:
         size = self._random.choice((1, 1, 2, 3, 10, 200))
