@@ -26,7 +26,6 @@ from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.counts.table_totals import read_in
-from seatunnel_py.runtime.diagnosis.listeners import Listeners
 from seatunnel_py.runtime.driver.driver import Driver
 from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
@@ -73,7 +72,7 @@ def drive(
     work: PlannedJob,
     engine: Callable[[], Engine],
     place: JobDirectory,
-    tell: Listeners,
+    tell: Callable[[JobEvent], None],
     on_driver: Callable[[Any], None],
     began: float,
 ) -> tuple[Receipt, bool]:
@@ -93,7 +92,7 @@ def drive(
         repeats.saw(event)
         tell(event)
 
-    driver = run.driver(pipelines, engine, hear, plan_again, tell.flush)
+    driver = run.driver(pipelines, engine, hear, plan_again)
     driver.attach_control(run.desk(work.plan))
     apart = tuple(map(_receipt, work.isolated))
     started = time.time()
@@ -210,6 +209,8 @@ class _JobRun:
         """Let tables be copied again, by option or request. Raises PlanError for options that name others."""
         if work.resets:
             self._reset(work, work.resets)
+        if not any(one.follows_copies for one in work.pipelines):
+            return  # the running job refuses requests; looking for them takes a start its time
         store = self._requests()
         for request in store.open():
             if request.wish is RequestKind.RESET:
@@ -275,7 +276,6 @@ class _JobRun:
         engine: Callable[[], Engine],
         tell: Callable[[JobEvent], None],
         plan_again: PlanAgain,
-        idle: Callable[[], None],
     ) -> Driver:
         driver = Driver(
             pipelines,
@@ -288,7 +288,6 @@ class _JobRun:
             _SystemClock(),
             tell,
             plan_again,
-            idle,
         )
         self.storage.begin(lambda event: driver.post(partial(driver.job.tell, event)))
         return driver

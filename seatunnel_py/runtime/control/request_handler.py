@@ -20,7 +20,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seatunnel_py.errors import ExitCode, PlanError, SeaTunnelError
-from seatunnel_py.plan.tables import selection
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.diagnosis.live_counters import LiveCounters
@@ -184,8 +183,7 @@ class RequestHandler:
     def _reset(self, request: ControlRequest) -> None:
         """End this run, so that the next one copies these tables again; refuse names of no table at once."""
         try:
-            known = dict.fromkeys(str(path) for machine in self._machines.values() for path in machine.pipeline.tables)
-            selection.matching(list(known), request.tables, "table reset")
+            table_reset.followed({key: one.pipeline for key, one in self._machines.items()}, request.tables)
         except PlanError as error:
             self._answer(ControlAnswer(request.id, False, *table_reset.refusal(error)))
             return

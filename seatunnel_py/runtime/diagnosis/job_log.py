@@ -4,9 +4,6 @@ A line has ``time`` (UTC), ``level``, ``event``, ``job``, ``driver`` (its number
 ``pipeline``, ``table``, ``unit``, ``state``, counts, and the complete ``cause`` of a failure with its traceback, which
 is only here. Secrets of the job are masked, also in texts of client libraries; the file has mode 0600, because error
 texts may contain rows (S14).
-
-Lines are written together when the loop is idle, warnings and errors at once: each write lets other threads take the
-interpreter, and the loop then waits for it longer than the line takes.
 """
 
 from __future__ import annotations
@@ -49,9 +46,7 @@ from seatunnel_py.runtime.storage.job_directory import expecting, naming
 from seatunnel_py.work.unit import UnitFailure
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-LINES_MAX = 100  # lines of a loop that is never idle
 _encode = json.JSONEncoder(default=str).encode
-_AT_ONCE = LEVELS.index("WARNING")
 _GRAVE = {
     TableState.FAILED: "ERROR",
     TableState.ISOLATED: "ERROR",
@@ -71,8 +66,7 @@ class JobLog:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         with expecting(path.parent):
             descriptor = os.open(path, flags, 0o600)
-        self._file = os.fdopen(descriptor, "w", encoding="utf-8")
-        self._lines: list[str] = []
+        self._file = os.fdopen(descriptor, "w", encoding="utf-8", buffering=1)
 
     def __call__(self, event: JobEvent) -> None:
         level, name, about = _line(event)
@@ -81,25 +75,14 @@ class JobLog:
         self.write(level, name, about)
 
     def write(self, level: str, name: str, about: Mapping[str, Any]) -> None:
-        """Add one line, also for an event outside of the job."""
-        severity = LEVELS.index(level)
-        if severity < self._least:
+        """Write one line, also for an event outside of the job."""
+        if LEVELS.index(level) < self._least:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = {"time": now, "level": level, "event": name, "job": self._job_id, "driver": self._driver}
         line |= redacted_plain(about)
-        self._lines.append(_encode(line) + "\n")
-        if severity >= _AT_ONCE or len(self._lines) >= LINES_MAX:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the lines that were added. Raises SeaTunnelError or OSError."""
-        if self._lines:
-            text = "".join(self._lines)
-            self._lines.clear()
-            with naming(self._path):
-                self._file.write(text)
-                self._file.flush()
+        with naming(self._path):
+            self._file.write(_encode(line) + "\n")
 
     def __enter__(self) -> Self:
         return self
@@ -110,7 +93,6 @@ class JobLog:
             if error is not None:
                 message, text = f"{type(error).__name__}: {error}", "".join(format_exception(error))
                 self.write("ERROR", "driver_failed", {"message": message, "trace": text})
-            self.flush()
 
 
 def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:

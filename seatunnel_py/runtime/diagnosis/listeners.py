@@ -31,15 +31,6 @@ class Listeners:
                 self._listeners.remove(listener)
                 self._note(error)
 
-    def flush(self) -> None:
-        """Let the log write its lines, because the loop is idle."""
-        try:
-            self._log.flush()
-        except Exception as error:  # noqa: BLE001 - see above
-            if self._log in self._listeners:
-                self._listeners.remove(self._log)
-            self._note(error)
-
     def _note(self, error: Exception) -> None:
         with contextlib.suppress(OSError):  # the log itself may have failed: its disk is full
             about = {"message": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}

@@ -45,13 +45,10 @@ class Driver:
         clock: Clock,
         listen: Callable[[JobEvent], None],
         plan_again: PlanAgain = no_plan,
-        idle: Callable[[], None] = lambda: None,
     ) -> None:
-        """``idle`` is called before each wait for an event."""
         self._await_engine = engine
         self._journal = journal
         self._settings = settings
-        self._idle = idle
         self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._executors = Executors(self.post)
         self.job = JobRunner(
@@ -127,8 +124,6 @@ class Driver:
 
     def _next(self) -> None:
         """Wait for an event or a timer; let pipelines begin whose turn has come."""
-        if self._queue.empty():
-            self._idle()
         with suppress(queue.Empty):
             self._queue.get(timeout=self.job.timers.pause(self.job.now()))()
         self.job.fire_timers()

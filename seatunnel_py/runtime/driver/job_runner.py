@@ -336,7 +336,7 @@ class JobRunner:
         if not begin_again:
             self._ended(machine)
             return
-        lines = self.logs.copied_again(machine, self.pipelines, self._journal.journal.resets)
+        lines = self.logs.resets_done(machine, self.pipelines, self._journal.journal.resets)
         self._journal_batcher.log(lines, partial(self._begin_again, machine), partial(self._ended, machine))
 
     def _ended(self, machine: PipelineMachine) -> None:

@@ -57,7 +57,7 @@ class LogPipelines:
         copies = ((key, one) for key, one in machines.items() if one.id in pipeline.after and key not in closed)
         return frozenset(key for key, one in copies if not lacks.isdisjoint(one.pipeline.tables))
 
-    def copied_again(
+    def resets_done(
         self, machine: PipelineMachine, machines: Mapping[str, PipelineMachine], resets: Collection[str]
     ) -> list[Mapping[str, Any]]:
         """The journal lines before tables join their log again that were to be copied again: these resets are over."""

@@ -25,21 +25,32 @@ OPTION = "--reset"
 def copies_of(
     named: Mapping[str, Pipeline], records: Mapping[str, CheckpointRecord], tables: Sequence[str]
 ) -> tuple[str, ...]:
-    """The keys of the pipelines that copy these tables; a table may be named by the end of its name. Raises PlanError
-    with every table that cannot be copied again."""
-    logs = {key: one for key, one in named.items() if one.follows_copies}
-    if not logs:
-        raise PlanError((Problem("the job follows no tables that it has copied", OPTION, remedy="use --fresh"),))
-    copies = {key: one for key, one in named.items() if any(one.id in log.after for log in logs.values())}
-    known = [str(path) for one in copies.values() for path in one.tables]
-    wanted = selection.matching(known, tables, OPTION)
-    found = tuple(key for key, one in copies.items() if not wanted.isdisjoint(map(str, one.tables)))
-    followed = {key: log for key, log in logs.items() if any(named[copy].id in log.after for copy in found)}
-    problems = [problem for key, log in followed.items() for problem in _of_log(log, records.get(key), wanted)]
-    problems += [problem for key in found for problem in _of_copy(named[key], wanted)]
+    """The keys of the pipelines that copy these tables. Raises PlanError with every table that cannot be copied
+    again."""
+    wanted = followed(named, tables)
+    copies = {key: one for key, one in _copies(named).items() if not wanted.isdisjoint(map(str, one.tables))}
+    ids = {one.id for one in copies.values()}
+    logs = ((key, one) for key, one in named.items() if one.follows_copies and not ids.isdisjoint(one.after))
+    problems = [problem for key, log in logs for problem in _of_log(log, records.get(key), wanted)]
+    problems += [problem for copy in copies.values() for problem in _of_copy(copy, wanted)]
     if problems:
         raise PlanError(tuple(problems))
-    return found
+    return tuple(copies)
+
+
+def followed(named: Mapping[str, Pipeline], tables: Sequence[str]) -> set[str]:
+    """The whole names of these tables, each of which may be named by the end of its name. Raises PlanError with every
+    name of no table that is copied and followed."""
+    known = [str(path) for copy in _copies(named).values() for path in copy.tables]
+    if not known:
+        raise PlanError((Problem("the job follows no tables that it has copied", OPTION, remedy="use --fresh"),))
+    return selection.matching(known, tables, OPTION)
+
+
+def _copies(named: Mapping[str, Pipeline]) -> dict[str, Pipeline]:
+    """The pipelines that copy tables of a log."""
+    ids = {one for log in named.values() if log.follows_copies for one in log.after}
+    return {key: one for key, one in named.items() if one.id in ids}
 
 
 def lines_of(copies: Sequence[str]) -> tuple[Mapping[str, object], ...]:
