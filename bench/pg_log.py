@@ -11,11 +11,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
-import psycopg
-
 from bench import pairs, pg
+from seatunnel_connectors.jdbc.postgres.connection.copy_stream import CopyStream
 from seatunnel_connectors.postgres_cdc.catalog_types import CatalogTypes
 from seatunnel_connectors.postgres_cdc.pgoutput.decoder import PgoutputDecoder
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block
@@ -26,7 +26,7 @@ from seatunnel_connectors.postgres_cdc.replication.connection import (
     session_info,
 )
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of, lsn_text
-from seatunnel_connectors.postgres_cdc.replication.peek import PeekOptions, peek
+from seatunnel_connectors.postgres_cdc.replication.query_changes import ChangesQuery, query_changes
 from tests.servers.postgres import PostgresServer, find
 
 BAR = 0.85
@@ -107,10 +107,10 @@ class Recorded:
     def by_peek(self) -> float:
         slot = self.copy()
         began = time.perf_counter()
-        with psycopg.connect(session_info(self.server.dsn), autocommit=True) as db, pg.connect(self.server) as other:
+        with closing(CopyStream(session_info(self.server.dsn))) as db, pg.connect(self.server) as other:
             decoder = PgoutputDecoder(RelationCache(CatalogTypes(other)))
-            options = PeekOptions(slot, (PUBLICATION,), until=self.end)
-            pieces = (decoder.decode(messages) for messages in peek(db, options))
+            options = ChangesQuery(slot, (PUBLICATION,), until=self.end)
+            pieces = (decoder.decode(messages) for messages in query_changes(db, options))
             found = sum(part.data.num_rows for elements in pieces for one in elements for part in _parts(one))
         seconds = time.perf_counter() - began
         self.drop(slot)

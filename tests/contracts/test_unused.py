@@ -25,8 +25,6 @@ KEPT = {
     "speed": "change data capture: the speed that a barrier asks of a source",
     "cascade": "change data capture: a truncation reaches the sinks with schema changes",
     "restart_identity": "change data capture: a truncation reaches the sinks with schema changes",
-    "peek": "change data capture: bounded reads, and catching up from far back",
-    "move_slot": "change data capture: confirms what `peek` has read",
     "drop_slot": "change data capture: the end of a job that owns its slot",
     "parallel": "public api: a source declares it",
     "transaction_id": "public api: change data capture fills it",

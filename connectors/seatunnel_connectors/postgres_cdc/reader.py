@@ -39,6 +39,7 @@ from seatunnel_connectors.postgres_cdc.pgoutput.relations import (
     TableVersion,
 )
 from seatunnel_connectors.postgres_cdc.pgoutput.transactions import TransactionTracker
+from seatunnel_connectors.postgres_cdc.replication.catch_up import CatchUp
 from seatunnel_connectors.postgres_cdc.replication.connection import (
     Received,
     ReplicationConnection,
@@ -46,6 +47,8 @@ from seatunnel_connectors.postgres_cdc.replication.connection import (
     StreamOptions,
 )
 from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError, SlotInUseError
+from seatunnel_connectors.postgres_cdc.replication.read_ahead import ReadAhead
+from seatunnel_connectors.postgres_cdc.replication.slot_log import SlotLog
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot, take_over
 from seatunnel_connectors.postgres_cdc.table_versions import TableVersions
 from seatunnel_py.api import (
@@ -101,7 +104,7 @@ class SlotReader(Reader):
         self._versions = TableVersions({table.schema.path: table for table in tables}, needs_earlier_values=adds)
         self._follows_changes = policy is not None
         self._given_until = LogPosition()
-        self._stream: ReplicationStream | None = None
+        self._log: ReadAhead | None = None
         self._confirmed = 0
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
@@ -109,25 +112,24 @@ class SlotReader(Reader):
         from_run = start or place.begin
         begin = LogPosition() if from_run is None else place_of(from_run)
         connection = ReplicationConnection(conninfo(self._address), f"the log of {self._address.display}")
+        slot_log = None
         try:
             self._require_same_server(connection, place)
-            self._stream = self._opened(connection, place, begin)
-            self._stream.confirm(self._confirmed)
-            yield from self._elements(self._stream, place, begin, context)
+            slot_log = self._opened(connection, place, begin)
+            self._log = ReadAhead(slot_log, self._confirmed)
+            yield from self._elements(self._log, place, begin, context)
         finally:
-            stream, self._stream = self._stream, None
-            if stream is not None and connection.pgconn.status == 0:
-                stream.stop()
+            log, self._log = self._log, None
+            if log is not None:
+                log.stop()
+            if slot_log is not None:
+                slot_log.close()
             connection.close()
 
     def confirm(self, position: Position) -> None:
         self._confirmed = place_of(position).end
-        if self._stream is not None:
-            self._stream.confirm(self._confirmed)
-
-    def idle(self) -> None:
-        if self._stream is not None:
-            self._stream.keep_alive()
+        if self._log is not None:
+            self._log.confirm(self._confirmed)
 
     # ---------------------------------------------------------------- opening
 
@@ -139,23 +141,26 @@ class SlotReader(Reader):
                 "correct the url; a job on another server starts with --fresh",
             )
 
-    def _opened(self, connection: ReplicationConnection, place: LogPlace, begin: LogPosition) -> ReplicationStream:
+    def _opened(self, connection: ReplicationConnection, place: LogPlace, begin: LogPosition) -> SlotLog:
         oldest = begin.end or min(position for _, position in place.starts)
         options = StreamOptions(place.slot, (place.publication,), oldest)
         with statements(self._address) as db:
             check_start(find_slot(db, place.slot), place.slot, oldest)
+            what = f"the log of {self._address.display}, slot {place.slot}"
+            catch_up = CatchUp.begun(db, conninfo(self._address), options, what)
+        return SlotLog(catch_up, lambda start: self._stream(connection, replace(options, start=start)), oldest)
+
+    def _stream(self, connection: ReplicationConnection, options: StreamOptions) -> ReplicationStream:
         try:
             return connection.start(options)
         except SlotInUseError:
             with statements(self._address) as db:
-                take_over(db, place.slot, TAKE_OVER_SECONDS)
+                take_over(db, options.slot, TAKE_OVER_SECONDS)
             return connection.start(options)
 
     # ---------------------------------------------------------------- reading
 
-    def _elements(
-        self, stream: ReplicationStream, place: LogPlace, begin: LogPosition, context: ReadContext
-    ) -> Iterator[Element]:
+    def _elements(self, log: ReadAhead, place: LogPlace, begin: LogPosition, context: ReadContext) -> Iterator[Element]:
         starts = {path: position for path, position in place.starts if path in self._tables}
         limit = ReadLimit(None if context.until is None else place_of(context.until), place.bound)
         relations = RelationCache(
@@ -163,9 +168,9 @@ class SlotReader(Reader):
         )
         decoder = PgoutputDecoder(relations, TransactionTracker(begin), Before.MOVES)
         self._given_until = now = begin
-        stream.expect(len(starts))
+        log.begin(len(starts))
         while not limit.has_reached(now):
-            received = stream.receive(IDLE_SECONDS)
+            received = log.receive(IDLE_SECONDS)
             if received.ended:
                 raise RetriableError(f"the server has ended the log of slot {place.slot!r}", "see the server's log")
             for element in decoder.decode(received.messages):

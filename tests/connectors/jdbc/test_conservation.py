@@ -8,7 +8,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from seatunnel_connectors.jdbc.postgres.write import staged
+from seatunnel_connectors.jdbc.postgres.ledger import staged
 from seatunnel_py.api import (
     BadRowsError,
     Batch,

@@ -99,6 +99,25 @@ def test_the_last_row_of_a_key_wins_within_a_unit(pg: PostgresPlace) -> None:
     assert target.rows == [(1, "c"), (2, None)]
 
 
+def test_each_change_fires_the_triggers_of_its_row_once(pg: PostgresPlace) -> None:
+    """An update whose row is missing inserts it; the others are not written a second time for that."""
+    target = Target(pg)
+    target.write(batch(inserts(1, 2, 3)), data_id="1")
+    pg.db.execute("CREATE TABLE b.fired (what text, id bigint)")
+    pg.db.execute(
+        "CREATE FUNCTION b.fire() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN "
+        "INSERT INTO b.fired VALUES (TG_OP, coalesce(NEW.id, OLD.id)); RETURN NULL; END$$"
+    )
+    pg.db.execute("CREATE TRIGGER fires AFTER INSERT OR UPDATE OR DELETE ON b.t FOR EACH ROW EXECUTE FUNCTION b.fire()")
+
+    target.write(batch([("+U", 1, "a"), ("+U", 2, "b"), ("+U", 4, "c"), ("-D", 3, None), ("-D", 9, None)]), data_id="2")
+
+    assert target.rows == [(1, "a"), (2, "b"), (4, "c")]
+    assert sorted(pg.rows("SELECT what, id FROM b.fired")) == [
+        ("DELETE", 3), ("INSERT", 4), ("UPDATE", 1), ("UPDATE", 2)
+    ]  # fmt: skip
+
+
 def test_without_upsert_inserts_and_updates_stay_what_they_are(pg: PostgresPlace) -> None:
     target = Target(pg, enable_upsert=False)
     target.write(batch(inserts(1, 2)), data_id="1")

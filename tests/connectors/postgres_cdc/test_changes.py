@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable
+from contextlib import closing
 
 import psycopg
 import pytest
 
+from seatunnel_connectors.jdbc.postgres.connection.copy_stream import CopyStream
 from seatunnel_connectors.postgres_cdc.pgoutput.changes import Before
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import Block, LogicalMessage, Truncation
 from seatunnel_connectors.postgres_cdc.pgoutput.messages import Messages
 from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationChange
 from seatunnel_connectors.postgres_cdc.replication.connection import session_info
-from seatunnel_connectors.postgres_cdc.replication.peek import PeekOptions, move_slot, peek
+from seatunnel_connectors.postgres_cdc.replication.query_changes import ChangesQuery, query_changes
 from seatunnel_connectors.postgres_cdc.replication.slots import find_slot
 from tests.connectors.postgres_cdc.conftest import PUBLICATION, Log, read_until
 from tests.connectors.postgres_cdc.reading import ABSENT, all_rows, shown
@@ -194,8 +196,8 @@ def test_interleaved_transactions_and_every_place_to_go_on_at(make_log: MakeLog)
     whole = [row[2][0] for row in log.rows()]
     assert whole == [1, 2, 100, 101, 102, 103, 3]
 
-    with psycopg.connect(session_info(log.dsn), autocommit=True) as db:
-        pieces = [*peek(db, PeekOptions(log.slot, (PUBLICATION,)))]
+    with closing(CopyStream(session_info(log.dsn))) as session:
+        pieces = [*query_changes(session, ChangesQuery(log.slot, (PUBLICATION,)))]
     messages = [piece.bytes_of(at) for piece in pieces for at in range(len(piece))]
     for taken in range(len(messages) + 1):
         first = log.decoder()
@@ -236,17 +238,17 @@ def test_every_way_to_read_a_slot_gives_the_same(make_log: MakeLog) -> None:
         "INSERT INTO t SELECT n, repeat('x', n % 700) FROM generate_series(1, 5000) n", "DELETE FROM t WHERE id < 100"
     )
     by_socket, by_libpq = log.rows(), log.rows(through_libpq=True)
-    with psycopg.connect(session_info(log.dsn), autocommit=True) as db:
-        decoder = log.decoder()
-        options = PeekOptions(log.slot, (PUBLICATION,), until=log.end)
-        peeked = [row for piece in peek(db, options) for row in all_rows([*decoder.decode(piece)])]
-
-        assert len(by_socket) == 5099
-        assert by_socket == by_libpq == peeked
-        move_slot(db, log.slot, decoder.tracker.position.end)
+    with closing(CopyStream(session_info(log.dsn))) as session:
+        for moves in (False, True):
+            decoder = log.decoder()
+            query = ChangesQuery(log.slot, (PUBLICATION,), until=log.end, moves=moves)
+            queried = [row for piece in query_changes(session, query) for row in all_rows([*decoder.decode(piece)])]
+            assert len(by_socket) == 5099
+            assert by_socket == by_libpq == queried
+        assert [len(piece) for piece in query_changes(session, query)] == [0]
     slot = find_slot(log.db, log.slot)
     assert slot is not None
-    assert slot.confirmed == decoder.tracker.position.end
+    assert slot.confirmed >= decoder.tracker.position.end
     assert log.rows() == []
 
 

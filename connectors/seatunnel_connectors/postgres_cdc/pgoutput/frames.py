@@ -18,7 +18,8 @@ from seatunnel_connectors.postgres_cdc.pgoutput.errors import MalformedMessageEr
 from seatunnel_connectors.postgres_cdc.pgoutput.messages import Bytes, Numbers
 
 COPY_DATA = b"d"[0]
-XLOG_DATA, KEEPALIVE = b"wk"
+STREAMED = b"wk"
+XLOG_DATA, KEEPALIVE = STREAMED
 HEAD_BYTES = 5  # the letter and the length
 _WIDE_BYTES = 500  # from this average on a loop is cheaper
 _SAMPLE = 8  # frames for the average
@@ -36,12 +37,12 @@ class Frames:
     end: int
 
 
-def find_frames(data: Bytes, start: int, size: int) -> Frames:
-    """The frames of ``data[start:size]``."""
-    sample = _follow(data, start, size, _SAMPLE)
+def find_frames(data: Bytes, start: int, size: int, first: bytes = STREAMED) -> Frames:
+    """The frames of ``data[start:size]``; ``first``: the bytes that the content of one may begin with."""
+    sample = _follow(data, start, size, first, _SAMPLE)
     if len(sample.starts) < _SAMPLE or sample.end - start > _SAMPLE * _WIDE_BYTES:
-        return _follow(data, start, size)
-    candidates, ends = _candidates(data, start, size)
+        return _follow(data, start, size, first)
+    candidates, ends = _candidates(data, start, size, first)
     linked = ends[:-1] == candidates[1:]
     if not linked.all():
         keep = _chain(candidates, ends, np.flatnonzero(~linked), size)
@@ -51,11 +52,11 @@ def find_frames(data: Bytes, start: int, size: int) -> Frames:
     return Frames(candidates, ends, int(ends[-1]) if len(ends) else start)
 
 
-def _candidates(data: Bytes, start: int, size: int) -> tuple[Numbers, Numbers]:
+def _candidates(data: Bytes, start: int, size: int, first: bytes) -> tuple[Numbers, Numbers]:
     """Places that look like a frame, with the ends that their lengths give; the first is ``start``."""
     found = np.flatnonzero(data[start : size - HEAD_BYTES] == COPY_DATA) + start
     inner = data[found + HEAD_BYTES]
-    found = found[(inner == XLOG_DATA) | (inner == KEEPALIVE)]
+    found = found[np.isin(inner, np.frombuffer(first, np.uint8))] if len(first) > 1 else found[inner == first[0]]
     lengths = np.ndarray(len(data) - 3, ">u4", data, strides=(1,))[found + 1].astype(np.int64)
     return found, found + 1 + lengths
 
@@ -78,14 +79,14 @@ def _chain(candidates: Numbers, ends: Numbers, broken: Numbers, size: int) -> np
     return keep
 
 
-def _follow(data: Bytes, start: int, size: int, most: int | None = None) -> Frames:
+def _follow(data: Bytes, start: int, size: int, first: bytes, most: int | None = None) -> Frames:
     """The same by a loop; ``most`` frames at most."""
     view = data.data
     starts: list[int] = []
     at, unpack = start, _LENGTH.unpack_from
     while at + HEAD_BYTES < size and view[at] == COPY_DATA and (most is None or len(starts) < most):
         end = at + 1 + unpack(view, at + 1)[0]
-        if end > size or view[at + HEAD_BYTES] not in (XLOG_DATA, KEEPALIVE):
+        if end > size or view[at + HEAD_BYTES] not in first:
             break
         starts.append(at)
         at = end

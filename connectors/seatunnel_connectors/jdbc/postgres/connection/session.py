@@ -134,11 +134,15 @@ class Rows:
     def __init__(self, info: str) -> None:
         self._connection = adbc.AdbcConnection(_database(info))
 
-    def run(self, sql: str) -> int:
-        """Run statements without a result. Return the affected rows of the last one (-1: none reported)."""
+    def run(self, sql: str, parameters: pa.RecordBatch | None = None) -> int:
+        """Run statements without a result; with ``parameters``, one statement for each of their rows. Return the
+        affected rows of the last one (-1: none reported)."""
         statement = adbc.AdbcStatement(self._connection)
         try:
             statement.set_sql_query(sql)
+            if parameters is not None:
+                statement.prepare()
+                statement.bind(parameters)
             return int(statement.execute_update())
         finally:
             statement.close()

@@ -12,10 +12,11 @@ import psycopg
 
 from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, explained, statements
+from seatunnel_connectors.jdbc.postgres.ledger import staged
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_commit import fenced_off, keep
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_entries import entry_of
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import LEDGER, PIECES, PostgresLedger
-from seatunnel_connectors.jdbc.postgres.write import cleanup, prepared, shadow, staged
+from seatunnel_connectors.jdbc.postgres.write import cleanup, prepared, shadow
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE

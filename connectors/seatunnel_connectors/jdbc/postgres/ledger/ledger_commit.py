@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements
+from seatunnel_connectors.jdbc.postgres.ledger import staged
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_entries import Entry, EntryStatements
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import OID, PIECES
-from seatunnel_connectors.jdbc.postgres.write import staged
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_py.api import CannotResumeError, FatalError
 

@@ -8,8 +8,9 @@ enough. (3) The ledger knows the runs until ``Committer.begin`` makes it forget 
 from __future__ import annotations
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, quote
+from seatunnel_connectors.jdbc.postgres.ledger import staged
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PostgresLedger
-from seatunnel_connectors.jdbc.postgres.write import prepared, staged
+from seatunnel_connectors.jdbc.postgres.write import prepared
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.unit_record import of_job

@@ -19,6 +19,14 @@ import pyarrow.compute as pc
 from seatunnel_connectors.jdbc.postgres.connection.session import Rows, failure
 from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UNIQUE
 from seatunnel_connectors.jdbc.postgres.read import arrow_conversion
+from seatunnel_connectors.jdbc.postgres.write.last_rows import (
+    can_count,
+    can_fold,
+    count_kind,
+    deleted_keys,
+    folded,
+    last_counts,
+)
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, begin_unit, keep_kinds
 from seatunnel_connectors.jdbc.target import version_column
@@ -28,6 +36,7 @@ from seatunnel_py.api import BadRowsError, FatalError, RowKind, TableSchema, to_
 
 BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a conflict repeats a whole block
 
+EARLY_BYTES = 1 << 20  # while the thread has nothing to do
 _NUL = "22021"
 
 
@@ -72,18 +81,24 @@ class CopyLoader:
             ]
         )
         self.positions = [declared.get_field_index(column.source) for column in self.load.columns]
-        self.staging = Staging(self.load, tuple(arrow is None for arrow in wanted))
+        as_text = tuple(arrow is None for arrow in wanted)
+        self.folds, self.counts = can_fold(self.load, as_text), can_count(self.load, as_text)
+        self.staging = Staging(self.load, as_text)
+        self.folded = Staging(self.load, as_text, one_per_key=True)
 
     def add(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None, absent: pa.RecordBatch | None = None) -> None:
         """Add rows; a full block is written."""
         self.gathered.append((self._converted(data), kinds, absent))
         self.rows += data.num_rows
         self.bytes += data.nbytes
-        if self.bytes >= BLOCK_BYTES:
+        if self.bytes >= (BLOCK_BYTES if self._is_writing() else EARLY_BYTES):
             self.wait()
             self._take()
             self.thread = self.thread or ThreadPoolExecutor(1, "copy")
             self.writing = self.thread.submit(self._write)
+
+    def _is_writing(self) -> bool:
+        return self.writing is not None and not self.writing.done()
 
     def _take(self) -> None:
         """Make the gathered rows the block to write."""
@@ -142,8 +157,7 @@ class CopyLoader:
             self._copy_block()
         elif not (self.optimistic and self._try_copy()):
             self.optimistic = False
-            self._stage_block()
-            self._run_merge()
+            self._merge(None)
 
     def _begin(self, savepoint: str = "") -> None:
         """Begin the transaction before the first block, and set a savepoint, in one message."""
@@ -184,8 +198,32 @@ class CopyLoader:
         """Merge rows of other kinds than INSERT, by key."""
         kinds = self._kinds_of_block()
         self._check_changes(kinds)
-        self._stage_block(kinds)
-        self._run_merge(kinds)
+        self._merge(kinds)
+
+    def _merge(self, kinds: pa.Array | None) -> None:
+        if self.folds:
+            self._merge_folded(folded(self._numbered(kinds), self.load.key))
+        else:
+            self._stage_block(kinds)
+            self._run_merge(kinds)
+
+    def _merge_folded(self, rows: pa.Table) -> None:
+        """Merge rows of which each key has one. Most updates find their row: an UPDATE costs less than an upsert."""
+        given = rows.num_rows
+        if count_kind(rows, RowKind.DELETE) and len(self.load.key) == 1:
+            self._begin()
+            self.run(self.folded.delete_listed(), deleted_keys(rows, self.load.key[0]))
+            rows = rows.filter(pc.not_equal(rows.column(KIND), RowKind.DELETE.value))
+        if rows.num_rows:
+            self._stage_rows(rows)
+        updates, inserts = count_kind(rows, RowKind.UPDATE_AFTER), count_kind(rows, RowKind.INSERT)
+        if updates + inserts < rows.num_rows:
+            self.run(self.folded.delete())
+        if updates and (found := self.run(self.folded.update())) < updates:
+            self._expect(found + self.run(self.folded.insert_missing()), updates)
+        if inserts:
+            self._expect(self.run(self.folded.upsert(RowKind.INSERT)), inserts)
+        self.merged += sum(batch.num_rows for batch in self.block) - given
 
     def _check_changes(self, kinds: pa.Array) -> None:
         if self.load.how == SHADOW:
@@ -221,12 +259,16 @@ class CopyLoader:
         return pa.concat_arrays(parts)
 
     def _stage_block(self, kinds: pa.Array | None = None) -> None:
-        """Copy the block, numbered, into the temporary table. UPDATE_BEFORE rows add no information."""
+        """Copy the block, numbered, into the temporary table."""
+        self._stage_rows(self._numbered(kinds))
+
+    def _numbered(self, kinds: pa.Array | None) -> pa.Table:
+        """The block's rows with order and kind. UPDATE_BEFORE rows add no information."""
         table = pa.Table.from_batches(self.block)
         order = pa.array(range(table.num_rows), pa.int64())
         kinds = pa.array([0] * table.num_rows, pa.int16()) if kinds is None else kinds.cast(pa.int16())
         table = table.append_column(ORDER, order).append_column(KIND, kinds)
-        self._stage_rows(table.filter(pc.not_equal(table.column(KIND), RowKind.UPDATE_BEFORE.value)))
+        return table.filter(pc.not_equal(table.column(KIND), RowKind.UPDATE_BEFORE.value))
 
     def _stage_rows(self, table: pa.Table, *more: str) -> None:
         """Copy the rows into the temporary table, after ``more`` statements about it."""
@@ -244,20 +286,29 @@ class CopyLoader:
             written = self.run(self.staging.append())
             self._expect(written, staged.num_rows)
             return
-        last = _last_rows(staged, self.load.key)
-        deletes = pc.sum(pc.equal(last.column(KIND), RowKind.DELETE.value)).as_py() or 0
+        keys, deletes = last_counts(staged, self.load.key) if self.counts else self._counted_keys()
         if deletes:
             self.run(self.staging.delete())
         if self.load.upsert:
             written = self.run(self.staging.upsert())
             if self.load.versioned_by:
-                self.merged += last.num_rows - written  # rows that are older than those in the target
+                self.merged += keys - written  # rows that are older than those in the target
             else:
-                self._expect(written, last.num_rows - deletes)
+                self._expect(written, keys - deletes)
         else:
             self.run(self.staging.update())
             self.run(self.staging.insert())
-        self.merged += handed - last.num_rows
+        self.merged += handed - keys
+
+    def _counted_keys(self) -> tuple[int, int]:
+        """The server's numbers of keys, and of deleted ones, in the temporary table."""
+        try:
+            (found,) = [
+                row for batch in self.connection.copy(self.staging.counts(), 1 << 16) for row in batch.to_pylist()
+            ]
+        except adbc.Error as error:
+            raise self._explained(error) from error
+        return found["keys"], found["deletes"]
 
     def _expect(self, confirmed: int, wanted: int) -> None:
         if confirmed != wanted:
@@ -269,9 +320,9 @@ class CopyLoader:
         except adbc.Error as error:
             raise self._explained(error) from error
 
-    def run(self, sql: str) -> int:
+    def run(self, sql: str, parameters: pa.RecordBatch | None = None) -> int:
         try:
-            return self.connection.run(sql)
+            return self.connection.run(sql, parameters)
         except adbc.Error as error:
             raise self._explained(error) from error
 
@@ -288,12 +339,6 @@ class CopyLoader:
             number = found[1] if found else explained.row
             explained.row = None if number is None or self.staged else before + number
         return explained
-
-
-def _last_rows(staged: pa.Table, key: tuple[str, ...]) -> pa.Table:
-    """Last staged row of each key, with its kind: what the server will find, counted here as well."""
-    last = staged.group_by(list(key)).aggregate([(ORDER, "max")]).column(f"{ORDER}_max")
-    return staged.select([ORDER, KIND]).filter(pc.is_in(staged.column(ORDER), last.combine_chunks()))
 
 
 def _direct_types(load: Load, table: TableSchema) -> list[Any]:

@@ -50,7 +50,10 @@ _MORE = """
            (SELECT json_agg(json_build_array(conname, pg_get_expr(conbin, conrelid),
                             ARRAY(SELECT attname::text FROM pg_attribute
                                   WHERE attrelid = conrelid AND attnum = ANY (conkey))) ORDER BY conname)
-            FROM pg_constraint WHERE conrelid = %(oid)s AND contype = 'c')
+            FROM pg_constraint WHERE conrelid = %(oid)s AND contype = 'c'),
+           (SELECT json_object_agg(attname, format('%%I.%%I', n.nspname, c.collname))
+            FROM pg_attribute JOIN pg_collation c ON c.oid = attcollation JOIN pg_namespace n ON n.oid = c.collnamespace
+            WHERE attrelid = %(oid)s AND attnum > 0 AND to_jsonb(c)->>'collisdeterministic' = 'false')
 """
 _OR_PARTITION = " OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s))"
 
@@ -68,9 +71,10 @@ class CheckConstraint:
 class Target:
     """State of a target. ``oid`` 0: the table does not exist; ``file`` changes when the table is truncated. ``counted``
     is the number of rows (up to ``target_plan.COUNTED_MAX``), ``estimate`` that of the statistics. ``keys`` are the
-    column lists of its unique indexes. ``dependents`` would prevent dropping it. ``changes_rows``: a trigger or a rule
-    may change a row before it is checked, or the check happens elsewhere (a partition). ``triggered``: a trigger of it,
-    or of a partition, may skip rows."""
+    column lists of its unique indexes; ``collations``: by column, those under which different texts are equal.
+    ``dependents`` would prevent dropping it. ``changes_rows``: a trigger or a rule may change a row before it is
+    checked, or the check happens elsewhere (a partition). ``triggered``: a trigger of it, or of a partition, may skip
+    rows."""
 
     schema: str
     table: str
@@ -91,6 +95,7 @@ class Target:
     checks: tuple[CheckConstraint, ...] = ()
     changes_rows: bool = False
     triggered: bool = False
+    collations: dict[str, str] = field(default_factory=dict)
 
     @property
     def exists(self) -> bool:
@@ -129,7 +134,7 @@ def _more(db: Statements, seen: Target) -> Target:
     more = _MORE.format(counted, "" if seen.kind == PLAIN else _OR_PARTITION)
     row = db.execute(more.encode(), {"oid": seen.oid}).fetchone()
     assert row is not None
-    counted, estimate, filled, generated, dependents, triggered, ruled, checks = row
+    counted, estimate, filled, generated, dependents, triggered, ruled, checks, collations = row
     columns = {}
     for column in found.columns:
         mapped = read_as(column.native)
@@ -143,5 +148,5 @@ def _more(db: Statements, seen: Target) -> Target:
         {column.name: column.shown for column in found.columns},
         tuple(key for _, key, _ in found.keys), tuple(dependents), seen.prepared_max,
         tuple(CheckConstraint(name, expression, tuple(names)) for name, expression, names in checks or ()),
-        triggered or ruled or seen.kind != PLAIN, triggered,
+        triggered or ruled or seen.kind != PLAIN, triggered, collations or {},
     )  # fmt: skip

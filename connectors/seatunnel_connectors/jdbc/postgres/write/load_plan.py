@@ -18,7 +18,8 @@ LOADS_MAX = 512  # more tables than are open at a time
 @dataclass(frozen=True, slots=True)
 class LoadColumn:
     """A column on its way: upstream name, target name, what pg_type calls its type, its element's type for an
-    array, the type in full for a cast of text, and whether it takes no nulls."""
+    array, the type in full for a cast of text, and whether it takes no nulls. ``collation``: the quoted name of one
+    under which different texts are equal."""
 
     source: str
     name: str
@@ -26,6 +27,12 @@ class LoadColumn:
     element: str
     full: str
     required: bool = False
+    collation: str = ""
+
+    @property
+    def compared(self) -> str:
+        """The type of a column that compares as this one does."""
+        return f"{self.full} COLLATE {self.collation}" if self.collation else self.full
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,13 @@ MASK = "__st_absent"
 @dataclass(frozen=True, slots=True)
 class Staging:
     """Statements for one load's staging table. ``as_text``: for each column, True if it is staged as text;
-    ``rows``: a query that returns order and kinds as columns, for rows that are staged elsewhere."""
+    ``rows``: a query that returns order and kinds as columns, for rows that are staged elsewhere. ``one_per_key``: no
+    two rows have the same key, and no inserted row is an update."""
 
     load: Load
     as_text: tuple[bool, ...]
     rows: str = ""
+    one_per_key: bool = False
 
     @property
     def name(self) -> str:
@@ -47,7 +49,7 @@ class Staging:
         """Create it for one transaction, because a worker's connection serves many tables. ``counted``: the rows come
         as inserts, and the server numbers them."""
         columns = [
-            f"{quote(column.name)} {'text' if as_text else column.full}"
+            f"{quote(column.name)} {'text' if as_text else column.compared}"
             for column, as_text in zip(self.load.columns, self.as_text, strict=True)
         ]
         columns += [f"{ORDER} bigserial", f"{KIND} smallint DEFAULT 0"] if counted else []
@@ -87,6 +89,10 @@ class Staging:
             WHERE s.{KIND} = {RowKind.DELETE.value} AND {self._same_key()}
         """
 
+    def delete_listed(self) -> str:
+        """Delete the keys of a parameter, a list; the key has one column."""
+        return f"DELETE FROM {self._own_rows} t WHERE t.{quote(self.load.key[0])} = ANY($1)"
+
     def change(self) -> str:
         """Update the present columns of the keys of rows with absent cells. An absent value keeps its place in the
         table, however long it is."""
@@ -101,11 +107,19 @@ class Staging:
             WHERE s.{KIND} = {PARTIAL} AND {self._same_key()}{self._not_newer()}
         """
 
-    def upsert(self) -> str:
-        """Insert or update the keys that are not deleted."""
+    def upsert(self, last_kind: RowKind = RowKind.UPDATE_AFTER) -> str:
+        """Insert or update the keys that are not deleted; of those up to ``last_kind``."""
+        return self._upsert(f"s.{KIND} <= {last_kind.value}")
+
+    def insert_missing(self) -> str:
+        """Insert the updated keys that the target does not have."""
+        there = f"SELECT FROM {self._own_rows} t WHERE {self._same_key()}"
+        return self._upsert(f"s.{KIND} = {RowKind.UPDATE_AFTER.value} AND NOT EXISTS ({there})")
+
+    def _upsert(self, condition: str) -> str:
         return f"""
             INSERT INTO {self._into} AS t ({self._names})
-            SELECT {self._values("s")} FROM ({self._last()}) s WHERE s.{KIND} < {RowKind.DELETE.value}
+            SELECT {self._values("s")} FROM ({self._last()}) s WHERE {condition}
             ORDER BY {ORDER}{on_conflict(self.load)}
         """
 
@@ -114,8 +128,13 @@ class Staging:
         key = listed(self.load.key)
         return f"SELECT DISTINCT {key} FROM {self._staged} s"
 
+    def counts(self) -> str:
+        """Number of keys, and of deleted ones."""
+        deletes = f"count(*) FILTER (WHERE s.{KIND} = {RowKind.DELETE.value})"
+        return f"SELECT count(*) AS keys, {deletes} AS deletes FROM ({self._last()}) s"
+
     def update(self) -> str:
-        """Without upsert: update keys that were only updated."""
+        """Update keys that were only updated."""
         updates = ", ".join(
             f"{quote(column.name)} = {value}"
             for column, value in zip(self.load.columns, self._value_list("s"), strict=True)
@@ -145,6 +164,8 @@ class Staging:
 
     def _last(self) -> str:
         """One row for each key, its last or its newest; ``fresh``: the key was inserted among these rows."""
+        if self.one_per_key:
+            return f"SELECT *, false AS fresh FROM {self._staged} staged"
         key, newest = listed(self.load.key), ""
         if version := self.load.versioned_by:
             newest = f"{self._value_of(version, 'staged')} DESC NULLS LAST, "
@@ -229,7 +250,7 @@ def still_as_planned(load: Load) -> str:
 def _create_unit_table(load: Load) -> str:
     """Create the table that one unit fills, and that its commit drops. It has the target's checks: bad rows fail here,
     where they can be quarantined, and not in the common commit."""
-    lines = [f"{quote(one.name)} {one.full}{' NOT NULL' if one.required else ''}" for one in load.columns]
+    lines = [f"{quote(one.name)} {one.compared}{' NOT NULL' if one.required else ''}" for one in load.columns]
     lines += [f"CONSTRAINT {quote(name)} CHECK ({expression})" for name, expression in load.checks]
     return f"CREATE TABLE {quote(load.schema, load.into)} ({', '.join(lines)}) WITH (autovacuum_enabled = off)"
 

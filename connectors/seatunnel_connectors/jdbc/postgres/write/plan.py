@@ -197,11 +197,12 @@ def _columns(
         if chosen.create:
             full = created_type(column)
             native = native_of(full)
-            required = ddl.is_required(column, key)
+            required, collation = ddl.is_required(column, key), ""
         else:
             native, full = target.natives[name], target.shown[name]
             required = not target.columns[name].nullable and not target.changes_rows
-        made.append(LoadColumn(column.name, name, native.name, native.element, full, required))
+            collation = target.collations.get(name, "")
+        made.append(LoadColumn(column.name, name, native.name, native.element, full, required, collation))
     return tuple(made)
 
 

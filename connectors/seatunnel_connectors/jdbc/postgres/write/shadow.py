@@ -12,7 +12,8 @@ from __future__ import annotations
 import psycopg
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, literal, quote
-from seatunnel_connectors.jdbc.postgres.write import ddl, staged
+from seatunnel_connectors.jdbc.postgres.ledger import staged
+from seatunnel_connectors.jdbc.postgres.write import ddl
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import on_conflict
 
