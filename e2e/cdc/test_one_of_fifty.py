@@ -76,6 +76,7 @@ def test_the_trouble_of_one_table_stays_its_own(followed: Followed) -> None:
         before = share(followed, writer)
         followed.execute(pair.source, statement)
         after = share(followed, writer)
+        print("share", before, after)
         assert after >= RATE_MIN * before, (before, after)
         wait_alive(process, "the table to be isolated", lambda: events(followed.home, "sink_left_out"), SECONDS)
         followed.execute(pair.target, f"ALTER TABLE {TABLE} ALTER size TYPE text")

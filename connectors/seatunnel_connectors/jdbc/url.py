@@ -102,7 +102,17 @@ class Address:
         if self.dialect == "sqlalchemy":
             port = f":{self.port}" if self.port else ""
             return f"{self.raw.partition('://')[0]}://{self.host}{port}/{self.database}"
-        return f"{self.host}:{self.port}/{self.database}"
+        return f"{','.join(f'{host}:{port}' for host, port in self.places)}/{self.database}"
+
+    @property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """Host and port of each server in the address; one of them is connected to."""
+        listed = self.parameters.get("hosts", "")
+        return (
+            tuple(_place(one, PORTS[self.dialect]) for one in listed.split(","))
+            if listed
+            else ((self.host, self.port),)
+        )
 
     @property
     def secret(self) -> str:

@@ -17,7 +17,7 @@ from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames
 from seatunnel_connectors.postgres_cdc.copy import SLOT
 from seatunnel_connectors.postgres_cdc.log_bound import LogBound, fixed_bound
 from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, StartupMode, StopMode
-from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection
+from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection, SystemIdentity
 from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of, lsn_text
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot
@@ -48,7 +48,7 @@ _LOOK_SECONDS = 2.0
 class LogPlace:
     """Content of the split of a log. ``starts``: by table, the position from which its transactions count; ``system``:
     the server's identity, which a failover keeps; ``begin``: the position at which the earlier run has ended;
-    ``bound``: where this run ends."""
+    ``bound``: where this run ends; ``timeline``: that of the starts, 0 if it is unknown."""
 
     slot: str
     publication: str
@@ -56,6 +56,7 @@ class LogPlace:
     system: str
     begin: Position | None = None
     bound: LogBound | None = None
+    timeline: int = 0
 
     def split(self, run: int = 1) -> Split:
         name = LOG if run == 1 else f"{LOG}~{run}"
@@ -65,6 +66,7 @@ class LogPlace:
         starts: list[Plain] = [[path.database, path.schema, path.table, position] for path, position in self.starts]
         plain: dict[str, Plain] = {
             "slot": self.slot, "publication": self.publication, "starts": starts, "system": self.system,
+            "timeline": self.timeline,
         }  # fmt: skip
         if self.begin is not None:
             plain["begin"] = dict(self.begin.value)
@@ -87,7 +89,8 @@ class LogPlace:
         begin = None if plain.get("begin") is None else Position(plain["begin"])
         bound = LogBound.of(plain.get("bound"))
         return LogPlace(
-            str(plain["slot"]), str(plain["publication"]), tuple(starts), str(plain["system"]), begin, bound
+            str(plain["slot"]), str(plain["publication"]), tuple(starts), str(plain["system"]), begin, bound,
+            int(plain.get("timeline", 0)),
         )  # fmt: skip
 
 
@@ -148,7 +151,10 @@ class LogEnumerator(Enumerator):
         with statements(self._address) as db:
             check_start(find_slot(db, slot.name), slot.name, min(position for _, position in starts))
         bound = self._bound(min(position for _, position in starts))
-        return LogPlace(slot.name, self._names.publication, starts, self._system(), bound=bound)
+        server = self._server()
+        return LogPlace(
+            slot.name, self._names.publication, starts, server.system, bound=bound, timeline=server.timeline
+        )
 
     def _bound(self, begin: int) -> LogBound | None:
         """The end of the run that begins there."""
@@ -165,10 +171,10 @@ class LogEnumerator(Enumerator):
             return confirmed
         return copied_at(one)
 
-    def _system(self) -> str:
+    def _server(self) -> SystemIdentity:
         replication = ReplicationConnection(conninfo(self._address), f"the log of {self._address.display}")
         try:
-            return replication.identify().system
+            return replication.identify()
         finally:
             replication.close()
 

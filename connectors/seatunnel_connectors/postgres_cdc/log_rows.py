@@ -15,16 +15,24 @@ from seatunnel_py.api import Batch, Position, RowKind, SchemaChange, TablePath, 
 Mask = npt.NDArray[np.bool_]
 
 
-def position_of(place: LogPosition) -> Position:
-    """The place as a position for checkpoints."""
+def position_of(place: LogPosition, timeline: int) -> Position:
+    """The place as a position for checkpoints, with the server's timeline."""
     return Position(
-        {"commit": place.commit, "end": place.end, "open": place.open_commit, "index": place.index},
-    )
+        {
+            "commit": place.commit, "end": place.end, "open": place.open_commit, "index": place.index,
+            "timeline": timeline,
+        },
+    )  # fmt: skip
 
 
 def place_of(position: Position) -> LogPosition:
-    """The inverse of ``position_of``."""
+    """The place of a position."""
     return LogPosition(position.int("commit"), position.int("end"), position.int("open"), position.int("index"))
+
+
+def timeline_of(position: Position) -> int:
+    """The timeline of a position; 0: an older version has written it."""
+    return position.int("timeline") if "timeline" in position.value else 0
 
 
 def has_reached(place: LogPosition, until: LogPosition) -> bool:

@@ -28,6 +28,7 @@ from seatunnel_connectors.postgres_cdc.log_rows import (
     moves_partially,
     place_of,
     position_of,
+    timeline_of,
 )
 from seatunnel_connectors.postgres_cdc.pgoutput.changes import Before
 from seatunnel_connectors.postgres_cdc.pgoutput.decoder import PgoutputDecoder
@@ -45,11 +46,13 @@ from seatunnel_connectors.postgres_cdc.replication.connection import (
     ReplicationConnection,
     ReplicationStream,
     StreamOptions,
+    SystemIdentity,
 )
 from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError, SlotInUseError
 from seatunnel_connectors.postgres_cdc.replication.read_ahead import ReadAhead
 from seatunnel_connectors.postgres_cdc.replication.slot_log import SlotLog
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot, take_over
+from seatunnel_connectors.postgres_cdc.replication.timelines import TakenPosition, start_on
 from seatunnel_connectors.postgres_cdc.table_versions import TableVersions
 from seatunnel_py.api import (
     COPY_AGAIN,
@@ -104,19 +107,28 @@ class SlotReader(Reader):
         self._versions = TableVersions({table.schema.path: table for table in tables}, needs_earlier_values=adds)
         self._follows_changes = policy is not None
         self._given_until = LogPosition()
+        self._until: Position | None = None
+        self._timeline = 0
         self._log: ReadAhead | None = None
-        self._confirmed = 0
+        self._confirmed: Position | None = None
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         place = LogPlace.of(split.payload)
         from_run = start or place.begin
         begin = LogPosition() if from_run is None else place_of(from_run)
+        self._until = context.until
         connection = ReplicationConnection(conninfo(self._address), f"the log of {self._address.display}")
         slot_log = None
         try:
-            self._require_same_server(connection, place)
-            slot_log = self._opened(connection, place, begin)
-            self._log = ReadAhead(slot_log, self._confirmed)
+            server = self._same_server(connection, place)
+            oldest = start_on(connection, server, taken(place, from_run))
+            if context.until is not None:
+                start_on(connection, server, taken(place, context.until))
+            if begin.end > oldest:
+                begin = replace(begin, end=oldest)
+            self._timeline = server.timeline
+            slot_log = self._opened(connection, place, oldest, server)
+            self._log = ReadAhead(slot_log, self._confirmed_here())
             yield from self._elements(self._log, place, begin, context)
         finally:
             log, self._log = self._log, None
@@ -127,25 +139,34 @@ class SlotReader(Reader):
             connection.close()
 
     def confirm(self, position: Position) -> None:
-        self._confirmed = place_of(position).end
+        self._confirmed = position
         if self._log is not None:
-            self._log.confirm(self._confirmed)
+            self._log.confirm(self._confirmed_here())
+
+    def _confirmed_here(self) -> int:
+        """The position that is durable; 0: it is one of another timeline, where the same number is another place."""
+        known = self._confirmed
+        here = known is not None and timeline_of(known) in (0, self._timeline)
+        return place_of(known).end if known is not None and here else 0
 
     # ---------------------------------------------------------------- opening
 
-    def _require_same_server(self, connection: ReplicationConnection, place: LogPlace) -> None:
-        found = connection.identify().system
-        if found != place.system:
+    def _same_server(self, connection: ReplicationConnection, place: LogPlace) -> SystemIdentity:
+        """The server, which must be the one that the log began on, or a standby that has taken its place."""
+        found = connection.identify()
+        if found.system != place.system:
             raise LogLostError(
-                f"the log began on the server {place.system}, and {self._address.display} is the server {found}",
+                f"the log began on the server {place.system}, and {self._address.display} is the server {found.system}",
                 "correct the url; a job on another server starts with --fresh",
             )
+        return found
 
-    def _opened(self, connection: ReplicationConnection, place: LogPlace, begin: LogPosition) -> SlotLog:
-        oldest = begin.end or min(position for _, position in place.starts)
+    def _opened(
+        self, connection: ReplicationConnection, place: LogPlace, oldest: int, server: SystemIdentity
+    ) -> SlotLog:
         options = StreamOptions(place.slot, (place.publication,), oldest)
         with statements(self._address) as db:
-            check_start(find_slot(db, place.slot), place.slot, oldest)
+            check_start(find_slot(db, place.slot), place.slot, oldest, server.position)
             what = f"the log of {self._address.display}, slot {place.slot}"
             catch_up = CatchUp.begun(db, conninfo(self._address), options, what)
         return SlotLog(catch_up, lambda start: self._stream(connection, replace(options, start=start)), oldest)
@@ -180,10 +201,10 @@ class SlotReader(Reader):
             now = _after(decoder, received)
             if not limit.has_reached(now):
                 if not _is_inside(now):
-                    yield Heartbeat(position_of(now))
+                    yield Heartbeat(self._position(now))
                 self._look_at_clock(limit, received)
         assert limit.position is not None, "without an end the log is read on"
-        end = position_of(limit.position)
+        end = self._position(limit.position)
         yield Heartbeat(end)
         if limit.bound is not None:
             yield ReaderEvent({ENDED: dict(end.value)}, end)
@@ -208,12 +229,12 @@ class SlotReader(Reader):
                     place = limit.position
                 rows = self._fitting(element, decoder, RowFilter(starts, limit.position))
                 stops = not _is_inside(place) or limit.has_reached(place)
-                yield from ending(rows, position_of(place)) if stops else rows
+                yield from ending(rows, self._position(place)) if stops else rows
                 self._given_until = place
             case RelationChange(before, after) if element.renamed or element.recreated:
                 yield self._stops(decoder, before.path, after.relation.oid, changed_text(element), COPY_AGAIN)
             case TableRefused(path, message, remedy):
-                yield TableStopped(path, message, remedy, position_of(decoder.tracker.position))
+                yield TableStopped(path, message, remedy, self._position(decoder.tracker.position))
             case Truncation():
                 yield from self._truncated(element, decoder, starts)
             case _:
@@ -224,7 +245,7 @@ class SlotReader(Reader):
     ) -> Iterator[TableTruncated | TableStopped]:
         tables = [one for one in found.tables if found.position.open_commit >= starts[one.path]]
         for at, table in enumerate(tables, 1):
-            end = position_of(found.position) if at == len(tables) else None
+            end = self._position(found.position) if at == len(tables) else None
             if self._follows_changes:
                 yield TableTruncated(table.path, f"TRUNCATE {table.path.schema}.{table.path.table}", end)
             else:
@@ -244,7 +265,7 @@ class SlotReader(Reader):
         for batch in batches:
             found = self._changed(batch, versions[batch.table])
             if isinstance(found, SchemaChange):
-                yield replace(found, end=position_of(self._given_until))
+                yield replace(found, end=self._position(self._given_until))
                 return
             if found is not None:
                 stopped[batch.table] = self._stops(
@@ -279,9 +300,24 @@ class SlotReader(Reader):
         decoder.relations.refuse(oid, TableRefused(path, message, remedy))
         return TableStopped(path, message, remedy)
 
+    def _position(self, place: LogPosition) -> Position:
+        """The place for a checkpoint; the end of an earlier attempt, as that attempt has given it."""
+        if self._until is not None and place == place_of(self._until):
+            return self._until
+        return position_of(place, self._timeline)
+
     def _key(self, path: TablePath) -> Sequence[str]:
         schema = self._tables.get(path)
         return () if schema is None or schema.primary_key is None else schema.primary_key.columns
+
+
+def taken(place: LogPlace, position: Position | None) -> TakenPosition:
+    """The position, as another server is asked for it; None: only the copies of the tables were read."""
+    start = min(position for _, position in place.starts)
+    if position is None:
+        return TakenPosition(place.timeline, start - 1, start)
+    found = place_of(position)
+    return TakenPosition(timeline_of(position), max(found.commit, found.open_commit, start - 1), found.end or start)
 
 
 def _is_inside(place: LogPosition) -> bool:

@@ -26,7 +26,7 @@ def table(*copied: int) -> FollowedTable:
 
 def begun(how: str) -> BegunLog:
     """A log that has been read up to READ, in each way in which that is known."""
-    end = position_of(LogPosition(READ - 10, READ))
+    end = position_of(LogPosition(READ - 10, READ), 1)
     bounded = replace(PLACE, bound=LogBound(READ))
     match how:
         case "not read yet":

@@ -4,7 +4,7 @@ Rules. (1) The job's slot is not touched: a temporary copy of it, which ends wit
 Changes are read range by range, because the server keeps those of a range until all are decoded. After a range
 everything that commits before its end has been given; the replication protocol goes on there. (3) The server decodes
 each range from the copy's ``restart_lsn`` on, which moves only where it has logged its running transactions. So a range
-is as long as what is decoded again for it, and catching up ends where that is more than ``RANGE_MAX``. (4) Where the
+is as long as what is decoded again for it, and catching up ends where that is more than ``RANGE_MAX``. (4) If the
 server has no room for the copy or for a range, or the session is encrypted, the replication protocol is used.
 """
 
@@ -105,7 +105,7 @@ class CatchUp:
         yield Received(_NOTHING, self.at, None, True)
 
     def _range_end(self) -> int | None:
-        """Where the next range ends (rule 3); None: the rest is not for ranges."""
+        """The end of the next range (rule 3); None: the rest is not for ranges."""
         end = _end_of_log(self.session.session)
         (row,) = self.session.ask(
             f"SELECT restart_lsn::text AS restart FROM pg_replication_slots WHERE slot_name = {literal(self.copy)}"

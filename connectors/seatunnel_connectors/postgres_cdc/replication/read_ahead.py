@@ -1,8 +1,8 @@
 """Reads a log ahead of its reader in a thread, and keeps the connection alive.
 
 Rules. (1) Only the thread uses the connection. (2) Pieces are given in the order in which they came; an error comes
-after the pieces before it. (3) The thread stops reading while ``AHEAD_BYTES`` wait, and still tells the server that it
-is alive: a sink that is blocked, however long, costs no connection (F-C14). (4) Positions are confirmed by the thread,
+after the pieces before it. (3) The thread stops reading while ``AHEAD_BYTES`` wait, but goes on to answer the
+server: a sink that is blocked, however long, costs no connection (F-C14). (4) Positions are confirmed by the thread,
 never by what was read ahead.
 """
 
@@ -68,7 +68,7 @@ class ReadAhead:
             return Received(_NOTHING, self._wal_end, None, False)
 
     def confirm(self, position: int) -> None:
-        """Everything before the position is durable; the thread tells the server so."""
+        """Everything before the position is durable: the thread confirms it to the server."""
         self._confirmed = max(self._confirmed, position)
 
     def stop(self) -> None:

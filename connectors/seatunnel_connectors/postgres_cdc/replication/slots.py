@@ -62,12 +62,14 @@ def find_slot(db: Statements, name: str) -> FoundSlot | None:
     )  # fmt: skip
 
 
-def check_start(slot: FoundSlot | None, name: str, position: int) -> FoundSlot:
+def check_start(slot: FoundSlot | None, name: str, position: int, log_end: int = 0) -> FoundSlot:
     """Check that the slot still holds everything after ``position``, the end of the last transaction that is durable.
-    A server asked for less than the slot has confirmed goes forward without a word (F-C6). Raises LogLostError."""
+    A server asked for less than the slot has confirmed goes forward without a word (F-C6). ``log_end``: the end of the
+    server's log, for messages. Raises LogLostError."""
     if slot is None:
+        up_to = f" up to {lsn_text(log_end)}" if log_end else ""
         raise LogLostError(
-            f"replication slot {name!r} is gone, so the changes since {lsn_text(position)} are lost",
+            f"replication slot {name!r} is gone, so the changes since {lsn_text(position)}{up_to} are lost",
             "after a failover the new primary has no slot: copy the tables again (resnapshot)",
         )
     if slot.lost:

@@ -88,6 +88,32 @@ class _Connection(pymysql.connections.Connection):  # type: ignore[misc]
         return result.affected_rows
 
 
+_UNREACHABLE = (2002, 2003, 2005, 2013)
+
+
+def _first_of(address: Address, patience: int | None) -> _Connection:
+    """A connection to the first of the address's hosts that takes one, as MariaDB's driver does. Raises the error of
+    the last one."""
+    *others, last = address.places
+    for host, port in others:
+        try:
+            return _connected(address, host, port, patience)
+        except pymysql.err.OperationalError as error:
+            if error.args[0] not in _UNREACHABLE:
+                raise
+    return _connected(address, *last, patience)
+
+
+def _connected(address: Address, host: str, port: int, patience: int | None) -> _Connection:
+    given = address.parameters
+    return _Connection(
+        host=host, port=port, user=address.user or "root", password=address.secret,
+        database=address.database or None, charset="utf8mb4", autocommit=True, local_infile=True,
+        connect_timeout=patience or _seconds(given.get("connecttimeout"), address.connect_seconds),
+        read_timeout=patience or _seconds(given.get("sockettimeout"), 0) or None, **_tls(address),
+    )  # fmt: skip
+
+
 class MysqlSession(StatementSession):
     """One PyMySQL connection, strict about values, in autocommit outside of ``begin``."""
 
@@ -95,12 +121,7 @@ class MysqlSession(StatementSession):
         """``patience`` are the seconds after which an answer is given up; without it nothing is."""
         report_unknown(address, KNOWN)
         given = address.parameters
-        self.db: Any = _Connection(
-            host=address.host, port=address.port, user=address.user or "root", password=address.secret,
-            database=address.database or None, charset="utf8mb4", autocommit=True, local_infile=True,
-            connect_timeout=patience or _seconds(given.get("connecttimeout"), address.connect_seconds),
-            read_timeout=patience or _seconds(given.get("sockettimeout"), 0) or None, **_tls(address),
-        )  # fmt: skip
+        self.db: Any = _first_of(address, patience)
         if given.get("tcpkeepalive", "true").lower() != "false":
             silence.watch(self.db._sock)
         # Zero is a valid value; a value that does not fit is an error, not an approximation. Neither the server's nor
@@ -188,13 +209,22 @@ def reading_url(address: Address) -> str:
     credentials = url_quote(address.user or "root", safe="")
     if address.secret:
         credentials += ":" + url_quote(address.secret, safe="")
-    url = f"mysql://{credentials}@{address.host}:{address.port}/{url_quote(address.database, safe='')}"
+    host, port = _reachable(address)
+    url = f"mysql://{credentials}@{host}:{port}/{url_quote(address.database, safe='')}"
     url += f"?tcp_keepalive_time_ms={silence.IDLE_SECONDS * 1000}"
     if not wants_tls(address):
         return url
     mode = address.parameters.get("sslmode", "").lower()
     checks = str(mode.startswith("verify")).lower(), str(mode == "verify_identity").lower()
     return f"{url}&require_ssl=true&verify_ca={checks[0]}&verify_identity={checks[1]}"
+
+
+def _reachable(address: Address) -> tuple[str, int]:
+    """The host that sessions of the address are connected to now."""
+    if len(address.places) == 1:
+        return address.host, address.port
+    with sessions(address) as session:
+        return session.db.host, session.db.port
 
 
 @contextlib.contextmanager

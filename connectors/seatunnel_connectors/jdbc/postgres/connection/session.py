@@ -102,9 +102,8 @@ def _conninfo(address: Address) -> str:
         **silence.LIBPQ,
     }  # fmt: skip
     if "hosts" in given:
-        places = [place.rpartition(":") for place in given["hosts"].split(",")]
-        words["host"] = ",".join(host or port for host, _, port in places)
-        words["port"] = ",".join(port if host else str(address.port) for host, _, port in places)
+        words["host"] = ",".join(host for host, _ in address.places)
+        words["port"] = ",".join(str(port) for _, port in address.places)
     if address.user:
         words["user"] = address.user
     if address.password:
