@@ -209,12 +209,18 @@ def test_pieces_come_in_order_and_an_error_after_them() -> None:
     ahead.begin(1)
     time.sleep(0.2)
     assert pieces.given <= 4, "no more is read ahead than was allowed"
-    found = []
+    found, receipts = list[int](), 0
     with pytest.raises(RetriableError, match="lost"):
         while True:
-            found.append(ahead.receive(1.0).wal_end)
-            ahead.confirm(found[-1])
+            received = ahead.receive(1.0)
+            messages = [received.messages.bytes_of(at) for at in range(len(received.messages))]
+            assert all(message == message[:1] * 1000 for message in messages)
+            found += [message[0] for message in messages]
+            receipts += 1
+            assert received.wal_end == found[-1]
+            ahead.confirm(received.wal_end)
     assert found == [*range(1, 51)]
+    assert receipts < 50, "pieces that wait are given as one"
     assert all(first <= second for first, second in pairwise(pieces.confirmed)), "a position never moves back"
     assert pieces.confirmed[-1] <= 50
     ahead.stop()

@@ -8,8 +8,10 @@ never by what was read ahead.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import deque
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +20,7 @@ from seatunnel_connectors.postgres_cdc.pgoutput.messages import PADDING, Message
 from seatunnel_connectors.postgres_cdc.replication.connection import Received
 
 AHEAD_BYTES = 8 << 20
+TOGETHER_BYTES = 4 << 20
 PAUSE_SECONDS = 0.05
 STOP_SECONDS = 10.0
 _NOTHING = Messages.of(())
@@ -54,18 +57,19 @@ class ReadAhead:
         self._thread.start()
 
     def receive(self, seconds: float) -> Received:
-        """The next piece, or an empty one after ``seconds``. Raises the log's errors."""
+        """The pieces that have come, as one; an empty one after ``seconds``. Raises the log's errors."""
         with self._changed:
             self._changed.wait_for(lambda: self._pieces or self._error, seconds)
-            if self._pieces:
-                found = self._pieces.popleft()
-                self._bytes -= len(found.messages.buffer)
-                self._wal_end = found.wal_end
-                self._changed.notify_all()
-                return found
-            if self._error is not None:
+            if not self._pieces and self._error is not None:
                 raise self._error
-            return Received(_NOTHING, self._wal_end, None, False)
+            found, size = list[Received](), 0
+            while self._pieces and size < TOGETHER_BYTES:
+                found.append(self._pieces.popleft())
+                size += len(found[-1].messages.buffer)
+            self._bytes -= size
+            self._changed.notify_all()
+        self._wal_end = found[-1].wal_end if found else self._wal_end
+        return _together(found) if found else Received(_NOTHING, self._wal_end, None, False)
 
     def confirm(self, position: int) -> None:
         """Everything before the position is durable: the thread confirms it to the server."""
@@ -114,6 +118,21 @@ class ReadAhead:
         """Whether another piece may wait; False after a moment."""
         with self._changed:
             return self._changed.wait_for(lambda: self._bytes < self._ahead_bytes or self._ends, PAUSE_SECONDS)
+
+
+def _together(pieces: Sequence[Received]) -> Received:
+    """Pieces as one: a batch costs the same however small it is, and there is one for each table of a piece."""
+    *_, last = pieces
+    if len(pieces) == 1:
+        return last
+    padding = len(PADDING)
+    sizes = [len(one.messages.buffer) - padding for one in pieces]
+    shifts = [*itertools.accumulate(sizes, initial=0)]
+    buffer = b"".join([*(one.messages.buffer[:size] for one, size in zip(pieces, sizes, strict=True)), PADDING])
+    bounds = [*zip((one.messages for one in pieces), shifts[:-1], strict=True)]
+    starts = np.concatenate([one.starts + shift for one, shift in bounds])
+    ends = np.concatenate([one.ends + shift for one, shift in bounds])
+    return Received(Messages(buffer, starts, ends), last.wal_end, last.idle_end, last.ended)
 
 
 def _kept(found: Received) -> Received:
