@@ -9,7 +9,7 @@ import pytest
 from tests.docs.cdc_faults import REQUIRED, faults
 from tests.docs.trials import Answer, functions
 
-OPEN_MAX = 2
+OPEN_MAX = 1
 """Faults without an answer. May only become smaller."""
 
 

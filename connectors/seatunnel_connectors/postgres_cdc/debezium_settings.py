@@ -52,7 +52,7 @@ REFUSED: Mapping[str, str] = {
     "signal.data.collection": "leave it out: `seatunnel jobs` sends requests to a job",
     "heartbeat.action.query": "leave it out: the slot moves on while the captured tables are quiet",
     "slot.stream.params": "leave it out: pgoutput is always used",
-    "slot.failover": "leave it out: after a failover the job is refused if its slot is gone",
+    "slot.failover": "leave it out: a cluster manager copies the slot, and without it the job stops after a failover",
     "offset.mismatch.strategy": "leave it out: a slot that is ahead of the job is refused, with both positions",
 }
 

@@ -70,7 +70,7 @@ def check_start(slot: FoundSlot | None, name: str, position: int, log_end: int =
         up_to = f" up to {lsn_text(log_end)}" if log_end else ""
         raise LogLostError(
             f"replication slot {name!r} is gone, so the changes since {lsn_text(position)}{up_to} are lost",
-            "after a failover the new primary has no slot: copy the tables again (resnapshot)",
+            "a new primary has only slots that were copied to it as a standby: copy the tables again (resnapshot)",
         )
     if slot.lost:
         raise LogLostError(
