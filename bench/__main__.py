@@ -28,6 +28,8 @@ COMMANDS = (
     "log_to_table",
     "log_of_tables",
     "log_latency",
+    "log_copy",
+    "log_memory",
     "binlog_decode",
     "csv_to_parquet",
     "against_dlt",

@@ -146,10 +146,17 @@ class Drain:
 
 def started_reading(home: Path) -> float:
     """When the log was first read."""
-    (log,) = home.rglob("events.jsonl")
-    found: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()]
-    moment = next(one["time"] for one in found if one.get("state") == "RUNNING")
-    return datetime.fromisoformat(moment).timestamp()
+    return next(moment_of(one) for one in events_of(home) if one.get("state") == "RUNNING")
+
+
+def events_of(home: Path) -> list[dict[str, Any]]:
+    """The events of the one job under a home; none before it has begun."""
+    return [json.loads(line) for log in home.rglob("events.jsonl") for line in log.read_text().splitlines()]
+
+
+def moment_of(event: dict[str, Any]) -> float:
+    """The time of an event, in seconds since 1970."""
+    return datetime.fromisoformat(event["time"]).timestamp()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -161,8 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = parser.parse_args(arguments)
     met = True
     # a subscription that begins soon after another one would wait for 5 seconds
-    settings = {"wal_level": "logical", "max_replication_slots": "20", "wal_retrieve_retry_interval": "100ms"}
-    with pg.server(**settings) as server, ours.home() as place:
+    running = pg.server(wal_level="logical", max_replication_slots="20", wal_retrieve_retry_interval="100ms")
+    with running as server, ours.home() as place:
         with pg.connect(server) as db:
             db.execute(f"CREATE DATABASE {COPIES}".encode())
             db.execute(f"CREATE TABLE {TABLE} ({pg.COLUMNS.format(key=' PRIMARY KEY')})".encode())

@@ -110,6 +110,25 @@ def test_a_transform_that_needs_changes_is_refused_by_name(followed: Followed) -
         )
 
 
+def test_rows_that_a_cascade_removes_are_named(followed_log: FollowedLog) -> None:
+    """F-C61: the plan names the foreign key, the log lacks what it removes, and the comparison finds that."""
+    followed_log.run_there(
+        "ALTER TABLE items ADD CONSTRAINT gone FOREIGN KEY (seq) REFERENCES orders (id) ON DELETE CASCADE"
+    )
+    followed_log.write()
+    planned = seatunnel(followed_log.home, "plan", "job.conf")
+    assert "foreign key gone changes by CASCADE or SET NULL" in planned.out
+    followed_log.run()
+    followed_log.wait_equal()
+    followed_log.run_there("DELETE FROM orders WHERE id IN (5, 7)")
+
+    ended = reconciled(followed_log.home)
+
+    assert ended.code == 1, ended.out + ended.err
+    kinds = found(ended)
+    assert kinds == {**nothing(MARIADB_TABLES), "items": {(5,): "surplus", (7,): "surplus"}}
+
+
 def test_mariadb_settles_while_writers_write(followed_log: FollowedLog) -> None:
     followed_log.write()
     with MariadbWorkload(followed_log.connection(), MARIADB_TABLES, 1):

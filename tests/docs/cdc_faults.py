@@ -11,7 +11,7 @@ HEAD = """# Faults of change data capture
 Programs that follow the changes of PostgreSQL, MariaDB and MySQL have had these faults, as their public source code and
 reports show. `shown` names tests that show the right behaviour, on real servers where they can. `encoder` means that
 only MySQL itself has this form: the tests read bytes that an encoder makes, and no server of MySQL has run. A `decision`
-gives the reason for another behaviour, `open` names the missing part. Generated from `docs/cdc-faults.tsv` by
+gives the reason for another behaviour. Generated from `docs/cdc-faults.tsv` by
 `make pages`; a test compares, and checks that every test exists and quotes the number of its fault.
 """
 

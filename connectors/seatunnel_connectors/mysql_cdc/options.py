@@ -37,6 +37,13 @@ class BinlogStop(StrEnum):
     TIMESTAMP = "timestamp"
 
 
+class Cascades(StrEnum):
+    """The treatment of tables whose rows a foreign key changes without the log."""
+
+    ACCEPT = "accept"
+    REFUSE = "refuse"
+
+
 class RowFormat(StrEnum):
     """The form of rows."""
 
@@ -125,6 +132,12 @@ class BinlogCdcOptions(SourceOptions, SchemaChangeOptions):
         False,
         doc="true: refuse tables without a key. Copy and log overlap, which ends in the source's rows where a sink "
         "writes by key; a sink that only appends gets rows that change during the copy twice, whatever is set here",
+    )
+    cascade: Cascades = option(
+        Cascades.ACCEPT,
+        doc="tables with a foreign key whose CASCADE or SET NULL is not in the log. accept: they are followed, and the "
+        "plan names the key; seatunnel reconcile finds rows that stay. refuse: they are left out of the job, with the "
+        "key's name",
     )
     format: RowFormat = option(RowFormat.DEFAULT, doc="DEFAULT; COMPATIBLE_DEBEZIUM_JSON is refused")
     debezium: dict[str, str] = option({}, doc="accepted; settings that would change rows are refused with a remedy")

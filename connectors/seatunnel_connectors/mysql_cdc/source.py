@@ -55,7 +55,7 @@ class BinlogCdcSource(LogSource):
     def described(self) -> Sequence[Found]:
         """The tables, without a look at the log."""
         found = [self._chosen(one) for one in self._copy.tables()]
-        found = list(checked_tables(self.address, self._keyed(found), exactly_once=self.options.exactly_once))
+        found = list(checked_tables(self.address, self._keyed(found), self.options))
         if self.options.table_pattern is not None and all(isinstance(one, TableLeftOut) for one in found):
             raise FatalError(
                 f"no table matches {self.options.table_pattern!r} in the chosen databases",

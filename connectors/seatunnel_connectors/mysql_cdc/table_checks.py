@@ -10,6 +10,7 @@ from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, exp
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.dump.session import server_facts
+from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, Cascades
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_py.api import SourceTable, TableFailure
 
@@ -30,13 +31,13 @@ class FollowedKind:
     cascades: Sequence[str] = ()
 
 
-def checked_tables(address: Address, found: Sequence[Found], *, exactly_once: bool) -> Iterator[Found]:
+def checked_tables(address: Address, found: Sequence[Found], options: BinlogCdcOptions) -> Iterator[Found]:
     """The tables with notes on what their log lacks; those that the log cannot follow become failures."""
     names = [_name(one) for one in found if isinstance(one, SourceTable)]
     with explained(f"looking up tables of {address.display}"), sessions(address) as session:
         kinds = _looked_up(session, names) if names else {}
     for one in found:
-        yield _checked(one, kinds.get(_name(one)), exactly_once=exactly_once) if isinstance(one, SourceTable) else one
+        yield _checked(one, kinds.get(_name(one)), options) if isinstance(one, SourceTable) else one
 
 
 def _name(table: SourceTable) -> Name:
@@ -55,7 +56,7 @@ def _looked_up(session: MysqlSession, names: Sequence[Name]) -> Mapping[Name, Fo
     return {(schema, table): FollowedKind(str(kind), cascades[schema, table]) for schema, table, kind in rows}
 
 
-def _checked(table: SourceTable, kind: FollowedKind | None, *, exactly_once: bool) -> Found:
+def _checked(table: SourceTable, kind: FollowedKind | None, options: BinlogCdcOptions) -> Found:
     path = table.schema.path
     if kind is None:
         return TableFailure(path, f"table {path} was dropped while it was described", "run the job again")
@@ -69,12 +70,19 @@ def _checked(table: SourceTable, kind: FollowedKind | None, *, exactly_once: boo
         return TableFailure(
             path, f"{path} is a {kind.type.lower()}: changes of its rows are not in the log", "name its tables instead"
         )
+    if kind.cascades and options.cascade is Cascades.REFUSE:
+        return TableFailure(
+            path, f"table {path}: its foreign key {', '.join(kind.cascades)} changes rows by CASCADE or SET NULL, "
+            "which the log does not hold, and cascade = refuse",
+            f"ALTER TABLE {relation} DROP FOREIGN KEY {quote(kind.cascades[0])}, and let a trigger of the parent "
+            "change these rows; cascade = accept follows the table without such changes",
+        )  # fmt: skip
     notes = [
         f"rows that its foreign key {name} changes by CASCADE or SET NULL are not in the log, and stay as they were"
         for name in kind.cascades
     ]
     if table.schema.primary_key is None:
-        if exactly_once:
+        if options.exactly_once:
             return TableFailure(
                 path, f"table {path} has no primary key, so rows that change during its copy cannot be told from their "
                 "copies, and exactly_once = true asks for that",

@@ -95,6 +95,25 @@ def test_what_a_log_cannot_follow_is_said(log: LogPlace) -> None:
     assert isinstance(found["looked"], TableFailure) and "is a view" in found["looked"].message
 
 
+def test_a_cascade_can_be_refused(log: LogPlace) -> None:
+    """F-C61: for each rule that changes rows; the parent is followed."""
+    rules = ("ON DELETE CASCADE", "ON DELETE SET NULL", "ON UPDATE CASCADE", "ON UPDATE SET NULL")
+    log.run("CREATE TABLE parent (id INT PRIMARY KEY)")
+    for number, rule in enumerate((*rules, "ON DELETE RESTRICT")):
+        log.run(
+            f"CREATE TABLE child{number} (id INT PRIMARY KEY, p INT, "
+            f"CONSTRAINT gone{number} FOREIGN KEY (p) REFERENCES parent (id) {rule})"
+        )
+    names = ["a.parent", *(f"a.child{number}" for number in range(5))]
+
+    found = tables(log, **{"table-names": names, "cascade": "refuse"})
+
+    for number in range(4):
+        assert f"foreign key gone{number}" in found[f"child{number}"].message
+        assert f"DROP FOREIGN KEY `gone{number}`" in found[f"child{number}"].remedy
+    assert {found["parent"].notes, found["child4"].notes} == {()}
+
+
 def test_exactly_once_asks_for_a_key(log: LogPlace) -> None:
     log.run("CREATE TABLE plain (id INT, n INT)")
     given = {"table-names": ["a.plain"], "exactly_once": True}
