@@ -23,7 +23,6 @@ KEPT = {
     "commit_microseconds": "change data capture: tests compare the time of a commit in MySQL's log",
     "invisible": "change data capture: definitions are compared with it",
     "speed": "change data capture: the speed that a barrier asks of a source",
-    "cascade": "change data capture: a truncation reaches the sinks with schema changes",
     "restart_identity": "change data capture: a truncation reaches the sinks with schema changes",
     "drop_slot": "change data capture: the end of a job that owns its slot",
     "parallel": "public api: a source declares it",
