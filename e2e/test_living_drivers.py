@@ -111,6 +111,7 @@ def test_run_with_restore_takes_a_driver_over_that_works(alone: Machines) -> Non
 
 def test_a_driver_that_hangs_is_taken_over(alone: Machines) -> None:
     first = alone.run()
+    wait_for("counters", lambda: list(alone.homes[0].glob(".seatunnel/jobs/job/counters*")))  # else it still starts
     first.send_signal(signal.SIGSTOP)
 
     second = alone.commits(alone.restore())

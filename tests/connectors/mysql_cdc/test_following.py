@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 from random import Random
 from typing import Any
 
@@ -274,7 +274,7 @@ def test_the_log_of_a_replica_goes_on_after_the_last_transaction(log: LogPlace) 
     elements = follower.elements(Position(until.to_plain()))
     found = next(one for one in elements if isinstance(one, Batch))
     assert rows_of(found) == [("t", "+I", (72, 0))]
-    ended = next(one.end for one in [found, *elements] if getattr(one, "end", None) is not None)
+    ended = next(end for one in chain([found], elements) if (end := getattr(one, "end", None)) is not None)
     assert ended is not None
     assert BinlogPosition.of(ended.value).server == identity_here(log)
 
