@@ -164,12 +164,6 @@ def joined(address: Address, begun: BegunLog, table: FollowedTable, *, copies: b
     place, name, state = BinlogPlace.of(begun.split.payload), _name(table), begun.state
     read = _read_to(begun, place)
     start = _mark(table) if copies else read
-    if start.server and read.server and start.server != read.server:
-        raise FatalError(
-            f"table {'.'.join(name)} was copied from the server {start.server}, and the log was read on the server "
-            f"{read.server}, whose place another one has taken",
-            COPY_AGAIN,
-        )
     if start != read and oldest((read, start)) is start:
         raise FatalError(
             f"table {'.'.join(name)} was copied at {start.file}:{start.offset}, and the log has been read up to "

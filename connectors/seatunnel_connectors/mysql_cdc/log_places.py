@@ -10,7 +10,6 @@ ways follow its documentation and have not been run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pymysql
@@ -23,18 +22,14 @@ from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet
 from seatunnel_connectors.mysql_cdc.options import FIRST_OFFSET
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
-from seatunnel_connectors.mysql_cdc.server_checks import identity_of, settings_of
+from seatunnel_connectors.mysql_cdc.server_checks import settings_of
 from seatunnel_py.api import FatalError
 
 _UNKNOWN_STATEMENT = 1064
 
 
 def mark_before_copy(session: MysqlSession, tables: Sequence[Name]) -> BinlogPosition:
-    """A place such that every later read of the tables on this server shows all transactions before it."""
-    return replace(_mark(session, tables), server=identity_of(session))
-
-
-def _mark(session: MysqlSession, tables: Sequence[Name]) -> BinlogPosition:
+    """A place such that every later read of the tables shows all transactions before it."""
     if server_facts(session).mariadb:
         return _snapshot_place(session)
     if settings_of(session).get("gtid_mode", "OFF").startswith("ON"):
@@ -87,7 +82,7 @@ def with_transactions(session: MysqlSession, place: BinlogPosition) -> BinlogPos
     if place.gtids is not None or not server_facts(session).mariadb:
         return place
     [(found,)] = session.ask("SELECT BINLOG_GTID_POS(%s, %s)", (place.file, place.offset))
-    return replace(place, gtids=GtidList.parse(_text(found)) if found else None)
+    return BinlogPosition(place.file, place.offset, GtidList.parse(_text(found)) if found else None)
 
 
 def oldest(places: Iterable[BinlogPosition]) -> BinlogPosition:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +24,6 @@ _SAME_ID = 4052
 _GTID_NOT_FOUND = (1236, 1950, 1951, 1955)
 _SAME_ID_WORDS = ("same server_uuid", "same server_id", "same server id")
 _PURGED_WORDS = ("purged", "could not find first log file", "could not find gtid state", "not find")
-_DIVERGED_WORDS = ("higher sequence numbers", "diverged", "executed extra")
 _REMEDIES = {
     1227: "grant the user REPLICATION SLAVE, and REPLICATION CLIENT (in MariaDB BINLOG MONITOR)",
     1381: "start the server with log_bin, and with binlog_format = ROW",
@@ -142,13 +140,6 @@ class DumpSession:
                 f"another replica took over with the server id {self.request.server_id}: {error.text}",
                 "give each job and each replica a `server-id` of its own",
             )
-        if error.code in _GTID_NOT_FOUND and any(words in text for words in _DIVERGED_WORDS):
-            return PurgedLogError(
-                f"{self._address.display} does not have the transactions up to {self.request.gtids}, which were read: "
-                f"its own go up to {self._last_transactions()} ({error.text})",
-                "compare the rows of source and target (seatunnel reconcile), then start the job with --fresh, which "
-                "copies the tables again",
-            )
         if error.code in _GTID_NOT_FOUND and any(words in text for words in _PURGED_WORDS):
             return self._purged(self._files_now(), error.text)
         what = f"the server ended the dump from {self.request} ({error.code}): {error.text}"
@@ -158,19 +149,13 @@ class DumpSession:
 
     def _files_now(self) -> list[str]:
         try:
-            with closing(MysqlSession(self._address)) as session:
-                return log_files(session)
+            session = MysqlSession(self._address)
         except (pymysql.Error, OSError):
             return []
-
-    def _last_transactions(self) -> str:
-        """The server's last transaction of each domain, for a message."""
         try:
-            with closing(MysqlSession(self._address)) as session:
-                [(found,)] = session.ask("SELECT @@global.gtid_binlog_pos")
-        except (pymysql.Error, OSError):
-            return "an unknown position"
-        return found.decode() if isinstance(found, bytes) else str(found)
+            return log_files(session)
+        finally:
+            session.close()
 
     def _purged(self, files: list[str], report: str) -> PurgedLogError:
         begins = f"{files[0]}:{commands.FIRST_POSITION}" if files else "an unknown position"
