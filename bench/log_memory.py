@@ -11,21 +11,19 @@ import argparse
 import json
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import psycopg
 
 from bench import ours, pairs, pg
-from bench.log_to_table import COPIES, JOB, MARK
+from bench.log_to_table import COPIES, MARK, await_mark, drop_slot, job_of, make_tables
 from bench.memory import BAR, Watch, show
-from bench.pg_log import PUBLICATION, TABLE
-from tests.servers.postgres import DATABASE, PostgresServer
+from bench.pg_log import TABLE
+from tests.servers.postgres import PostgresServer
 from tests.servers.process_tree import kill_tree
 
 SLOT = "large"
-SECONDS_MAX = 600.0
 
 
 def measure(server: PostgresServer, rows: int, place: Path) -> Watch:
@@ -36,45 +34,28 @@ def measure(server: PostgresServer, rows: int, place: Path) -> Watch:
         db.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [SLOT])
         db.execute(f"INSERT INTO {TABLE} {pg.ROWS_QUERY.format(first=1, last=rows)}".encode())
         db.execute(f"INSERT INTO {TABLE} {pg.ROWS_QUERY.format(first=MARK, last=MARK)}".encode())
-    into = ours.CONNECTION.format(url=server.jdbc_url(COPIES), user=server.user)
-    job = JOB.format(
-        url=server.jdbc_url(DATABASE), user=server.user, slot=SLOT, publication=PUBLICATION, database=DATABASE,
-        source=pg.SOURCE, table=pg.BIG_TABLE, into=into, copies=COPIES, recipe="direct",
-    )  # fmt: skip
     home = place / f"home{rows}"
-    process = ours.begin(job, place, home)
+    process = ours.begin(job_of(server, SLOT), place, home)
     watch = Watch()
     watching = threading.Thread(target=watch, args=(process.pid,))
     watching.start()
     try:
-        await_rows(server, rows + 1)
+        await_mark(server, lambda: process.poll() is None)
+        expect_rows(server, rows + 1)
     finally:
         kill_tree(process)
         watching.join()
     ours.until_gone(home)
-    drop_slot(server)
+    drop_slot(server, SLOT)
     return watch
 
 
-def await_rows(server: PostgresServer, rows: int) -> None:
-    """Wait until the target has the mark, and then exactly so many rows."""
-    until = time.monotonic() + SECONDS_MAX
-    with psycopg.connect(server.dsn_of(COPIES), autocommit=True) as db:
-        db.execute("SET enable_seqscan = off")
-        while not db.execute(f"SELECT 1 FROM {TABLE} WHERE id = {MARK}".encode()).fetchone():
-            if time.monotonic() > until:
-                raise RuntimeError("the changes did not arrive")
-            time.sleep(0.1)
+def expect_rows(server: PostgresServer, rows: int) -> None:
+    """A measurement that lost rows is worth nothing."""
+    with psycopg.connect(server.dsn_of(COPIES)) as db:
         found = db.execute(f"SELECT count(*) FROM {TABLE}".encode()).fetchone()
     if found != (rows,):
         raise AssertionError(f"the target has {found} instead of {rows} rows")
-
-
-def drop_slot(server: PostgresServer) -> None:
-    with pg.connect(server) as db:
-        while db.execute("SELECT 1 FROM pg_replication_slots WHERE slot_name = %s AND active", [SLOT]).fetchone():
-            time.sleep(0.05)
-        db.execute("SELECT pg_drop_replication_slot(%s)", [SLOT])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,13 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--factor", type=int, default=100)
     wanted = parser.parse_args(arguments)
     with pg.server(wal_level="logical") as server, ours.home() as place:
-        with pg.connect(server) as db:
-            db.execute(f"CREATE DATABASE {COPIES}".encode())
-            db.execute(f"CREATE TABLE {TABLE} ({pg.COLUMNS.format(key=' PRIMARY KEY')})".encode())
-            db.execute(f"CREATE PUBLICATION {PUBLICATION} FOR TABLE {TABLE}".encode())
-        with psycopg.connect(server.dsn_of(COPIES), autocommit=True) as db:
-            db.execute(f"CREATE SCHEMA {pg.SOURCE}".encode())
-            db.execute(f"CREATE TABLE {TABLE} ({pg.COLUMNS.format(key=' PRIMARY KEY')})".encode())
+        make_tables(server)
         found = [show(rows, measure(server, rows, place)) for rows in (wanted.rows, wanted.rows * wanted.factor)]
     print(json.dumps({"benchmark": "log memory", "runs": found}))
     few, many = found

@@ -77,26 +77,15 @@ class Drain:
             db.execute(f"VACUUM (ANALYZE) {TABLE}".encode())
         pg.checkpoint(self.server)
         yield name
-        with pg.connect(self.server) as db:
-            while db.execute("SELECT 1 FROM pg_replication_slots WHERE slot_name = %s AND active", [name]).fetchone():
-                time.sleep(0.02)
-            db.execute(
-                "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [name]
-            )
+        drop_slot(self.server, name)
 
     def _target(self) -> psycopg.Connection[tuple[object, ...]]:
         return psycopg.connect(self.server.dsn_of(COPIES), autocommit=True)
 
     def _await_mark(self, alive: Callable[[], bool]) -> float:
         """The time at which the target shows the last change."""
-        deadline = time.time() + SECONDS_MAX
+        ended = await_mark(self.server, alive)
         with self._target() as db:
-            db.execute("SET enable_seqscan = off")  # the look must not cost what it measures
-            while not db.execute(f"SELECT 1 FROM {TABLE} WHERE id = {MARK}".encode()).fetchone():
-                if time.time() > deadline or not alive():
-                    raise RuntimeError("the changes did not arrive")
-                time.sleep(0.01)
-            ended = time.time()
             self._check(db)
         return ended
 
@@ -128,12 +117,7 @@ class Drain:
 
     def by_ours(self, place: Path) -> float:
         with self.copy() as slot:
-            into = ours.CONNECTION.format(url=self.server.jdbc_url(COPIES), user=self.server.user)
-            job = JOB.format(
-                url=self.server.jdbc_url(DATABASE), user=self.server.user, slot=slot, publication=PUBLICATION,
-                database=DATABASE, source=pg.SOURCE, table=pg.BIG_TABLE, into=into, copies=COPIES,
-                recipe=self.recipe,
-            )  # fmt: skip
+            job = job_of(self.server, slot, self.recipe)
             home = place / f"home{next(_numbers)}"
             process = ours.begin(job, place, home)
             try:
@@ -142,6 +126,46 @@ class Drain:
                 kill_tree(process)
             ours.until_gone(home)
             return ended - started_reading(home)
+
+
+def make_tables(server: PostgresServer) -> None:
+    """The table and the publication of the source, and an empty table of the same name in the target's database."""
+    table = f"CREATE TABLE {TABLE} ({pg.COLUMNS.format(key=' PRIMARY KEY')})"
+    with pg.connect(server) as db:
+        for one in (f"CREATE DATABASE {COPIES}", table, f"CREATE PUBLICATION {PUBLICATION} FOR TABLE {TABLE}"):
+            db.execute(one.encode())
+    with psycopg.connect(server.dsn_of(COPIES), autocommit=True) as db:
+        for one in (f"CREATE SCHEMA {pg.SOURCE}", table):
+            db.execute(one.encode())
+
+
+def job_of(server: PostgresServer, slot: str, recipe: str = "direct") -> str:
+    """The job that follows a slot into the target."""
+    return JOB.format(
+        url=server.jdbc_url(DATABASE), user=server.user, slot=slot, publication=PUBLICATION, database=DATABASE,
+        source=pg.SOURCE, table=pg.BIG_TABLE, copies=COPIES, recipe=recipe,
+        into=ours.CONNECTION.format(url=server.jdbc_url(COPIES), user=server.user),
+    )  # fmt: skip
+
+
+def await_mark(server: PostgresServer, alive: Callable[[], bool]) -> float:
+    """The time at which the target shows the last change."""
+    deadline = time.time() + SECONDS_MAX
+    with psycopg.connect(server.dsn_of(COPIES), autocommit=True) as db:
+        db.execute("SET enable_seqscan = off")  # the look must not cost what it measures
+        while not db.execute(f"SELECT 1 FROM {TABLE} WHERE id = {MARK}".encode()).fetchone():
+            if time.time() > deadline or not alive():
+                raise RuntimeError("the changes did not arrive")
+            time.sleep(0.01)
+        return time.time()
+
+
+def drop_slot(server: PostgresServer, name: str) -> None:
+    """Drop a slot, once its reader is gone; a subscription may have dropped it."""
+    with pg.connect(server) as db:
+        while db.execute("SELECT 1 FROM pg_replication_slots WHERE slot_name = %s AND active", [name]).fetchone():
+            time.sleep(0.02)
+        db.execute("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [name])
 
 
 def started_reading(home: Path) -> float:
@@ -170,13 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # a subscription that begins soon after another one would wait for 5 seconds
     running = pg.server(wal_level="logical", max_replication_slots="20", wal_retrieve_retry_interval="100ms")
     with running as server, ours.home() as place:
-        with pg.connect(server) as db:
-            db.execute(f"CREATE DATABASE {COPIES}".encode())
-            db.execute(f"CREATE TABLE {TABLE} ({pg.COLUMNS.format(key=' PRIMARY KEY')})".encode())
-            db.execute(f"CREATE PUBLICATION {PUBLICATION} FOR TABLE {TABLE}".encode())
-        with psycopg.connect(server.dsn_of(COPIES), autocommit=True) as db:
-            db.execute(f"CREATE SCHEMA {pg.SOURCE}".encode())
-            db.execute(f"CREATE TABLE {TABLE} ({pg.COLUMNS.format(key=' PRIMARY KEY')})".encode())
+        make_tables(server)
         for kind in wanted.kinds:
             drain = Drain(server, kind, wanted.rows, wanted.recipe)
             ways = {"subscription": drain.by_subscription, "ours": lambda drain=drain: drain.by_ours(place)}  # type: ignore[misc]

@@ -30,7 +30,7 @@ from e2e.support import Finished, Process, finish, kill_driver, start, wait_for,
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
-TABLES = ("orders", "customers", "lines")
+TABLES = ("orders", "customers", "items")
 DDL_SECONDS = 60.0
 SETTLE_SECONDS = 240
 GROWTH_MAX = 0.03

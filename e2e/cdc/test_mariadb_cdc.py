@@ -13,15 +13,15 @@ import psycopg
 import pymysql
 import pytest
 
+from e2e.cdc.following_job import SECONDS, FollowingJob
 from e2e.cdc.mariadb_workload import MariadbWorkload
-from e2e.support import IN_PROCESS, Process, finish, kill_driver, seatunnel, start, wait_alive, wait_for, write_job
+from e2e.support import finish, kill_driver, seatunnel, wait_alive, wait_for, write_job
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("orders", "customers", "items")
 COLUMNS = "(id INT PRIMARY KEY, source VARCHAR(20), seq INT, note TEXT)"
 SETTINGS = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
-SECONDS = 90.0
 _numbers = count(1)
 
 
@@ -31,11 +31,12 @@ def logged() -> Iterator[MariadbServer]:
         yield server
 
 
-class FollowedLog:
+class FollowedLog(FollowingJob):
     """Three tables of a database of MariaDB, which a job copies to PostgreSQL and follows."""
 
     def __init__(self, home: Path, server: MariadbServer, target: PostgresServer) -> None:
-        self.home, self.server, self.target = home, server, target
+        super().__init__(home)
+        self.server, self.target = server, target
         number = next(_numbers)
         self.source, self.into = f"from{number}", f"logs{number}"
         with psycopg.connect(target.dsn, autocommit=True) as db:
@@ -46,12 +47,6 @@ class FollowedLog:
                 f"CREATE TABLE {table} {COLUMNS}",
                 f"INSERT INTO {table} SELECT seq, 'first', seq, 'old' FROM seq_1_to_1000",
             )
-        self.process: Process | None = None
-
-    @property
-    def url(self) -> str:
-        """The source's address in the job file."""
-        return self.server.jdbc_url(self.source)
 
     def connection(self) -> dict[str, Any]:
         return self.server.connection(self.source)
@@ -81,22 +76,11 @@ class FollowedLog:
             self.home,
             f"""
             env {{ job.mode = STREAMING, checkpoint.interval = 300 }}
-            source {{ {plugin} {{ base-url = "{self.url}", username = root,
+            source {{ {plugin} {{ base-url = "{self.server.jdbc_url(self.source)}", username = root,
                                   table-names = [{names}] {source} }} }}
             sink {{ Jdbc {{ url = "{self.target.jdbc_url(self.into)}", user = postgres, generate_sink_sql = true,
                             database = {self.into}, table = "public.${{table_name}}" {sink} }} }}""",
         )
-
-    def run(self, *more: str) -> Process:
-        words = ("run", "job.conf", "--job-id", "job", *more)
-        self.process = start(
-            self.home, *words, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out"
-        )
-        return self.process
-
-    def end(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            kill_driver(self.process)
 
     def equal(self, table: str) -> bool:
         """Whether the target has exactly the rows of the source."""
@@ -110,12 +94,6 @@ class FollowedLog:
     def reads_as(self, server_id: int) -> bool:
         """Whether a reader of the log has this id."""
         return server_id in {int(row[0]) for row in self.run_there("SHOW SLAVE HOSTS")}
-
-    def wait_failed(self) -> str:
-        """What a job that must stop says."""
-        assert self.process is not None
-        finish(self.process, SECONDS)
-        return (self.home / "errors").read_text() + (self.home / "out").read_text()
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import time
 import psycopg
 
 from e2e.cdc.background import Background
-from e2e.cdc.test_postgres_cdc import SECONDS, Followed, followed, logical
+from e2e.cdc.following_job import SECONDS
+from e2e.cdc.test_postgres_cdc import Followed, followed, logical
 from e2e.cdc.test_schema_changes import FOLLOWS
 from e2e.support import events, seatunnel, wait_alive, wait_for, write_job
 
@@ -76,7 +77,6 @@ def test_the_trouble_of_one_table_stays_its_own(followed: Followed) -> None:
         before = share(followed, writer)
         followed.execute(pair.source, statement)
         after = share(followed, writer)
-        print("share", before, after)
         assert after >= RATE_MIN * before, (before, after)
         wait_alive(process, "the table to be isolated", lambda: events(followed.home, "sink_left_out"), SECONDS)
         followed.execute(pair.target, f"ALTER TABLE {TABLE} ALTER size TYPE text")

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
 import psycopg
 import pytest
 
+from e2e.cdc.following_job import SECONDS, FollowingJob
 from e2e.cdc.workload import NOTE_BYTES, WHOLE, Workload
 from e2e.conftest import Databases
 from e2e.support import (
-    IN_PROCESS,
     Process,
     failing,
     finish,
     kill_driver,
     seatunnel,
-    start,
     wait_alive,
     wait_for,
     write_job,
@@ -28,7 +27,6 @@ from e2e.support import (
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("orders", "customers", "lines")
-SECONDS = 90.0
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +36,11 @@ def logical() -> Iterator[PostgresServer]:
         yield server
 
 
-class Followed:
+class Followed(FollowingJob):
     """Three tables of a source database, which a job copies and follows."""
 
     def __init__(self, home: Path, server: PostgresServer, number: int) -> None:
-        self.home = home
+        super().__init__(home)
         self.pair = Databases(server, f"from{number}", f"into{number}")
         with psycopg.connect(server.dsn, autocommit=True) as db:
             for name in (self.pair.source, self.pair.target):
@@ -52,7 +50,6 @@ class Followed:
                 db.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, source text, seq int, note text)".encode())
                 db.execute(f"INSERT INTO {table} SELECT i, 'first', i, 'old' FROM generate_series(1, 1000) i".encode())
             db.execute(f"ALTER TABLE {WHOLE} REPLICA IDENTITY FULL".encode())
-        self.process: Process | None = None
         self._armed = 0
 
     @property
@@ -71,13 +68,6 @@ class Followed:
                             database = {self.pair.target}, table = "public.${{table_name}}" {sink} }} }}""",
         )
 
-    def run(self, *more: str, env: Mapping[str, str] | None = None) -> Process:
-        words = ("run", "job.conf", "--job-id", "job", *more)
-        self.process = start(
-            self.home, *words, env=env, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out"
-        )
-        return self.process
-
     def run_to_failpoint(self, armed: str, *more: str) -> Process:
         """Run the job with this failpoint, whose hits of earlier runs do not count."""
         self._armed += 1
@@ -88,10 +78,6 @@ class Followed:
         with self.pair.connect(database) as db:
             for statement in statements:
                 db.execute(statement.encode())
-
-    def end(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            kill_driver(self.process)
 
     def equal(self, table: str) -> bool:
         """Whether the target has exactly the rows of the source."""

@@ -6,7 +6,8 @@ import os
 import time
 from contextlib import ExitStack
 
-from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, _dropped, followed, logical
+from e2e.cdc.following_job import SECONDS
+from e2e.cdc.test_postgres_cdc import TABLES, Followed, _dropped, followed, logical
 from e2e.cdc.test_schema_changes import FOLLOWS
 from e2e.cdc.workload import Workload
 from e2e.support import wait_alive, wait_for

@@ -11,25 +11,25 @@ from typing import Any
 import psycopg
 import pytest
 
+from e2e.cdc.following_job import SECONDS, FollowingJob
 from e2e.cdc.workload import WHOLE, Workload
-from e2e.support import IN_PROCESS, Process, finish, kill_driver, start, wait_alive, write_job
+from e2e.support import wait_alive, write_job
 from tests.servers.ports import LOOPBACK
 from tests.servers.postgres import PostgresServer
 from tests.servers.standby import await_replay, copy_slot, promote, standby_of
 
 TABLES = ("orders", "customers", "lines")
 SLOT = "followed"
-SECONDS = 90.0
 SETTINGS = {"wal_level": "logical", "max_replication_slots": "20", "max_wal_senders": "20", "wal_keep_size": "1GB"}
 QUERY = "SELECT id, source, seq, note FROM {} ORDER BY 1"
 
 
-class Failover:
+class Failover(FollowingJob):
     """A primary with a standby, and a job whose address names both."""
 
     def __init__(self, home: Path, primary: PostgresServer, standby: PostgresServer, target: PostgresServer) -> None:
-        self.home, self.primary, self.standby, self.target = home, primary, standby, target
-        self.process: Process | None = None
+        super().__init__(home)
+        self.primary, self.standby, self.target = primary, standby, target
         places = f"{LOOPBACK}:{primary.port},{LOOPBACK}:{standby.port}"
         names = ", ".join(f'"postgres.public.{table}"' for table in TABLES)
         write_job(
@@ -41,17 +41,6 @@ class Failover:
             sink {{ Jdbc {{ url = "{target.jdbc_url()}", user = postgres, generate_sink_sql = true,
                             database = postgres, table = "public.${{table_name}}" }} }}""",
         )
-
-    def run(self, *more: str) -> Process:
-        words = ("run", "job.conf", "--job-id", "job", *more)
-        self.process = start(
-            self.home, *words, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out"
-        )
-        return self.process
-
-    def end(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            kill_driver(self.process)
 
     def equal(self, source: PostgresServer) -> bool:
         return all(rows(source, table) == rows(self.target, table) for table in TABLES)
@@ -67,11 +56,6 @@ class Failover:
             time.sleep(2.0)
         self.wait_equal(self.primary)
         await_replay(self.primary, self.standby)
-
-    def wait_stopped(self) -> str:
-        assert self.process is not None
-        finish(self.process, SECONDS)
-        return (self.home / "errors").read_text() + (self.home / "out").read_text()
 
 
 def rows(server: PostgresServer, table: str) -> list[tuple[Any, ...]]:
@@ -129,7 +113,7 @@ def test_a_standby_without_the_slot_is_refused_with_both_positions(failover: Fai
     failover.primary.kill9()
     promote(failover.standby)
     with Workload(failover.standby.dsn, TABLES, 3):
-        said = failover.wait_stopped()
+        said = failover.wait_failed()
 
     assert f"slot '{SLOT}' is gone" in said
     assert len(positions(said)) >= 2
@@ -153,7 +137,7 @@ def test_a_standby_that_lacks_what_the_target_has_is_refused(failover: Failover)
     promote(failover.standby)
     with Workload(failover.standby.dsn, TABLES, 3):
         time.sleep(1.0)
-        said = failover.wait_stopped()
+        said = failover.wait_failed()
 
     assert "timeline 2" in said
     assert len(positions(said)) >= 2

@@ -9,11 +9,12 @@ from typing import Any
 
 import psycopg
 
+from e2e.cdc.following_job import SECONDS
 from e2e.cdc.mariadb_workload import MariadbWorkload
 from e2e.cdc.test_mariadb_cdc import TABLES as MARIADB_TABLES
 from e2e.cdc.test_mariadb_cdc import FollowedLog, logged
 from e2e.cdc.test_mariadb_cdc import followed as followed_log
-from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical
+from e2e.cdc.test_postgres_cdc import TABLES, Followed, followed, logical
 from e2e.cdc.workload import Workload
 from e2e.support import Finished, kill_driver, seatunnel, wait_alive, write_job
 

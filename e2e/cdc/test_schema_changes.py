@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from e2e.cdc.background import Background
-from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical
+from e2e.cdc.following_job import SECONDS
+from e2e.cdc.test_postgres_cdc import TABLES, Followed, followed, logical
 from e2e.support import kill_driver, seatunnel, wait_alive, wait_for
 
 __all__ = ["followed", "logical"]

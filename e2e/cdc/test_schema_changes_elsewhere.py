@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pymysql
 import pytest
 
-from e2e.cdc.test_postgres_cdc import SECONDS, Followed, followed, logical
+from e2e.cdc.following_job import SECONDS
+from e2e.cdc.test_postgres_cdc import Followed, followed, logical
 from e2e.cdc.test_schema_changes import FOLLOWS, Writer
 from e2e.support import kill_driver, wait_for, write_job
 from tests.servers.mariadb import MariadbServer

@@ -8,7 +8,8 @@ from functools import partial
 import psycopg
 import pytest
 
-from e2e.cdc.test_postgres_cdc import SECONDS, Followed, followed, logical
+from e2e.cdc.following_job import SECONDS
+from e2e.cdc.test_postgres_cdc import Followed, followed, logical
 from e2e.cdc.test_schema_changes import AT, Writer, columns, is_equal, wait_equal
 from e2e.support import wait_alive, wait_for
 

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical
+from e2e.cdc.following_job import SECONDS
+from e2e.cdc.test_postgres_cdc import TABLES, Followed, followed, logical
 from e2e.cdc.test_tables_added import TWO_PHASE, errors
 from e2e.cdc.workload import Workload
 from e2e.support import finish, kill_driver, seatunnel, wait_alive, wait_for

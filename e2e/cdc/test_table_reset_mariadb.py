@@ -8,8 +8,9 @@ from random import Random
 import psycopg
 import pytest
 
+from e2e.cdc.following_job import SECONDS
 from e2e.cdc.mariadb_workload import MariadbWorkload
-from e2e.cdc.test_mariadb_cdc import SECONDS, TABLES, FollowedLog, followed, logged
+from e2e.cdc.test_mariadb_cdc import TABLES, FollowedLog, followed, logged
 from e2e.cdc.test_tables_added_mariadb import errors
 from e2e.support import kill_driver, wait_alive
 

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from e2e.cdc.test_postgres_cdc import SECONDS, TABLES, Followed, followed, logical, wait_appended, write_appending
+from e2e.cdc.following_job import SECONDS
+from e2e.cdc.test_postgres_cdc import TABLES, Followed, followed, logical, wait_appended, write_appending
 from e2e.cdc.workload import Workload
 from e2e.support import finish, kill_driver, wait_alive, wait_for
 

@@ -7,8 +7,9 @@ from random import Random
 
 import pytest
 
+from e2e.cdc.following_job import SECONDS
 from e2e.cdc.mariadb_workload import MariadbWorkload
-from e2e.cdc.test_mariadb_cdc import SECONDS, TABLES, FollowedLog, followed, logged
+from e2e.cdc.test_mariadb_cdc import TABLES, FollowedLog, followed, logged
 from e2e.support import finish, kill_driver, seatunnel, wait_alive, wait_for
 
 __all__ = ["followed", "logged"]

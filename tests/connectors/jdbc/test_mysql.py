@@ -17,6 +17,7 @@ from seatunnel_py.api import Batch, FatalError, RetriableError, TablePath, Write
 from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.copying import copy_tables, make_sink, make_source, same_rows
+from tests.servers.ports import free_port
 
 pytestmark = pytest.mark.mariadb
 
@@ -37,6 +38,21 @@ TYPES = (
          '', '', '', '1000-01-01', '00:00:00', '00:00:00', '1000-01-01', '9999-12-31 23:59:59.999999', NULL, NULL)""",
     "INSERT INTO a.types (id) VALUES (2)",
 )
+
+
+def test_the_first_server_that_answers_is_taken(maria: MariadbPlace) -> None:
+    """Of an address with several, for sessions and for the copy alike."""
+    maria.run("CREATE TABLE a.t (id int PRIMARY KEY)", "INSERT INTO a.t VALUES (1), (2)")
+    places = f"127.0.0.1:{free_port()},127.0.0.1:{maria.port}"
+    both = {"url": f"jdbc:mariadb://{places}/{{}}?useSSL=false", "user": "root"}
+
+    [copied] = copy_tables(
+        {**both, "url": both["url"].format("a"), "table_path": "a.t"},
+        {**maria.sink(table="t"), "url": both["url"].format("b")},
+    )
+
+    assert copied.rows == 2
+    assert maria.rows("SELECT id FROM b.t ORDER BY id") == [(1,), (2,)]
 
 
 def test_every_type_arrives_as_it_was(maria: MariadbPlace) -> None:

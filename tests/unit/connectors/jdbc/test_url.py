@@ -34,6 +34,20 @@ def test_places(url: str, dialect: str, host: str, port: int, database: str) -> 
     assert (address.dialect, address.host, address.port, address.database) == (dialect, host, port, database)
 
 
+@pytest.mark.parametrize(
+    ("url", "places", "display"),
+    [
+        ("jdbc:mysql://h/db", (("h", 3306),), "h:3306/db"),
+        ("jdbc:mariadb://h1:1,h2/db", (("h1", 1), ("h2", 3306)), "h1:1,h2:3306/db"),
+        ("jdbc:postgresql://h1,[::1]:2/db", (("h1", 5432), ("::1", 2)), "h1:5432,::1:2/db"),
+    ],
+)
+def test_several_servers(url: str, places: tuple[tuple[str, int], ...], display: str) -> None:
+    address = parse_url(url)
+
+    assert (address.places, address.display) == (places, display)
+
+
 def test_sqlite_files() -> None:
     assert parse_url("jdbc:sqlite:/a b/c.db").path == "/a b/c.db"
     assert parse_url("sqlite:///relative.db").path == "relative.db"

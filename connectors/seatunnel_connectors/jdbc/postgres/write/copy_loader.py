@@ -10,6 +10,7 @@ COPY cost about a tenth of the speed. Only one of the two ever uses the connecti
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import adbc_driver_manager as adbc
@@ -35,8 +36,8 @@ from seatunnel_connectors.jdbc.target.target_plan import places_of
 from seatunnel_py.api import BadRowsError, FatalError, RowKind, TableSchema, to_arrow
 
 BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a conflict repeats a whole block
-
 EARLY_BYTES = 1 << 20  # while the thread has nothing to do
+
 _NUL = "22021"
 
 
@@ -84,7 +85,6 @@ class CopyLoader:
         as_text = tuple(arrow is None for arrow in wanted)
         self.folds, self.counts = can_fold(self.load, as_text), can_count(self.load, as_text)
         self.staging = Staging(self.load, as_text)
-        self.folded = Staging(self.load, as_text, one_per_key=True)
 
     def add(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None, absent: pa.RecordBatch | None = None) -> None:
         """Add rows; a full block is written."""
@@ -209,20 +209,20 @@ class CopyLoader:
 
     def _merge_folded(self, rows: pa.Table) -> None:
         """Merge rows of which each key has one. Most updates find their row: an UPDATE costs less than an upsert."""
-        given = rows.num_rows
+        given, staging = rows.num_rows, replace(self.staging, one_per_key=True)
         if count_kind(rows, RowKind.DELETE) and len(self.load.key) == 1:
             self._begin()
-            self.run(self.folded.delete_listed(), deleted_keys(rows, self.load.key[0]))
+            self.run(staging.delete_listed(), deleted_keys(rows, self.load.key[0]))
             rows = rows.filter(pc.not_equal(rows.column(KIND), RowKind.DELETE.value))
         if rows.num_rows:
             self._stage_rows(rows)
         updates, inserts = count_kind(rows, RowKind.UPDATE_AFTER), count_kind(rows, RowKind.INSERT)
         if updates + inserts < rows.num_rows:
-            self.run(self.folded.delete())
-        if updates and (found := self.run(self.folded.update())) < updates:
-            self._expect(found + self.run(self.folded.insert_missing()), updates)
+            self.run(staging.delete())
+        if updates and (found := self.run(staging.update())) < updates:
+            self._expect(found + self.run(staging.insert_missing()), updates)
         if inserts:
-            self._expect(self.run(self.folded.upsert(RowKind.INSERT)), inserts)
+            self._expect(self.run(staging.upsert(RowKind.INSERT)), inserts)
         self.merged += sum(batch.num_rows for batch in self.block) - given
 
     def _check_changes(self, kinds: pa.Array) -> None:
