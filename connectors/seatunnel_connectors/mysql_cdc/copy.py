@@ -13,11 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, literal, quote, sessions
 from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcReader, JdbcSource, hints_of
 from seatunnel_connectors.mysql_cdc.log_places import mark_before_copy
+from seatunnel_connectors.mysql_cdc.log_split import definition_of, definition_plain
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
+from seatunnel_connectors.mysql_cdc.schema.definitions import TableDefinition
+from seatunnel_connectors.mysql_cdc.schema.from_catalog import at_place
 from seatunnel_py.api import (
     PLAIN_READ,
     Batch,
@@ -35,6 +39,8 @@ from seatunnel_py.api import (
 
 LOG_MARK = "log_mark"
 """The place of the log before a split was read, in its payload."""
+_DEFINITION = "definition"
+"""The definition of the table at that place, in the payload of its first split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ class BinlogCopySource(JdbcSource):
 
 
 class BinlogCopyEnumerator(JdbcEnumerator):
-    """Divides tables, and gives each split the mark."""
+    """Divides tables, and gives each split the mark: the log is read under the definition at that place (F-C51)."""
 
     def discover(self) -> Iterable[Split]:
         if not self.tables:
@@ -57,8 +63,14 @@ class BinlogCopyEnumerator(JdbcEnumerator):
         address = self.source.address
         names = [(one.schema.path.database, one.schema.path.table) for one in self.tables]
         with explained(f"looking up the place of a copy in the log of {address.display}"), sessions(address) as session:
-            mark = mark_before_copy(session, names).to_plain()
-        return [replace(split, payload={**split.payload, LOG_MARK: mark}) for split in super().discover()]
+            place, definitions = at_place(session, names, lambda: mark_before_copy(session, names))
+        mark, found = place.to_plain(), []
+        left = dict(definitions)
+        for split in super().discover():
+            definition = left.pop((split.table.database, split.table.table), None)
+            more: dict[str, Plain] = {} if definition is None else {_DEFINITION: definition_plain(definition)}
+            found.append(replace(split, payload={**split.payload, LOG_MARK: mark, **more}))
+        return found
 
 
 class BinlogCopyReader(JdbcReader):
@@ -89,6 +101,12 @@ def _as_one(elements: Iterable[Element], until: Position) -> Iterator[Element]:
         yield replace(found[0], data=pa.concat_batches([one.data for one in found]), end=until)
     else:
         yield Heartbeat(until)
+
+
+def definition_at_mark(splits: Sequence[Split]) -> TableDefinition | None:
+    """The definition of the table at the mark of its copy; None: the copy is one of an earlier release."""
+    found: list[Any] = [split.payload[_DEFINITION] for split in splits if _DEFINITION in split.payload]
+    return definition_of(found[0]) if found else None
 
 
 def mark_of(split: Split) -> BinlogPosition:

@@ -28,19 +28,23 @@ class IncidentError(FatalError):
     """The server itself reports that events are missing from its log."""
 
 
-class StatementLoggedError(FatalError):
+class TableLogError(FatalError):
+    """The log cannot be read on for one table; its other tables go on."""
+
+
+class StatementLoggedError(TableLogError):
     """A captured table was changed by a statement instead of by rows."""
 
 
-class DefinitionMismatchError(FatalError):
+class DefinitionMismatchError(TableLogError):
     """A row event does not fit the definition under which it would be decoded."""
 
 
-class UnsupportedColumnError(FatalError):
+class UnsupportedColumnError(TableLogError):
     """A column is stored in a form that cannot be decoded without loss."""
 
 
-class UnreadableStatementError(FatalError):
+class UnreadableStatementError(TableLogError):
     """A DDL statement touches a captured table, and its effect is not understood."""
 
 

@@ -4,8 +4,8 @@ Rules. (1) The end of a run is fixed once, and is durable with its split before 
 reports the place at which its split has ended. The next run begins there, with another split. (3) A log that was opened
 without an end cannot get one: the position of its reader is not known here.
 
-Definitions are those of the catalog at that moment. A table that is altered between the mark before its copy and that
-moment has rows in the log that do not fit; the reader then stops with the statement or with the columns that differ.
+The definition of a table is that at the mark before its copy. Without a copy, it is that of the catalog: where the log
+begins earlier, rows under an older definition describe themselves, or their table is stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pymysql
 
 from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, explained, sessions
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_connectors.mysql_cdc.copy import mark_of
+from seatunnel_connectors.mysql_cdc.copy import definition_at_mark, mark_of
 from seatunnel_connectors.mysql_cdc.dump.session import replicas
 from seatunnel_connectors.mysql_cdc.log_places import end_of_log, first_of_log, oldest, require_log, with_transactions
 from seatunnel_connectors.mysql_cdc.log_split import LOG_ID, BinlogPlace
@@ -26,7 +26,8 @@ from seatunnel_connectors.mysql_cdc.log_times import place_at
 from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart, BinlogStop
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
-from seatunnel_connectors.mysql_cdc.schema.from_catalog import definitions_of
+from seatunnel_connectors.mysql_cdc.schema.definitions import TableDefinition
+from seatunnel_connectors.mysql_cdc.schema.from_catalog import at_place, definitions_of
 from seatunnel_connectors.mysql_cdc.server_checks import identity_of
 from seatunnel_py.api import COPY_AGAIN, BegunLog, Enumerator, FatalError, FollowedTable, Plain, RetriableError, Split
 
@@ -93,14 +94,16 @@ class BinlogEnumerator(Enumerator):
     def _first(self, session: MysqlSession) -> BinlogPlace:
         if self._options.start is BinlogStart.INITIAL:
             starts = {_name(one): _mark(one) for one in self._tables}
+            definitions: Mapping[Name, TableDefinition] = _definitions(session, self._tables)
         else:
-            begin = self._chosen(session)
-            starts = {_name(one): begin for one in self._tables}
+            names = [_name(one) for one in self._tables]
+            begin, definitions = at_place(session, names, lambda: self._chosen(session))
+            starts = dict.fromkeys(names, begin)
         server = identity_of(session)
         begin = oldest(starts.values())
         require_log(session, begin)
         begin = replace(with_transactions(session, begin), server=server)
-        return BinlogPlace(server, begin, starts, definitions_of(session, list(starts)), self._bound(session))
+        return BinlogPlace(server, begin, starts, definitions, self._bound(session))
 
     def _bound(self, session: MysqlSession) -> BinlogPosition | None:
         """The end of a run that begins now; None: it has none. A transaction that holds the place is read whole."""
@@ -171,7 +174,7 @@ def joined(address: Address, begun: BegunLog, table: FollowedTable, *, copies: b
             COPY_AGAIN,
         )
     with explained(f"looking up the log of {address.display}"), sessions(address) as session:
-        found = definitions_of(session, [name])
+        found = _definitions(session, [table])
 
     def with_table(one: BinlogPlace) -> BinlogPlace:
         return replace(one, starts={**one.starts, name: start}, definitions={**one.definitions, **found})
@@ -192,6 +195,13 @@ def _read_to(begun: BegunLog, place: BinlogPlace) -> BinlogPosition:
 
 def _name(one: FollowedTable) -> Name:
     return one.table.schema.path.database, one.table.schema.path.table
+
+
+def _definitions(session: MysqlSession, tables: Sequence[FollowedTable]) -> dict[Name, TableDefinition]:
+    """The definitions at the marks of copies, and those of the catalog where no copy holds one."""
+    held = {_name(one): definition_at_mark(one.copied) for one in tables}
+    known = {name: definition for name, definition in held.items() if definition is not None}
+    return {**known, **definitions_of(session, [name for name in held if name not in known])}
 
 
 def _mark(one: FollowedTable) -> BinlogPosition:

@@ -18,7 +18,16 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.mysql_cdc.reading.changes import TableBlock
 from seatunnel_connectors.mysql_cdc.rows.table_decoder import RowMisfit
-from seatunnel_py.api import BadRowsError, Batch, FatalError, Position, Rejected, RowKind, TableSchema, TableStopped
+from seatunnel_py.api import (
+    COPY_AGAIN,
+    BadRowsError,
+    Batch,
+    Position,
+    Rejected,
+    RowKind,
+    TableSchema,
+    TableStopped,
+)
 
 Mask = npt.NDArray[np.bool_]
 RowElement = Batch | Rejected | TableStopped
@@ -39,11 +48,6 @@ def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterat
     """The rows of a block, none with an end. ``tolerant``: rows with values that the columns cannot hold are rejected;
     otherwise they raise BadRowsError."""
     rows = block.rows
-    if rows.absent is not None:
-        raise FatalError(
-            f"the log lacks columns of changed rows of table {schema.path}",
-            "SET GLOBAL binlog_row_image = FULL, also for sessions that are open, and start over with --fresh",
-        )
     data = pa.RecordBatch.from_arrays(rows.data.columns, schema=schema.arrow())
     kinds, keep = without_before(data, np.asarray(rows.kinds), schema)
     misfits = [one for one in rows.misfits if keep[one.row]]
@@ -61,12 +65,22 @@ def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterat
         yield _rejected(data, misfits, schema)
 
 
-def looks_different(block: TableBlock, schema: TableSchema) -> str:
-    """Why the columns of the block are not those of the planned table; empty: they are the same."""
+def unreadable(block: TableBlock, schema: TableSchema) -> TableStopped | None:
+    """Why the rows of the block are not whole rows of the planned table; None: they are."""
+    if block.rows.absent is not None:
+        return TableStopped(
+            schema.path,
+            f"the log lacks columns of changed rows of table {schema.path}",
+            f"SET GLOBAL binlog_row_image = FULL, also for sessions that are open; then {COPY_AGAIN}",
+        )
     found, wanted = block.rows.data.schema, schema.arrow()
     if found.names == wanted.names and found.types == wanted.types:
-        return ""
-    return f"table {schema.path} looks different in the log: {_columns(found)} instead of {_columns(wanted)}"
+        return None
+    return TableStopped(
+        schema.path,
+        f"table {schema.path} looks different in the log: {_columns(found)} instead of {_columns(wanted)}",
+        COPY_AGAIN,
+    )
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -20,7 +20,7 @@ from seatunnel_connectors.mysql_cdc.dump.commands import DumpRequest
 from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
 from seatunnel_connectors.mysql_cdc.log_enumerator import ENDED
 from seatunnel_connectors.mysql_cdc.log_places import require_log
-from seatunnel_connectors.mysql_cdc.log_rows import batches, ending, looks_different
+from seatunnel_connectors.mysql_cdc.log_rows import batches, ending, unreadable
 from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
 from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, LogTableChange, RowsBlock
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
@@ -32,7 +32,6 @@ from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableHist
 from seatunnel_connectors.mysql_cdc.schema.schema_changes import element_of, hinted
 from seatunnel_connectors.mysql_cdc.server_checks import require_same_server
 from seatunnel_py.api import (
-    COPY_AGAIN,
     PLAIN_READ,
     Batch,
     Element,
@@ -140,9 +139,9 @@ class BinlogReader(Reader):
             if one.name in self._stopped:
                 continue
             schema = self._tables[one.name].schema
-            if misfit := looks_different(one, schema):
+            if stopped := unreadable(one, schema):
                 self._stopped.add(one.name)
-                yield TableStopped(schema.path, misfit, COPY_AGAIN)
+                yield stopped
             else:
                 yield from batches(one, schema, tolerant=context.tolerant)
 

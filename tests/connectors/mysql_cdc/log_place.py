@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,8 @@ from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import Address, parse_url
 from seatunnel_connectors.mysql_cdc.dump.commands import DumpRequest
 from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
-from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, RowsBlock, TableBlock
+from seatunnel_connectors.mysql_cdc.failures import TableLogError
+from seatunnel_connectors.mysql_cdc.reading.changes import LogChange, LogTableChange, RowsBlock, TableBlock
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
@@ -107,6 +108,12 @@ class LogPlace:
         split = Split("0", TablePath(self.database, "", table))
         batches = [one.data for one in DIALECT.read(self.address, found, split, None) if isinstance(one, Batch)]
         return found, pa.Table.from_batches(batches, schema=found.schema.arrow())
+
+
+def cause_of(changes: Iterable[LogChange]) -> TableLogError:
+    """The reason why a table is stopped."""
+    [found] = [one.change.cause for one in changes if isinstance(one, LogTableChange) and one.change.cause]
+    return found
 
 
 def blocks(changes: Iterator[LogChange] | list[LogChange], table: str = "t") -> list[TableBlock]:

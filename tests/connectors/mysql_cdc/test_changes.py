@@ -14,7 +14,7 @@ from seatunnel_connectors.mysql_cdc.failures import StatementLoggedError
 from seatunnel_connectors.mysql_cdc.reading.changes import LogIdle, LogTransactionEnd, RowsBlock, TableBlock, XaDecided
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
-from tests.connectors.mysql_cdc.log_place import LogPlace, blocks, replayed, rows_of
+from tests.connectors.mysql_cdc.log_place import LogPlace, blocks, cause_of, replayed, rows_of
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200), n DECIMAL(12,3), b LONGTEXT)"
 
@@ -223,8 +223,8 @@ def test_a_change_that_is_logged_by_its_text_is_refused(log: LogPlace) -> None:
         "SET SESSION binlog_format = ROW",
     )
 
-    with pytest.raises(StatementLoggedError, match="table a.t was changed by a statement .*INSERT INTO t"):
-        list(log.changes(log.definitions("t")))
+    found = cause_of(log.changes(log.definitions("t")))
+    assert isinstance(found, StatementLoggedError) and "INSERT INTO t" in found.message
 
 
 def test_other_tables_cost_nothing_but_positions(log: LogPlace) -> None:

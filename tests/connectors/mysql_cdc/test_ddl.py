@@ -9,7 +9,7 @@ import pytest
 from seatunnel_connectors.mysql_cdc.failures import DefinitionMismatchError, UnreadableStatementError
 from seatunnel_connectors.mysql_cdc.reading.changes import LogTableChange
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableChangeKind
-from tests.connectors.mysql_cdc.log_place import LogPlace, blocks, replayed, rows_of
+from tests.connectors.mysql_cdc.log_place import LogPlace, blocks, cause_of, replayed, rows_of
 
 STEPS = (
     "ALTER TABLE t ADD COLUMN a INT UNSIGNED NOT NULL DEFAULT 7 AFTER id",
@@ -102,7 +102,7 @@ def test_swaps_of_schema_change_tools(log: LogPlace, swap: tuple[str, ...]) -> N
         *swap, "INSERT INTO t VALUES (2, 2, 2)",
     )  # fmt: skip
     history = log.history(definition)
-    history._captured = lambda name: name == ("a", "t")
+    history._counts = lambda name: name == ("a", "t")
 
     found = list(log.changes(start=start, history=history))
 
@@ -151,27 +151,33 @@ def test_a_change_comes_between_the_rows_around_it(log: LogPlace) -> None:
     ]
 
 
-def test_a_missed_change_is_an_error(log: LogPlace) -> None:
+def test_a_missed_change_stops_its_table(log: LogPlace) -> None:
     """F-C54: by the number of columns without metadata, by their names with it."""
     log.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
     old = log.definitions("t")
     log.run("ALTER TABLE t DROP COLUMN v", "CREATE TABLE u (id INT PRIMARY KEY, v INT UNSIGNED)")
     start = log.end()
     log.run("INSERT INTO t VALUES (1)")
-    with pytest.raises(DefinitionMismatchError, match="has 2 columns by its definition, and 1 in the log"):
-        list(log.changes(old, start))
+    found = cause_of(log.changes(old, start))
+    assert (
+        isinstance(found, DefinitionMismatchError)
+        and "has 2 columns by its definition, and 1 in the log" in found.message
+    )
 
     other = log.definitions("u")
     log.run("ALTER TABLE u CHANGE v w INT UNSIGNED")
     start = log.end()
     log.run("INSERT INTO u VALUES (1, 1)")
-    with pytest.raises(DefinitionMismatchError, match="column 'v' by its definition, and 'w' in its place"):
-        list(log.changes(other, start))
+    found = cause_of(log.changes(other, start))
+    assert (
+        isinstance(found, DefinitionMismatchError)
+        and "column 'v' by its definition, and 'w' in its place" in found.message
+    )
     log.run("ALTER TABLE u CHANGE w v INT")
     start = log.end()
     log.run("INSERT INTO u VALUES (2, -1)")
-    with pytest.raises(DefinitionMismatchError, match="is declared as int unsigned"):
-        list(log.changes(other, start))
+    found = cause_of(log.changes(other, start))
+    assert isinstance(found, DefinitionMismatchError) and "is declared as int unsigned" in found.message
 
 
 @pytest.mark.parametrize("metadata", ["FULL", "NO_LOG"])
@@ -187,8 +193,8 @@ def test_a_statement_that_is_not_understood(log: LogPlace, metadata: str) -> Non
     log.run("SET GLOBAL binlog_row_metadata = FULL")
 
     if metadata == "NO_LOG":
-        with pytest.raises(UnreadableStatementError, match="ALTER TABLE t ADD SYSTEM VERSIONING"):
-            list(log.changes(definition, start))
+        found = cause_of(log.changes(definition, start))
+        assert isinstance(found, UnreadableStatementError) and "ALTER TABLE t ADD SYSTEM VERSIONING" in found.message
         return
     found = list(log.changes(definition, start))
     assert [change.kind for change in changes_of(found)] == [TableChangeKind.UNKNOWN, TableChangeKind.ALTERED]

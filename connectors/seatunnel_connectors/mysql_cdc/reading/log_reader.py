@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError, StatementLoggedError
+from seatunnel_connectors.mysql_cdc.failures import BinlogFormatError, StatementLoggedError, TableLogError
 from seatunnel_connectors.mysql_cdc.log.event_parser import EventParser
 from seatunnel_connectors.mysql_cdc.log.event_types import EventHeader, EventType
 from seatunnel_connectors.mysql_cdc.log.events import (
@@ -157,10 +157,20 @@ class LogReader:
         self._taken_in_transaction += self._rows.add(event, skip)
 
     def _table_map(self, event: TableMap) -> Iterator[LogChange]:
-        change = self._rows.change_of(event)
-        if change is not None:
-            yield from self._changed([change])
-        self._rows.table_map(event)
+        while (change := self._opened(event)) is not None:
+            yield from self.flush()
+            self._rows.forget_table(change.name)  # other tables keep their maps: rows of theirs may follow
+            yield LogTableChange(change, self._track.position())
+
+    def _opened(self, event: TableMap) -> TableChange | None:
+        """Open the table of a map. A change that comes first is returned: then it is not open yet."""
+        try:
+            change = self._rows.change_of(event)
+            if change is None:
+                self._rows.table_map(event)
+        except TableLogError as error:
+            return self._history.stop((event.database, event.table), error)
+        return change
 
     def _begins(self, event: MysqlGtid | MariadbGtid, start: int) -> Iterator[LogChange]:
         self._track.begins(event, start)

@@ -60,6 +60,11 @@ class RowsCollector:
         self._by_id.clear()
         self._open.clear()
 
+    def forget_table(self, name: Name) -> None:
+        """One table has another definition, or is captured no more."""
+        self._open.pop(name, None)
+        self._by_id = {number: one for number, one in self._by_id.items() if (one[0].database, one[0].table) != name}
+
     def knows(self, event: TableMap) -> bool:
         """True if the table is open under this very map."""
         known = self._by_id.get(event.table_id)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession
 from seatunnel_connectors.mysql_cdc.schema.column_text import charset_of, normal_type
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, TableDefinition
+from seatunnel_py.api import RetriableError
 
+_P = TypeVar("_P")
+_LOOKS = 20
 _WORD = re.compile(r"'((?:''|[^'])*)'")
 
 
@@ -44,6 +47,23 @@ def definitions_of(session: MysqlSession, names: Sequence[Name]) -> Mapping[Name
         charset = charset_of(_text(collation))
         found[name] = TableDefinition(*name, tuple(columns[name]), tuple(keys[name]), charset, _text(comment))
     return found
+
+
+def at_place(
+    session: MysqlSession, names: Sequence[Name], look: Callable[[], _P]
+) -> tuple[_P, Mapping[Name, TableDefinition]]:
+    """A place of the log, and the definitions there: the same ones before and after the place was looked up."""
+    before = definitions_of(session, names)
+    for _ in range(_LOOKS):
+        place = look()
+        after = definitions_of(session, names)
+        if after == before:
+            return place, after
+        before = after
+    raise RetriableError(
+        "tables are altered again and again while the place of the log is looked up",
+        "start the job when fewer statements alter tables",
+    )
 
 
 def _column(row: Sequence[Any]) -> ColumnDefinition:

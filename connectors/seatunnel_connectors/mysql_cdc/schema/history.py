@@ -14,6 +14,7 @@ from enum import StrEnum
 from seatunnel_connectors.mysql_cdc.failures import (
     DefinitionMismatchError,
     StatementLoggedError,
+    TableLogError,
     UnreadableStatementError,
 )
 from seatunnel_connectors.mysql_cdc.log.charsets import charset_of_collation
@@ -45,6 +46,7 @@ class TableChange:
 
     A swap of gh-ost or pt-osc arrives as ALTERED: the name stays, and ``after`` is the definition of the table that
     took the name. ``renamed_columns`` are proved by the statement. ``needs_refresh``: rows changed without row events.
+    ``cause``: the log cannot be read on for the table.
     """
 
     kind: TableChangeKind
@@ -56,6 +58,7 @@ class TableChange:
     renamed_columns: Mapping[str, str] = field(default_factory=dict)
     new_name: Name | None = None
     needs_refresh: bool = False
+    cause: TableLogError | None = None
 
 
 @dataclass(slots=True)
@@ -77,7 +80,8 @@ class TableHistory:
         server_version: int, fold_names: bool = False,
     ) -> None:  # fmt: skip
         self._tables = {name: _Known(one, 0) for name, one in definitions.items()}
-        self._captured = captured
+        self._counts = captured
+        self._stopped: set[Name] = set()
         self._mariadb = mariadb
         self._server_version = server_version
         self._fold_names = fold_names
@@ -89,7 +93,14 @@ class TableHistory:
     # ------------------------------------------------------------ rows
 
     def captured(self, name: Name) -> bool:
-        return self._captured(name)
+        return self._counts(name) and name not in self._stopped
+
+    def stop(self, name: Name, cause: TableLogError, statement: str = "") -> TableChange:
+        """Capture a table no more, for this reason."""
+        self._stopped.add(name)
+        known = self._tables.get(name)
+        before = known.definition if known else None
+        return TableChange(TableChangeKind.UNKNOWN, name, before, None, self.version_of(name), statement, cause=cause)
 
     def version_of(self, name: Name) -> int:
         return self._tables[name].version if name in self._tables else 0
@@ -143,7 +154,7 @@ class TableHistory:
 
     def _changes(self, statement: Statement, query: Query) -> list[TableChange]:
         text = shown(query.statement)
-        captured = [name for name in statement.tables if self._captured(name)]
+        captured = [name for name in statement.tables if self.captured(name)]
         match statement.kind:
             case StatementKind.CREATE:
                 return self._create(statement, query)
@@ -161,15 +172,9 @@ class TableHistory:
                 definition, version = (known.definition, known.version) if known else (None, 0)
                 return [TableChange(TableChangeKind.TRUNCATED, captured[0], definition, definition, version, text)]
             case StatementKind.CHANGE_ROWS if captured:
-                raise StatementLoggedError(
-                    f"table {'.'.join(captured[0])} was changed by a statement that is logged by its text: {text}",
-                    f"set binlog_format = ROW for every session; then {COPY_AGAIN}",
-                )
+                return [self.stop(name, _logged_by_text(name, text), text) for name in captured]
             case StatementKind.UNKNOWN if captured:
-                raise UnreadableStatementError(
-                    f"a statement that touches table {'.'.join(captured[0])} is not understood: {text}",
-                    COPY_AGAIN,
-                )
+                return [self.stop(name, _not_understood(name, text), text) for name in captured]
         return []
 
     def _create(self, statement: Statement, query: Query) -> list[TableChange]:
@@ -181,7 +186,7 @@ class TableHistory:
         version = before.version + 1 if before else 0
         text = shown(query.statement)
         self._tables[name] = _Known(definition, version, "" if definition else text)
-        if not self._captured(name):
+        if not self.captured(name):
             return []
         return [TableChange(TableChangeKind.CREATED, name, None, definition, version, text)]
 
@@ -208,7 +213,7 @@ class TableHistory:
             found = altered(before, statement.details, mariadb=self._mariadb, database_charset=charset)
         except ValueError:
             known.definition, known.unread, known.last = None, text, before
-            if not self._captured(name):
+            if not self.captured(name):
                 return []
             return [TableChange(TableChangeKind.UNKNOWN, name, before, None, known.version, text)]
         after = found.definition
@@ -217,7 +222,7 @@ class TableHistory:
             known.version += 1
         known.definition = after.renamed(*name)
         changes = []
-        if self._captured(name) and (changed or found.partitions_dropped or after.comment != before.comment):
+        if self.captured(name) and (changed or found.partitions_dropped or after.comment != before.comment):
             refresh = bool(found.rewritten) or found.partitions_dropped
             changes = [
                 TableChange(
@@ -231,7 +236,7 @@ class TableHistory:
 
     def _drop(self, name: Name, text: str) -> list[TableChange]:
         known = self._tables.pop(name, None)
-        if not self._captured(name):
+        if not self.captured(name):
             return []
         before, version = (known.definition or known.last, known.version) if known else (None, 0)
         return [TableChange(TableChangeKind.DROPPED, name, before, None, version, text)]
@@ -254,7 +259,7 @@ class TableHistory:
         return [
             change
             for name in current
-            if self._captured(name) and (change := self._renamed(name, pairs, old[name], text)) is not None
+            if self.captured(name) and (change := self._renamed(name, pairs, old[name], text)) is not None
         ]
 
     def _renamed(
@@ -277,6 +282,19 @@ class TableHistory:
         if before is None:
             return TableChange(TableChangeKind.CREATED, name, None, now.definition, now.version, text)
         return TableChange(TableChangeKind.ALTERED, name, definition, now.definition, now.version, text)
+
+
+def _logged_by_text(name: Name, statement: str) -> StatementLoggedError:
+    return StatementLoggedError(
+        f"table {'.'.join(name)} was changed by a statement that is logged by its text: {statement}",
+        f"set binlog_format = ROW for every session; then {COPY_AGAIN}",
+    )
+
+
+def _not_understood(name: Name, statement: str) -> UnreadableStatementError:
+    return UnreadableStatementError(
+        f"a statement that touches table {'.'.join(name)} is not understood: {statement}", COPY_AGAIN
+    )
 
 
 def _end_of(name: Name, pairs: tuple[tuple[Name, Name], ...]) -> Name:

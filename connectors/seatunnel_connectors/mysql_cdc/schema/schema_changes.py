@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from seatunnel_connectors.mysql_cdc.failures import TableLogError
 from seatunnel_connectors.mysql_cdc.log_split import definition_of, definition_plain
 from seatunnel_connectors.mysql_cdc.schema.definitions import ColumnDefinition, DecodeOptions, TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableChangeKind
@@ -53,6 +54,8 @@ def element_of(
     """The change as an element of the log, without an end; None if rows are as before. ``policy``: of the changes that
     the job follows."""
     planned = table.schema
+    if change.cause is not None:
+        return TableStopped(planned.path, change.cause.message, change.cause.remedy)
     if change.kind is TableChangeKind.TRUNCATED:
         if policy is not None:
             return TableTruncated(planned.path, change.statement)
@@ -60,7 +63,10 @@ def element_of(
     if change.after is None:
         text = f"table {planned.path} was changed in a way that cannot be followed ({change.kind}): {change.statement}"
         return TableStopped(planned.path, text, COPY_AGAIN)
-    after = change.after.as_schema(options)
+    try:
+        after = change.after.as_schema(options)
+    except TableLogError as error:
+        return TableStopped(planned.path, f"{error.message}: {change.statement}", error.remedy)
     same = change.before is not None and _as_decoded(change.before) == _as_decoded(change.after)
     if change.needs_refresh and (same or _PARTITION.search(change.statement)):
         text = f"rows of table {planned.path} may be gone without a word in the log: {change.statement}"
