@@ -48,6 +48,11 @@ class FollowedLog(FollowingJob):
                 f"INSERT INTO {table} SELECT seq, 'first', seq, 'old' FROM seq_1_to_1000",
             )
 
+    @property
+    def url(self) -> str:
+        """The source's address in the job file."""
+        return self.server.jdbc_url(self.source)
+
     def connection(self) -> dict[str, Any]:
         return self.server.connection(self.source)
 
@@ -76,7 +81,7 @@ class FollowedLog(FollowingJob):
             self.home,
             f"""
             env {{ job.mode = STREAMING, checkpoint.interval = 300 }}
-            source {{ {plugin} {{ base-url = "{self.server.jdbc_url(self.source)}", username = root,
+            source {{ {plugin} {{ base-url = "{self.url}", username = root,
                                   table-names = [{names}] {source} }} }}
             sink {{ Jdbc {{ url = "{self.target.jdbc_url(self.into)}", user = postgres, generate_sink_sql = true,
                             database = {self.into}, table = "public.${{table_name}}" {sink} }} }}""",

@@ -1,4 +1,4 @@
-"""A standby of PostgreSQL, which follows a primary and can take its place."""
+"""Standbys: a server that follows another one, and can take its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+import pymysql
 
+from tests.servers.mariadb import USER as MARIADB_USER
+from tests.servers.mariadb import MariadbServer
 from tests.servers.ports import LOOPBACK
 from tests.servers.postgres import USER, PostgresServer, find
 
@@ -56,3 +59,37 @@ def promote(standby: PostgresServer) -> None:
     """Make the standby a primary."""
     with psycopg.connect(standby.dsn, autocommit=True) as db:
         assert db.execute("SELECT pg_promote(true, 60)").fetchone() == (True,)
+
+
+@contextmanager
+def replica_of(primary: MariadbServer, server_id: int) -> Iterator[MariadbServer]:
+    """A replica of MariaDB by transaction ids, from the primary's first one on, which logs what it applies."""
+    settings = {**primary.settings, "server_id": str(server_id), "log_slave_updates": "ON", "gtid_strict_mode": "ON"}
+    with MariadbServer.running(settings=settings) as replica:
+        _run(
+            replica,
+            "SET GLOBAL gtid_slave_pos = ''",
+            f"CHANGE MASTER TO master_host = '{LOOPBACK}', master_port = {primary.port}, "
+            f"master_user = '{MARIADB_USER}', master_use_gtid = slave_pos",
+            "START SLAVE",
+        )
+        yield replica
+
+
+def await_applied(primary: MariadbServer, replica: MariadbServer) -> None:
+    """Wait until the replica has applied everything that the primary has logged."""
+    [(position,)] = _run(primary, "SELECT @@global.gtid_binlog_pos")
+    [(waited,)] = _run(replica, f"SELECT MASTER_GTID_WAIT('{position}', {SECONDS:g})")
+    assert waited == 0, f"the replica has not applied {position}"
+
+
+def make_primary(replica: MariadbServer) -> None:
+    """Let the replica take writes of its own."""
+    _run(replica, "STOP SLAVE", "RESET SLAVE ALL")
+
+
+def _run(server: MariadbServer, *statements: str) -> tuple[tuple[object, ...], ...]:
+    with pymysql.connect(**server.connection(), autocommit=True) as db, db.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        return tuple(cursor.fetchall())

@@ -19,7 +19,7 @@ import pymysql
 from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, explained, sessions
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.copy import definition_at_mark, mark_of
-from seatunnel_connectors.mysql_cdc.dump.session import replicas
+from seatunnel_connectors.mysql_cdc.dump.session import identity_of, replicas
 from seatunnel_connectors.mysql_cdc.log_places import end_of_log, first_of_log, oldest, require_log, with_transactions
 from seatunnel_connectors.mysql_cdc.log_split import LOG_ID, BinlogPlace
 from seatunnel_connectors.mysql_cdc.log_times import place_at
@@ -28,7 +28,6 @@ from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.definitions import TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.from_catalog import at_place, definitions_of
-from seatunnel_connectors.mysql_cdc.server_checks import identity_of
 from seatunnel_py.api import COPY_AGAIN, BegunLog, Enumerator, FatalError, FollowedTable, Plain, RetriableError, Split
 
 ENDED = "ended"
@@ -100,6 +99,7 @@ class BinlogEnumerator(Enumerator):
             begin, definitions = at_place(session, names, lambda: self._chosen(session))
             starts = dict.fromkeys(names, begin)
         server = identity_of(session)
+        _require_one_server(starts, server)
         begin = oldest(starts.values())
         require_log(session, begin)
         begin = replace(with_transactions(session, begin), server=server)
@@ -167,6 +167,12 @@ def joined(address: Address, begun: BegunLog, table: FollowedTable, *, copies: b
     place, name, state = BinlogPlace.of(begun.split.payload), _name(table), begun.state
     read = _read_to(begun, place)
     start = _mark(table) if copies else read
+    if start.server and read.server and start.server != read.server:
+        raise FatalError(
+            f"table {'.'.join(name)} was copied from the server {start.server}, and the log was read on the server "
+            f"{read.server}, whose place another one has taken",
+            COPY_AGAIN,
+        )
     if start != read and oldest((read, start)) is start:
         raise FatalError(
             f"table {'.'.join(name)} was copied at {start.file}:{start.offset}, and the log has been read up to "
@@ -195,6 +201,17 @@ def _read_to(begun: BegunLog, place: BinlogPlace) -> BinlogPosition:
 
 def _name(one: FollowedTable) -> Name:
     return one.table.schema.path.database, one.table.schema.path.table
+
+
+def _require_one_server(starts: Mapping[Name, BinlogPosition], here: str) -> None:
+    """Raise FatalError if a table was copied from another server: the place of its mark has no meaning here (F-C24)."""
+    for name, start in starts.items():
+        if start.server not in ("", here):
+            raise FatalError(
+                f"table {'.'.join(name)} was copied from the server {start.server}, and the log is that of the server "
+                f"{here}, which has taken its place",
+                "start the job with --fresh, which copies the tables again",
+            )
 
 
 def _definitions(session: MysqlSession, tables: Sequence[FollowedTable]) -> dict[Name, TableDefinition]:

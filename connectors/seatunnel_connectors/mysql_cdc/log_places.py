@@ -10,12 +10,13 @@ ways follow its documentation and have not been run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pymysql
 
 from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, quote
-from seatunnel_connectors.mysql_cdc.dump.session import server_facts
+from seatunnel_connectors.mysql_cdc.dump.session import identity_of, server_facts
 from seatunnel_connectors.mysql_cdc.failures import PurgedLogError
 from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList
 from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet
@@ -29,7 +30,11 @@ _UNKNOWN_STATEMENT = 1064
 
 
 def mark_before_copy(session: MysqlSession, tables: Sequence[Name]) -> BinlogPosition:
-    """A place such that every later read of the tables shows all transactions before it."""
+    """A place such that every later read of the tables on this server shows all transactions before it."""
+    return replace(_mark(session, tables), server=identity_of(session))
+
+
+def _mark(session: MysqlSession, tables: Sequence[Name]) -> BinlogPosition:
     if server_facts(session).mariadb:
         return _snapshot_place(session)
     if settings_of(session).get("gtid_mode", "OFF").startswith("ON"):
@@ -82,7 +87,7 @@ def with_transactions(session: MysqlSession, place: BinlogPosition) -> BinlogPos
     if place.gtids is not None or not server_facts(session).mariadb:
         return place
     [(found,)] = session.ask("SELECT BINLOG_GTID_POS(%s, %s)", (place.file, place.offset))
-    return BinlogPosition(place.file, place.offset, GtidList.parse(_text(found)) if found else None)
+    return replace(place, gtids=GtidList.parse(_text(found)) if found else None)
 
 
 def oldest(places: Iterable[BinlogPosition]) -> BinlogPosition:

@@ -2,7 +2,8 @@
 
 Rules. (1) A place inside of a transaction is its start and the number of events that were taken: reading begins at the
 start, because events need the table maps before them. (2) Nothing is confirmed to the server, which keeps its log for
-a time of its own: a log that is gone is refused (F-C9). (3) The log is read on the server that it began on (F-C24).
+a time of its own: a log that is gone is refused (F-C9). (3) The log goes on at a replica that has taken the server's
+place, by the ids of transactions (F-C24).
 (4) A statement that changes a table is followed, or stops that table alone. (5) A bounded log ends at its bound, or
 at the end of the transaction that holds it. Statements that are logged by their
 text, and prepared transactions of XA, stop the job.
@@ -17,7 +18,8 @@ from dataclasses import replace
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.dump.commands import DumpRequest
-from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
+from seatunnel_connectors.mysql_cdc.dump.promotion import bounded_elsewhere, place_on, starts_on
+from seatunnel_connectors.mysql_cdc.dump.session import DumpSession, identity_of
 from seatunnel_connectors.mysql_cdc.log_enumerator import ENDED
 from seatunnel_connectors.mysql_cdc.log_places import require_log
 from seatunnel_connectors.mysql_cdc.log_rows import batches, ending, unreadable
@@ -30,7 +32,6 @@ from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions, TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.history import TableChange, TableHistory
 from seatunnel_connectors.mysql_cdc.schema.schema_changes import element_of, hinted
-from seatunnel_connectors.mysql_cdc.server_checks import require_same_server
 from seatunnel_py.api import (
     PLAIN_READ,
     Batch,
@@ -79,10 +80,20 @@ class BinlogReader(Reader):
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         place = BinlogPlace.of(split.payload)
         begin = place.begin if start is None else BinlogPosition.of(start.value)
+        begin = begin if begin.server else replace(begin, server=place.server)
         with explained(f"looking up the log of {self._address.display}"), sessions(self._address) as session:
-            require_same_server(self._address, session, place.server)
+            here = identity_of(session)
+            starts = starts_on(place.starts, begin, place.server, here)
+            if here != begin.server:
+                if place.bound is not None:
+                    raise bounded_elsewhere(self._address, place.bound, place.server, here)
+                begin = place_on(self._address, session, begin, here)
+            until = None if context.until is None else BinlogPosition.of(context.until.value)
+            if until is not None and until.server not in ("", here):
+                place_on(self._address, session, until, here)
             require_log(session, begin)
-        dump = DumpSession(self._address, request_from(begin, self._server_id))
+        place = replace(place, starts=starts)
+        dump = DumpSession(self._address, request_from(begin, self._server_id), server=here)
         try:
             yield from self._elements(dump, place, begin, context)
         finally:

@@ -1,5 +1,5 @@
 """Checks before a job starts, and before its log is read: whether the server writes a log of whole rows, whether the
-user may read it, and whether it is the server that the log began on."""
+user may read it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pymysql
 from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, explained, sessions
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.dump.session import server_facts
-from seatunnel_connectors.mysql_cdc.failures import PurgedLogError
 from seatunnel_py.api import FatalError
 
 _SETTINGS = ("log_bin", "binlog_format", "binlog_row_image", "binlog_row_metadata", "gtid_mode")
@@ -72,25 +71,3 @@ def _require_privileges(address: Address, session: MysqlSession) -> None:
 def _account(session: MysqlSession) -> str:
     user = str(session.ask("SELECT CURRENT_USER()")[0][0])
     return "@".join(f"'{part}'" for part in user.rpartition("@")[::2])
-
-
-# ---------------------------------------------------------------- the same server
-
-
-def identity_of(session: MysqlSession) -> str:
-    """The server that files and offsets belong to. MariaDB has no uuid: its ids of server and domain stand for it."""
-    facts = server_facts(session)
-    if not facts.mariadb:
-        return facts.uuid
-    [(server, domain)] = session.ask("SELECT @@global.server_id, @@global.gtid_domain_id")
-    return f"server_id {server}, gtid_domain_id {domain}"
-
-
-def require_same_server(address: Address, session: MysqlSession, known: str) -> None:
-    """Raise PurgedLogError on another server: positions mean other places there (F-C24)."""
-    found = identity_of(session)
-    if found != known:
-        raise PurgedLogError(
-            f"the log began on the server {known}, and {address.display} is the server {found}",
-            "correct the url; a job on another server starts over with --fresh",
-        )

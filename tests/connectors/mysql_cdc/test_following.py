@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 from random import Random
 from typing import Any
 
@@ -15,15 +15,15 @@ import pymysql
 import pytest
 
 from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession
-from seatunnel_connectors.mysql_cdc.dump.session import DumpSession
+from seatunnel_connectors.mysql_cdc.dump.session import DumpSession, identity_of
 from seatunnel_connectors.mysql_cdc.failures import PurgedLogError
+from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList
 from seatunnel_connectors.mysql_cdc.log_places import end_of_log, mark_before_copy
 from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
 from seatunnel_connectors.mysql_cdc.reader import BinlogReader
 from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.reading.log_reader import LogReader
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions
-from seatunnel_connectors.mysql_cdc.server_checks import identity_of
 from seatunnel_py.api import (
     PLAIN_READ,
     BadRowsError,
@@ -261,14 +261,57 @@ def test_a_change_of_columns_is_given_with_its_statement(log: LogPlace) -> None:
     assert found.statement == "ALTER TABLE t ADD COLUMN more INT"
 
 
-def test_another_server_is_refused(log: LogPlace) -> None:
-    """F-C24: places of two servers are never compared."""
+ELSEWHERE = "server_id 8, gtid_domain_id 0"
+
+
+def test_places_of_another_server_are_never_compared(log: LogPlace) -> None:
+    """F-C24: without transaction ids, or inside of a transaction, the log of another server is refused."""
     make(log)
     follower = Follower(log, ("t",))
-    follower.place = replace(follower.place, server="server_id 8, gtid_domain_id 0")
+    follower.place = replace(follower.place, server=ELSEWHERE)
+    with pytest.raises(PurgedLogError, match="read on the server server_id 8.*is the server server_id 7.*only trans"):
+        next(follower.elements(Position(replace(log.start, gtids=None, server=ELSEWHERE).to_plain())))
+    inside = replace(log.start, gtids=known_transactions(log), server=ELSEWHERE, events=1)
+    with pytest.raises(PurgedLogError, match="inside of a transaction"):
+        next(follower.elements(Position(inside.to_plain())))
+    ahead = replace(log.start, gtids=GtidList.parse("0-8-1000000"), server=ELSEWHERE)
+    with pytest.raises(PurgedLogError, match=r"0-8-1000000\).*it lacks transactions that were read"):
+        next(follower.elements(Position(ahead.to_plain())))
 
-    with pytest.raises(PurgedLogError, match="began on the server server_id 8.*is the server server_id 7"):
-        next(follower.elements(None))
+
+def identity_here(log: LogPlace) -> str:
+    session = MysqlSession(log.address)
+    try:
+        return identity_of(session)
+    finally:
+        session.close()
+
+
+def known_transactions(log: LogPlace) -> GtidList:
+    [(text,)] = log.ask("SELECT @@global.gtid_current_pos")
+    return GtidList.parse(text)
+
+
+def test_the_log_of_a_replica_goes_on_after_the_last_transaction(log: LogPlace) -> None:
+    """F-C24: from a place of another server, whose file this one has never had; a unit ends where it ended there."""
+    make(log)
+    start = BinlogPosition("elsewhere.000042", 5, known_transactions(log), server=ELSEWHERE)
+    log.run("INSERT INTO t VALUES (71, 0)")
+    until = BinlogPosition("elsewhere.000042", 900, known_transactions(log), server=ELSEWHERE)
+    log.run("INSERT INTO t VALUES (72, 0)")
+    follower = Follower(log, ("t",), {"t": start})
+    follower.place = replace(follower.place, server=ELSEWHERE)
+
+    after = [*follower.elements(Position(start.to_plain()), ReadContext(Position(until.to_plain())))]
+    assert [row for one in after for row in rows_of(one)] == [("t", "+I", (71, 0))]
+    assert after[-1] == Heartbeat(Position(until.to_plain()))
+
+    elements = follower.elements(Position(until.to_plain()))
+    found = next(one for one in elements if isinstance(one, Batch))
+    assert rows_of(found) == [("t", "+I", (72, 0))]
+    ended = next(end for one in chain([found], elements) if (end := getattr(one, "end", None)) is not None)
+    assert ended is not None
+    assert BinlogPosition.of(ended.value).server == identity_here(log)
 
 
 def test_a_log_that_was_reset_is_refused(log: LogPlace) -> None:

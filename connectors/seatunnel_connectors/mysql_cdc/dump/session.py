@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ _SAME_ID = 4052
 _GTID_NOT_FOUND = (1236, 1950, 1951, 1955)
 _SAME_ID_WORDS = ("same server_uuid", "same server_id", "same server id")
 _PURGED_WORDS = ("purged", "could not find first log file", "could not find gtid state", "not find")
+_DIVERGED_WORDS = ("higher sequence numbers", "diverged", "executed extra")
 _REMEDIES = {
     1227: "grant the user REPLICATION SLAVE, and REPLICATION CLIENT (in MariaDB BINLOG MONITOR)",
     1381: "start the server with log_bin, and with binlog_format = ROW",
@@ -45,15 +47,18 @@ class ServerFacts:
 
 
 class DumpSession:
-    """A dump in progress. ``heartbeat`` are the seconds after which an idle server sends one."""
+    """A dump in progress. ``heartbeat`` are the seconds after which an idle server sends one. ``server``: the identity
+    of the server that the request is for; empty: any."""
 
-    def __init__(self, address: Address, request: DumpRequest, *, heartbeat: float = 5.0) -> None:
+    def __init__(self, address: Address, request: DumpRequest, *, heartbeat: float = 5.0, server: str = "") -> None:
         self.request = request
         self._address = address
         with explained(f"connecting to {address.display}"):
             self._session = MysqlSession(address)
         try:
             self.server = server_facts(self._session)
+            if server and (found := identity_of(self._session)) != server:
+                raise DumpEndedError(f"{address.display} is the server {found} now, and not {server}")
             self._refuse_own_id()
             self._refuse_purged_file()
             self._announce(heartbeat)
@@ -140,6 +145,13 @@ class DumpSession:
                 f"another replica took over with the server id {self.request.server_id}: {error.text}",
                 "give each job and each replica a `server-id` of its own",
             )
+        if error.code in _GTID_NOT_FOUND and any(words in text for words in _DIVERGED_WORDS):
+            return PurgedLogError(
+                f"{self._address.display} does not have the transactions up to {self.request.gtids}, which were read: "
+                f"its own go up to {self._last_transactions()} ({error.text})",
+                "compare the rows of source and target (seatunnel reconcile), then start the job with --fresh, which "
+                "copies the tables again",
+            )
         if error.code in _GTID_NOT_FOUND and any(words in text for words in _PURGED_WORDS):
             return self._purged(self._files_now(), error.text)
         what = f"the server ended the dump from {self.request} ({error.code}): {error.text}"
@@ -149,13 +161,19 @@ class DumpSession:
 
     def _files_now(self) -> list[str]:
         try:
-            session = MysqlSession(self._address)
+            with closing(MysqlSession(self._address)) as session:
+                return log_files(session)
         except (pymysql.Error, OSError):
             return []
+
+    def _last_transactions(self) -> str:
+        """The server's last transaction of each domain, for a message."""
         try:
-            return log_files(session)
-        finally:
-            session.close()
+            with closing(MysqlSession(self._address)) as session:
+                [(found,)] = session.ask("SELECT @@global.gtid_binlog_pos")
+        except (pymysql.Error, OSError):
+            return "an unknown position"
+        return found.decode() if isinstance(found, bytes) else str(found)
 
     def _purged(self, files: list[str], report: str) -> PurgedLogError:
         begins = f"{files[0]}:{commands.FIRST_POSITION}" if files else "an unknown position"
@@ -181,6 +199,15 @@ def server_facts(session: MysqlSession) -> ServerFacts:
     name = "@@server_id" if mariadb else "@@server_uuid"
     own: Any = session.ask(f"SELECT {name}")[0][0]
     return ServerFacts(mariadb, version_number(text), str(own), int(folding) > 0)
+
+
+def identity_of(session: MysqlSession) -> str:
+    """The server that files and offsets belong to. MariaDB has no uuid: its ids of server and domain stand for it."""
+    facts = server_facts(session)
+    if not facts.mariadb:
+        return facts.uuid
+    [(server, domain)] = session.ask("SELECT @@global.server_id, @@global.gtid_domain_id")
+    return f"server_id {server}, gtid_domain_id {domain}"
 
 
 def version_number(text: str) -> int:

@@ -43,3 +43,10 @@ class GtidList:
 
     def __str__(self) -> str:
         return ",".join(str(one) for one in self.last.values())
+
+    def contains(self, other: GtidList) -> bool:
+        """Whether each domain has come at least as far. Transactions of a domain are numbered, whatever server they
+        come from: only a server's log shows that it holds the very same ones."""
+        return all(
+            domain in self.last and self.last[domain].sequence >= one.sequence for domain, one in other.last.items()
+        )

@@ -58,6 +58,13 @@ class BinlogPosition:
         return BinlogPosition(str(plain["file"]), offset, gtids, events, rows, str(plain["server"]))
 
 
+def has_all(known: Gtids | None, other: Gtids | None) -> bool:
+    """Whether the transactions of ``other`` are among ``known``: the only order that places of two servers have."""
+    if isinstance(known, GtidSet) and isinstance(other, GtidSet):
+        return known.contains(other)
+    return isinstance(known, GtidList) and isinstance(other, GtidList) and known.contains(other)
+
+
 def file_number(file: str) -> int:
     """The number that a server gives its files in order; -1 without a file."""
     digits = file.rpartition(".")[2]

@@ -64,9 +64,9 @@ class LogReader:
         self._history = history
         self._starts = starts
         self._until = until
-        self.ended = until is not None and start.place >= until.place
         self._parser = parser or EventParser()
         self._track = LogTracker.at(start)
+        self.ended = self._is_at_end()
         if starts is not None:
             starts.reach(*start.place[:2], history)
         self._rows = RowsCollector(history, options or DecodeOptions(), before=before)
@@ -86,7 +86,7 @@ class LogReader:
                 kind = type(event)
                 if kind is RowsEvent:
                     self._take(event)  # type: ignore[arg-type]  # narrowed by its exact type: half of isinstance's cost
-                    if self._until is not None and self._track.place >= self._until.place:
+                    if self._is_at_end():
                         break
                     if self._rows.full:
                         yield from self.flush()
@@ -98,10 +98,20 @@ class LogReader:
                 track.passed(header)  # the end of a rotate event is one of the file before
             if not track.in_transaction:
                 track.begin = track.offset
-            if self._until is not None and track.place >= self._until.place:
+            if self._is_at_end():
                 self.ended = True
                 yield from self.flush()
                 return
+
+    def _is_at_end(self) -> bool:
+        """Whether everything up to ``until`` was read. On another server than that of ``until``, transactions show it:
+        places do not."""
+        until, track = self._until, self._track
+        if until is None:
+            return False
+        if until.server == track.server or not (until.server and track.server):
+            return track.place >= until.place
+        return not track.in_transaction and track.has_read(until.gtids)
 
     def flush(self) -> Iterator[LogChange]:
         """Everything that was read and not yielded, and the position after it."""

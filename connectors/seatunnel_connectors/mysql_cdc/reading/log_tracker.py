@@ -16,7 +16,7 @@ from seatunnel_connectors.mysql_cdc.log.events import (
 )
 from seatunnel_connectors.mysql_cdc.log.gtid_list import GtidList, MariadbGtidId
 from seatunnel_connectors.mysql_cdc.log.gtid_set import GtidSet, Interval, Source
-from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition, Gtids, Place, file_number
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition, Gtids, Place, file_number, has_all
 
 _WRAP = 1 << 32
 
@@ -132,6 +132,11 @@ class LogTracker:
         if self._ranges and isinstance(self.gtids, GtidSet):
             self.gtids = self.gtids.union(GtidSet({source: (one,) for source, one in self._ranges.items()}))
         self._ranges = {}
+
+    def has_read(self, gtids: Gtids | None) -> bool:
+        """Whether these transactions have been read."""
+        self._fold()
+        return has_all(self.gtids, gtids)
 
     def transaction(self) -> str:
         """The id of the last transaction that ended; its end's position where the log has no ids."""
