@@ -20,7 +20,6 @@ from seatunnel_connectors.mysql_cdc.reading.changes import TableBlock
 from seatunnel_connectors.mysql_cdc.rows.table_decoder import RowMisfit
 from seatunnel_py.api import (
     COPY_AGAIN,
-    BadRowsError,
     Batch,
     Position,
     Rejected,
@@ -44,18 +43,20 @@ def ending(elements: Iterator[RowElement], end: Position) -> Iterator[RowElement
         yield replace(held, end=end)
 
 
-def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterator[Batch | Rejected]:
+def batches(block: TableBlock, schema: TableSchema, *, tolerant: bool) -> Iterator[RowElement]:
     """The rows of a block, none with an end. ``tolerant``: rows with values that the columns cannot hold are rejected;
-    otherwise they raise BadRowsError."""
+    otherwise they stop the table."""
     rows = block.rows
     data = pa.RecordBatch.from_arrays(rows.data.columns, schema=schema.arrow())
     kinds, keep = without_before(data, np.asarray(rows.kinds), schema)
     misfits = [one for one in rows.misfits if keep[one.row]]
     if misfits and not tolerant:
-        raise BadRowsError(
+        yield TableStopped(
+            schema.path,
             f"a change of table {schema.path} in the log: {misfits[0].reason}",
-            "allow bad rows with env.error.max-rows, or correct the value and start over with --fresh",
+            f"correct the value, then {COPY_AGAIN}; or allow bad rows with env.error.max-rows",
         )
+        return
     keep[[one.row for one in misfits]] = False
     if keep.all():
         yield Batch(schema.path, data, kinds=pa.array(kinds))

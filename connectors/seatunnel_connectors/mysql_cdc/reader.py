@@ -150,11 +150,11 @@ class BinlogReader(Reader):
             if one.name in self._stopped:
                 continue
             schema = self._tables[one.name].schema
-            if stopped := unreadable(one, schema):
-                self._stopped.add(one.name)
-                yield stopped
-            else:
-                yield from batches(one, schema, tolerant=context.tolerant)
+            stopped = unreadable(one, schema)
+            for element in [stopped] if stopped else batches(one, schema, tolerant=context.tolerant):
+                if isinstance(element, TableStopped):
+                    self._stopped.add(one.name)
+                yield element
 
     def _hinted(self) -> dict[Name, TableDefinition]:
         """The definitions that changes have left at this position."""
