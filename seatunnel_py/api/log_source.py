@@ -37,6 +37,18 @@ class BegunLog:
     state: Plain = None
 
 
+@dataclass(frozen=True, slots=True)
+class LogLag:
+    """How far the end of a log is ahead of a place, in ``bytes`` of the log. ``retained``: bytes of log that the server
+    keeps for the job, None: it keeps its log for a time of its own. ``warning``: the log may soon be lost, or is longer
+    than the job file allows; ``remedy`` belongs to it."""
+
+    bytes: int
+    retained: int | None = None
+    warning: str = ""
+    remedy: str = ""
+
+
 class LogSource(Source):
     """Description of a source with one log for all of its tables. Its factory's capabilities are those of the log."""
 
@@ -62,6 +74,11 @@ class LogSource(Source):
             f"{type(self).__name__} cannot add {table.table.schema.path} to a log that has begun",
             "start the job again with --fresh, which copies all of its tables",
         )
+
+    def lag(self, begun: BegunLog) -> LogLag | None:
+        """Return how far the end of the log is ahead of a place, in one short query; None: it is unknown. Called in the
+        driver, every few seconds, while the log is read."""
+        return None
 
     @property
     def log_end(self) -> str:

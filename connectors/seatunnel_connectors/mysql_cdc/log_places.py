@@ -78,7 +78,7 @@ def end_of_log(session: MysqlSession) -> BinlogPosition:
 
 def first_of_log(session: MysqlSession) -> BinlogPosition:
     """The beginning of the oldest file."""
-    return BinlogPosition(next(iter(_sizes(session))), FIRST_OFFSET)
+    return BinlogPosition(next(iter(file_sizes(session))), FIRST_OFFSET)
 
 
 def with_transactions(session: MysqlSession, place: BinlogPosition) -> BinlogPosition:
@@ -105,7 +105,7 @@ def oldest(places: Iterable[BinlogPosition]) -> BinlogPosition:
 
 def require_log(session: MysqlSession, place: BinlogPosition) -> None:
     """Raise PurgedLogError unless the server still has the log from this place on (F-C9, F-C21)."""
-    sizes = _sizes(session)
+    sizes = file_sizes(session)
     if not place.file or place.offset <= sizes.get(place.file, -1):
         return
     begins = f"{next(iter(sizes))}:{FIRST_OFFSET}"
@@ -120,7 +120,7 @@ def require_log(session: MysqlSession, place: BinlogPosition) -> None:
     )
 
 
-def _sizes(session: MysqlSession) -> dict[str, int]:
+def file_sizes(session: MysqlSession) -> dict[str, int]:
     """The files of the log with their sizes, the oldest first."""
     return {_text(row[0]): int(row[1]) for row in session.ask("SHOW BINARY LOGS")}
 

@@ -71,3 +71,14 @@ def _require_privileges(address: Address, session: MysqlSession) -> None:
 def _account(session: MysqlSession) -> str:
     user = str(session.ask("SELECT CURRENT_USER()")[0][0])
     return "@".join(f"'{part}'" for part in user.rpartition("@")[::2])
+
+
+def expire_seconds(session: MysqlSession) -> int:
+    """The age at which the server purges a file of its log; 0: never. Older servers count days."""
+    found = {
+        str(name).lower(): float(value)
+        for name, value in session.ask(
+            "SHOW GLOBAL VARIABLES WHERE variable_name IN ('binlog_expire_logs_seconds', 'expire_logs_days')"
+        )
+    }
+    return int(found.get("binlog_expire_logs_seconds") or found.get("expire_logs_days", 0.0) * 86_400)

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.copy import BinlogCopySource
+from seatunnel_connectors.mysql_cdc.dump.log_lag import lag_of
+from seatunnel_connectors.mysql_cdc.dump.session import identity_of
 from seatunnel_connectors.mysql_cdc.log_enumerator import BinlogEnumerator, joined
+from seatunnel_connectors.mysql_cdc.log_places import file_sizes
+from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
 from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart, BinlogStop
 from seatunnel_connectors.mysql_cdc.reader import BinlogReader
+from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.definitions import DecodeOptions
-from seatunnel_connectors.mysql_cdc.server_checks import require_row_log
+from seatunnel_connectors.mysql_cdc.server_checks import expire_seconds, require_row_log
 from seatunnel_connectors.mysql_cdc.table_checks import checked_tables
 from seatunnel_py.api import (
     BegunLog,
@@ -24,6 +30,7 @@ from seatunnel_py.api import (
     FollowedTable,
     JobMode,
     JobRegistry,
+    LogLag,
     LogSource,
     Plain,
     PrimaryKey,
@@ -118,6 +125,14 @@ class BinlogCdcSource(LogSource):
 
     def join(self, begun: BegunLog, table: FollowedTable) -> BegunLog:
         return joined(self.address, begun, table, copies=self.copy_source() is not None)
+
+    def lag(self, begun: BegunLog) -> LogLag | None:
+        place = BinlogPlace.of(begun.split.payload)
+        position = place.begin if begun.position is None else BinlogPosition.of(begun.position.value)
+        with explained(f"looking up the log of {self.address.display}"), sessions(self.address) as session:
+            if (position.server or place.server) != identity_of(session):
+                return None  # the reader goes on there first
+            return lag_of(file_sizes(session), position, expire_seconds(session))
 
     @property
     def log_end(self) -> str:

@@ -133,6 +133,12 @@ class PostgresCdcOptions(SourceOptions, SchemaChangeOptions):
     slot_reuse: bool = option(
         False, key="slot.reuse", doc="use an existing slot of that name, which then moves with this job"
     )
+    slot_max_lag: int | None = option(
+        None,
+        key="slot.max-lag",
+        ge=1,
+        doc="bytes of log that the slot may keep; more is a warning; default: no limit",
+    )
     plugin: OutputPlugin = option(
         OutputPlugin.PGOUTPUT,
         key="decoding.plugin.name",

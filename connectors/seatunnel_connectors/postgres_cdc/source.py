@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
+from seatunnel_connectors.jdbc.postgres.connection.session import statements
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
 from seatunnel_connectors.postgres_cdc.copy import CopySource
 from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logged_by_key, whole_path
-from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator, copied_at, joined
+from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator, LogPlace, copied_at, joined
+from seatunnel_connectors.postgres_cdc.log_rows import place_of
 from seatunnel_connectors.postgres_cdc.options import (
     FOLLOWS_A_SLOT,
     PostgresCdcOptions,
@@ -21,6 +23,7 @@ from seatunnel_connectors.postgres_cdc.options import (
     StopMode,
 )
 from seatunnel_connectors.postgres_cdc.reader import SlotReader
+from seatunnel_connectors.postgres_cdc.replication.slot_lag import find_retention, lag_of
 from seatunnel_connectors.postgres_cdc.slot_snapshots import consistent_point
 from seatunnel_connectors.postgres_cdc.table_checks import checked, require_logical_log
 from seatunnel_py.api import (
@@ -30,6 +33,7 @@ from seatunnel_py.api import (
     FollowedTable,
     JobMode,
     JobRegistry,
+    LogLag,
     LogSource,
     Plain,
     Reader,
@@ -100,6 +104,13 @@ class PostgresCdcSource(LogSource):
         claims = self.registry.get(LogClaims)
         claims.claim(self.address, self.names, known=True, wait_seconds=self.options.slot_wait_seconds)
         return consistent_point(self.address, self.options.slot_wait_seconds)
+
+    def lag(self, begun: BegunLog) -> LogLag | None:
+        slot = LogPlace.of(begun.split.payload).slot
+        position = 0 if begun.position is None else place_of(begun.position).end
+        with statements(self.address) as db:
+            found = find_retention(db, slot)
+        return None if found is None else lag_of(found, slot, position, self.options.slot_max_lag)
 
     @property
     def log_end(self) -> str:

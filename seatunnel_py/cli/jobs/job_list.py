@@ -9,7 +9,7 @@ from typing import Any
 from seatunnel_py.cli.jobs.failure_view import timeline_plain, timeline_text
 from seatunnel_py.cli.jobs.job_control import explained
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
-from seatunnel_py.cli.view.numbers import and_more, count, rows, seconds
+from seatunnel_py.cli.view.numbers import and_more, count, rows, seconds, size
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
 from seatunnel_py.nouns import counted
@@ -171,10 +171,20 @@ def _stands(job: KnownJob, standing: list[dict[str, Any]] | None, silence: str) 
         checkpoint = "none yet" if table["checkpoint"] is None else table["checkpoint"]
         lag = f", {table['lag']} not committed yet" if table["lag"] else ""
         yield f"  {table['state']:10} {table['table']}: last checkpoint {checkpoint}{lag}"
-        for line in (*table["blocked"], *table["waits"]):
+        for line in (*table["blocked"], *_log_lag(table.get("log_lag")), *table["waits"]):
             yield f"             {line}"
     for line in and_more(len(standing or ()), STANDINGS_MAX, "tables"):
         yield f"  {line}"
+
+
+def _log_lag(lag: dict[str, Any] | None) -> Iterator[str]:
+    """How far the log of a pipeline is ahead."""
+    if lag is None:
+        return
+    keeps = "" if lag["retained"] is None else f"; the server keeps {size(lag['retained'])} of it for this job"
+    yield f"its log is {size(lag['bytes'])} ahead of the last checkpoint{keeps}"
+    if lag["warning"]:
+        yield f"{lag['warning']}; remedy: {lag['remedy']}"
 
 
 def _read(table: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ from seatunnel_py.runtime.observe.events import (
     JobEvent,
     JobStalled,
     JobStarted,
+    LogAtRisk,
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
@@ -142,9 +143,8 @@ class _View:
                 return _said(event)
             case UnitGivenUp() | SinkIsolated():
                 return self._gave_up(event)
-            case StateLarge():
-                size = f"{event.bytes:,} bytes of {event.allowed:,} that are allowed"
-                return Text(f"{event.name}: {event.what} takes {size}, in every checkpoint", "yellow")
+            case StateLarge() | LogAtRisk():
+                return _warned(event)
             case JobEnded() | CheckpointDone():
                 return None
         return None
@@ -272,6 +272,16 @@ class _Plain:
 def _rate(rows: int, elapsed: float) -> str:
     """Empty before the first rows: no rate is measured yet."""
     return f"{count(rows / max(elapsed, 1e-6))} rows/s" if rows else ""
+
+
+def _warned(event: StateLarge | LogAtRisk) -> Text:
+    """Events that warn about one pipeline, before anything fails."""
+    if isinstance(event, StateLarge):
+        size = f"{event.bytes:,} bytes of {event.allowed:,} that are allowed"
+        return Text(f"{event.name}: {event.what} takes {size}, in every checkpoint", "yellow")
+    if not event.warning:
+        return Text(f"{event.name}: the log is no longer at risk", "green")
+    return Text(f"{event.name}: {event.warning}\n    remedy: {event.remedy}", "yellow")
 
 
 def _said(event: JobStalled | ChangesAnnounced | DriverAsked | RequestAnswered | StoreUnavailable) -> Text:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args
 from seatunnel_py.api.batch import SchemaChange
 from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.factory import JobMode
-from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogSource
+from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogLag, LogSource
 from seatunnel_py.api.names import NameRules, TargetPlace
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
@@ -223,6 +223,13 @@ def joined_by(step: Step, source: LogSource, begun: BegunLog, table: FollowedTab
     """The log with one more table."""
     with attributed(step, "join"):
         return _one(step, "join", source.join(begun, table), BegunLog)
+
+
+def lag_of(step: Step, source: LogSource, begun: BegunLog) -> LogLag | None:
+    """How far the end of the log is ahead of that place."""
+    with attributed(step, "lag"):
+        found = source.lag(begun)
+        return None if found is None else _one(step, "lag", found, LogLag)
 
 
 def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "discover") -> tuple[Split, ...]:

@@ -29,6 +29,7 @@ from seatunnel_py.runtime.observe.events import (
     JobEvent,
     JobStalled,
     JobStarted,
+    LogAtRisk,
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
@@ -137,7 +138,7 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             return "WARNING", "checkpoint_ended", {**which, **why}
         case TargetSwept() | SchemaChanged():
             return _line_of_target(event)
-        case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable():
+        case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable() | LogAtRisk():
             return _line_of_job(event)
         case JobEnded(receipt):
             plain = receipt.to_plain()
@@ -152,10 +153,14 @@ def _line_of_target(event: TargetSwept | SchemaChanged) -> tuple[str, str, dict[
 
 
 def _line_of_job(
-    event: JobStalled | ChangesAnnounced | DriverAsked | RequestAnswered | StoreUnavailable,
+    event: JobStalled | ChangesAnnounced | DriverAsked | RequestAnswered | StoreUnavailable | LogAtRisk,
 ) -> tuple[str, str, dict[str, Any]]:
     """Level, name and content of an event without a table."""
     match event:
+        case LogAtRisk():
+            about = {"pipeline": event.pipeline, "table": event.name, "bytes": event.bytes}
+            level = "WARNING" if event.warning else "INFO"
+            return level, "log_at_risk", {**about, "warning": event.warning, "remedy": event.remedy}
         case JobStalled():
             return "WARNING", "nothing_moved", {"seconds": round(event.seconds, 1), "waits": event.waits}
         case ChangesAnnounced():

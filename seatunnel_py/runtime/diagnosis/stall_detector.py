@@ -20,6 +20,7 @@ from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.diagnosis import lost_units
 from seatunnel_py.runtime.diagnosis.diagnostics import blocked_targets, status_of
+from seatunnel_py.runtime.diagnosis.log_lags import LogLags
 from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
 from seatunnel_py.runtime.messages.events import UnitPresumedLost
 from seatunnel_py.runtime.observe.events import CheckpointDone, JobEvent, JobStalled, RowsMoved, TableChanged
@@ -53,6 +54,7 @@ class StallDetector:
         self._examining = ThreadPoolExecutor(EXAMINED_AT_ONCE, thread_name_prefix="examine")
         self._examined: dict[UnitId, float] = {}  # when it may be examined again
         self._looked: dict[str, float] = {}
+        self._lags = LogLags(driver, machines)
 
     def saw(self, event: JobEvent) -> None:
         """Note an event."""
@@ -67,6 +69,7 @@ class StallDetector:
     def look(self) -> None:
         """Report a stall if nothing has moved for long; give up units whose connection is lost."""
         at = self._driver.now()
+        self._lags.look(at)
         if at >= self._look_for_lost_at:
             self._look_for_lost_at = at + LOST_EVERY_SECONDS
             self._check_units(at)
@@ -105,7 +108,10 @@ class StallDetector:
         machines = [
             machine for machine in self._machines.values() if not machine.shown_state.ended or len(machine.state.calls)
         ]
-        found = [status_of(machine, at, self._moved.get(machine.id)) for machine in machines]
+        found = [
+            replace(status_of(machine, at, self._moved.get(machine.id)), log_lag=self._lags.of(machine))
+            for machine in machines
+        ]
         places = {machine.pipeline.name: blocked_targets(machine, at) for machine in machines}
         asking = {name: blocked for name, blocked in places.items() if blocked}
         found.sort(key=lambda one: (not one.busy, one.state == "PENDING", one.table))
@@ -116,6 +122,7 @@ class StallDetector:
 
     def close(self) -> None:
         """Stop, because the driver ends."""
+        self._lags.close()
         self._asking.shutdown(wait=False, cancel_futures=True)
         self._examining.shutdown(wait=False, cancel_futures=True)
 

@@ -159,6 +159,19 @@ class StateLarge:
 
 
 @dataclass(frozen=True, slots=True)
+class LogAtRisk:
+    """A log that is followed may soon be lost, or is longer than the job file allows. ``bytes``: how far its end is
+    ahead of the last checkpoint. An empty ``warning``: it is over."""
+
+    pipeline: str
+    name: str
+    bytes: int
+    warning: str
+    remedy: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class ChangesAnnounced:
     """The job will resume with these changes since the last run, and their effects. Nothing has been done yet."""
 
@@ -232,6 +245,7 @@ JobEvent: TypeAlias = (
     | RegionRestarted
     | SinkIsolated
     | StateLarge
+    | LogAtRisk
     | CheckpointDone
     | JobStalled
     | ChangesAnnounced

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from seatunnel_py.api.log_source import BegunLog, FollowedTable
+from seatunnel_py.api.log_source import FollowedTable
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.plan.altered_log import AlteredLog, LogJoin
 from seatunnel_py.plan.log_tables import leaving
@@ -160,11 +160,7 @@ class LogReplanning:
 
     def _join(self, newest: CheckpointRecord) -> LogJoin:
         assert self._log is not None, "tables join logs only"
-        last = self._state.prepared.rounds[self._log][-1]
-        split = self._state.prepared.splits[self._log][-1]
-        states = (state_of(one.state) for subtask, one in newest.snapshots.items() if subtask.vertex == self._log)
-        places = (reading_of(state.reading).at.get(split.id) for state in states)
-        return LogJoin(self._joins, BegunLog(split, next(filter(None, places), None), last.state))
+        return LogJoin(self._joins, self._state.prepared.begun_log(self._log, newest))
 
 
 def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tuple[str, ...]:

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from seatunnel_py.api.log_source import BegunLog
 from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.schema import Detail, DetailKind, TablePath
 from seatunnel_py.api.sink import Effect, Present, Setup, Treatment, Visible
 from seatunnel_py.api.source import Enumerator, SourceTable, Split
 from seatunnel_py.api.types import Conversion
-from seatunnel_py.runtime.values.split_progress import SplitRound, path_plain, rounds_of, rounds_plain
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.runtime.values.split_progress import SplitRound, path_plain, reading_of, rounds_of, rounds_plain
+from seatunnel_py.runtime.values.subtask_state import state_of
 from seatunnel_py.work.plain_schema import table_of, table_plain
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -41,6 +44,13 @@ class PreparedPipeline:
     def with_round(self, vertex: str, found: SplitRound) -> PreparedPipeline:
         """Add a round of splits."""
         return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
+
+    def begun_log(self, vertex: str, record: CheckpointRecord) -> BegunLog:
+        """The log of a vertex, at the place of a checkpoint."""
+        split = self.splits[vertex][-1]
+        states = (state_of(one.state) for subtask, one in record.snapshots.items() if subtask.vertex == vertex)
+        places = (reading_of(state.reading).at.get(split.id) for state in states)
+        return BegunLog(split, next(filter(None, places), None), self.rounds[vertex][-1].state)
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {

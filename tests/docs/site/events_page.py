@@ -50,6 +50,8 @@ MEANINGS = {
     " `changes` holds a sentence for each table.",
     "sink_left_out": "A sink has failed for good, and the others go on without it; `targets` are what it writes into,"
     " `checkpoint` is the newest complete checkpoint, or null.",
+    "log_at_risk": "A log that is followed may soon be lost, or is longer than the job file allows; `bytes`: how far its "
+    "end is ahead of the last checkpoint. An empty `warning`: it is over.",
     "state_large": "Each checkpoint holds so many `bytes` of `what`; `allowed` is the limit. Written once.",
     "store_away": "The checkpoint store does not answer, and is asked again; until then no checkpoint completes.",
     "store_back": "The checkpoint store has answered after so many `seconds`.",
