@@ -331,7 +331,7 @@ class JobSession:
                 job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
                 plain = job_changes.baseline(planned, place)
-                work = PlannedJob(planned.job, plain, pipelines, isolated_tables, analyst, reset)
+                work = PlannedJob(planned.job, plain, pipelines, isolated_tables, analyst, reset, planned.graph)
                 receipt, resumable = drive(work, engine, place, tell, begin, began)
             receipt = _kept(receipt, place, resumable=resumable)
         except BaseException as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PlanError, PluginError
 from seatunnel_py.plan import altered_log
 from seatunnel_py.plan.altered_log import PlanAgain
-from seatunnel_py.plan.graph_nodes import IsolatedTable
+from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.sql.analysis import SqlAnalyst
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.plan.tables import not_carried_over
 from seatunnel_py.plan.tables.conversions import total
 from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.reconcile.graph_refresher import GraphRefresher
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
@@ -31,9 +32,10 @@ from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.observe.repeated_attempts import RepeatedAttempts
-from seatunnel_py.runtime.resume import table_reset
+from seatunnel_py.runtime.resume import table_refresh, table_reset
 from seatunnel_py.runtime.resume.begun_logs import as_begun
 from seatunnel_py.runtime.resume.job_claim import SEEN, JobClaim, KnownStore, claim_job, require_no_records
+from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
@@ -58,7 +60,8 @@ batch ends, and has objects for each of its tables."""
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
     """A job, its plan as stored, the pipelines to run, and the tables that cannot be planned. ``analyst``: of jobs with
-    queries, for plans of changed tables; ``resets``: names of tables to be copied again."""
+    queries, for plans of changed tables; ``resets``: names of tables to be copied again; ``graph``: all nodes, for
+    tables that are refreshed."""
 
     job: Job
     plan: Mapping[str, Any]
@@ -66,6 +69,7 @@ class PlannedJob:
     isolated: tuple[IsolatedTable, ...] = ()
     analyst: SqlAnalyst | None = None
     resets: tuple[str, ...] = ()
+    graph: FlowGraph = field(default_factory=FlowGraph)
 
 
 def drive(
@@ -179,6 +183,7 @@ class _JobRun:
         self.settings = self._settings()
         self.authority = self._authority(pipelines)
         self.journal = JournalFile(self.storage, self.authority.incarnation)
+        self.refreshes = TableRefreshes()
         sweep(self.settings.exchange, self.authority.incarnation - 1, self.storage, self.journal.journal)
 
     def _settings(self) -> Settings:
@@ -206,15 +211,32 @@ class _JobRun:
         return claim_job(self.store, keys(pipelines))
 
     def reset(self, work: PlannedJob) -> None:
-        """Let tables be copied again, by option or request. Raises PlanError for options that name others."""
+        """Let tables be copied again, by option or request, and rows of them be refreshed. Raises PlanError for options
+        that name others."""
         if work.resets:
             self._reset(work, work.resets)
         if not any(one.follows_copies for one in work.pipelines):
             return  # the running job refuses requests; looking for them takes a start its time
         store = self._requests()
-        for request in store.open():
+        asked = store.open()
+        for request in asked:
             if request.wish is RequestKind.RESET:
                 store.answer(self._reset_as_asked(work, request))
+        self.refreshes = TableRefreshes(GraphRefresher(work.graph, store.tell))
+        for request in asked:
+            if request.wish is RequestKind.REFRESH and (refused := self._refresh(work, request)):
+                store.answer(refused)
+
+    def _refresh(self, work: PlannedJob, request: ControlRequest) -> ControlAnswer | None:
+        """Refresh rows at this start; the answer of a request that is refused."""
+        resets = self.journal.journal.resets
+        try:
+            found = table_refresh.chosen(keys(work.pipelines), self.authority.records, request.refresh, resets)
+        except PlanError as error:
+            return ControlAnswer(request.id, False, *table_reset.refusal(error))
+        if found is not None:
+            self.refreshes.add(*found)
+        return None
 
     def _reset_as_asked(self, work: PlannedJob, request: ControlRequest) -> ControlAnswer:
         try:
@@ -288,6 +310,7 @@ class _JobRun:
             _SystemClock(),
             tell,
             plan_again,
+            self.refreshes,
         )
         self.storage.begin(lambda event: driver.post(partial(driver.job.tell, event)))
         return driver
@@ -297,7 +320,8 @@ class _JobRun:
         job, place, authority = self.job, self.place, self.authority
         about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
         keeper = SavepointKeeper(self._savepoints, authority.lineage, authority.incarnation, about)
-        return RequestHandler(self._requests(), place.driver, keeper, place.hold, place.keep_counters)
+        requests, count = self._requests(), place.keep_counters
+        return RequestHandler(requests, place.driver, keeper, place.hold, count, self.refreshes)
 
     def leave(self, driver: Driver) -> None:
         """Remove obsolete state. Not every target can refuse an older driver: only the newest driver may report the

@@ -341,6 +341,12 @@ class Sink(ABC):
             "another job",
         )
 
+    def repair_writer(self, context: WriteContext) -> Writer | None:
+        """Create a writer of rows that a followed table is refreshed with. It changes the target by key, in one
+        transaction, whatever the recipe of the job's units is, and leaves no record of a unit. It must not commit once
+        a newer run of the job has announced itself. Called on the driver while no unit runs. None: the sink cannot."""
+        return None
+
     def sets_up_with(self, setup: Setup) -> Hashable:
         """Return a grouping key: sinks with equal keys go to one ``set_up_together`` call, which helps with hundreds
         of tables. None: set up alone."""

@@ -26,6 +26,10 @@ SomeTables = Annotated[
     list[str] | None,
     typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
 ]
+Where = Annotated[
+    str, typer.Option(metavar="CONDITION", help="only rows with this SQL condition, which both sides must take")
+]
+Settle = Annotated[float, typer.Option(min=0, metavar="SECONDS", help="how long a followed change may take to arrive")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines")]
 JobId = Annotated[str, typer.Argument(help="as `seatunnel jobs list` names it")]
 StoreOf = Annotated[

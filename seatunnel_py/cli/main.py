@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from seatunnel_py.cli import debugging
-from seatunnel_py.cli.arguments import AsJson, JobArgument, Resets, SomeTables, Variables, variables_of
+from seatunnel_py.cli.arguments import AsJson, JobArgument, Resets, Settle, SomeTables, Variables, Where, variables_of
 from seatunnel_py.cli.subcommands import jobs_app, quarantine_app, state_app, table_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
@@ -204,24 +204,22 @@ def reconcile(
     variable: Variables = None,
     job_id: Annotated[str | None, typer.Option(help="the job's name: if it does not run, no row is waited for")] = None,
     table: SomeTables = None,
-    where: Annotated[
-        str, typer.Option(metavar="CONDITION", help="only rows with this SQL condition, which both sides must take")
-    ] = "",
+    where: Where = "",
     limit: Annotated[int, typer.Option(min=0, max=10_000, help="differing rows to show for each table")] = 20,
-    settle: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="how long a followed change may take to arrive")
-    ] = 30.0,
+    settle: Settle = 30.0,
+    repair: Annotated[bool, typer.Option("--repair", help="read differing rows again; shows what changes")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="with --repair: do it")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare the rows of sources and targets.
 
-    Names the rows that differ, while the job runs, too. Reads from both ends, changes nothing. Exit code 0: all tables
-    are equal; 1: rows differ; 3: some tables were not compared.
+    Names the rows that differ, while the job runs, too. Reads from both ends, and changes nothing without --repair.
+    Exit code 0: all tables are equal; 1: rows differ; 3: some tables were not compared.
     """
     from seatunnel_py.cli.commands import reconcile as command
 
     request = command.ReconcileRequest(
-        job, variables_of(variable), job_id, tuple(table or ()), where, limit, settle, as_json
+        job, variables_of(variable), job_id, tuple(table or ()), where, limit, settle, as_json, repair, yes
     )  # fmt: skip
     raise typer.Exit(command.reconcile(request))
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seatunnel_py.cli.arguments import AsJson, JobId, StoreOf, Timeout, Variables, variables_of, where_of
+from seatunnel_py.cli.arguments import AsJson, JobId, StoreOf, Timeout, Variables, Where, variables_of, where_of
 
 jobs_app = typer.Typer(no_args_is_help=True, help="Jobs under SEATUNNEL_HOME.")
 quarantine_app = typer.Typer(no_args_is_help=True, help="Quarantined rows.")
@@ -226,3 +226,25 @@ def table_reset(
 
     where = where_of(file, variable)
     raise typer.Exit(command.reset(job_id, where, tuple(table), seconds=timeout, as_json=as_json))
+
+
+@table_app.command(
+    "refresh", epilog='Example: seatunnel table refresh shop public.orders --where "id BETWEEN 10 AND 20"'
+)
+def table_refresh(
+    job_id: JobId,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="a table whose log the job follows")],
+    where: Where = "",
+    timeout: Timeout = 300.0,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read rows of a followed table again, without emptying its target.
+
+    Rows that the source does not have are removed. A running job does it at once, a stopped one at its next start.
+    """
+    from seatunnel_py.cli.jobs import job_control as command
+
+    location = where_of(file, variable)
+    raise typer.Exit(command.refresh(job_id, location, table, where, seconds=timeout, as_json=as_json))

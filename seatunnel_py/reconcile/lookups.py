@@ -19,19 +19,26 @@ CHARACTERS_MAX = 200_000
 def narrowed(sides: BothSides, comparison: TableComparison, look: KeyLook, keys: Hashes) -> BothSides:
     """Readers of these keys' rows, and perhaps of a few others; the same readers where rows cannot be chosen. ``look``
     has found the keys."""
-    pair = _column(comparison)
-    if pair is None or look.source is None or look.target is None or len(keys) > 2 * VALUES_MAX:
+    pair, texts = lookup_column(comparison), lookup_values(comparison, look, keys)
+    if pair is None or not texts:
         return sides
-    values = _values(pair.name, look.source, keys) | _values(pair.name, look.target, keys)
-    if None in values or len(values) > VALUES_MAX or sum(len(str(one)) for one in values) > CHARACTERS_MAX:
-        return sides
-    texts = tuple(sorted(map(str, values)))
-    source = _filtered(sides.source[0], pair.source.name, texts)
-    target = _filtered(sides.target, pair.target.name, texts)
+    source = filtered(sides.source[0], pair.source.name, texts)
+    target = filtered(sides.target, pair.target.name, texts)
     return sides if source is None or target is None else BothSides((source,), target)
 
 
-def _column(comparison: TableComparison) -> ColumnPair | None:
+def lookup_values(comparison: TableComparison, look: KeyLook, keys: Hashes) -> tuple[str, ...]:
+    """The values of ``lookup_column`` in the rows of these keys; empty if they are too many, or not known."""
+    pair = lookup_column(comparison)
+    if pair is None or look.source is None or look.target is None or len(keys) > 2 * VALUES_MAX:
+        return ()
+    values = _values(pair.name, look.source, keys) | _values(pair.name, look.target, keys)
+    if None in values or len(values) > VALUES_MAX or sum(len(str(one)) for one in values) > CHARACTERS_MAX:
+        return ()
+    return tuple(sorted(map(str, values)))
+
+
+def lookup_column(comparison: TableComparison) -> ColumnPair | None:
     """The first column of the key by which both sides can be asked: no transform may have changed its values."""
     if not comparison.has_key or len(comparison.paths) != 1 or comparison.paths[0].steps:
         return None
@@ -53,6 +60,7 @@ def _values(name: str, kept: KeptRows, keys: Hashes) -> set[int | str | None]:
     return set(pa.Table.from_batches(kept.data).column(name).filter(chosen).to_pylist())
 
 
-def _filtered(path: ReadingPath, column: str, values: tuple[str, ...]) -> ReadingPath | None:
+def filtered(path: ReadingPath, column: str, values: tuple[str, ...]) -> ReadingPath | None:
+    """The reader for rows with one of these values; None: rows cannot be chosen so."""
     table = path.source.filtered(path.table, RowSelection(column=column, values=values))
     return None if table is None else replace(path, table=table)

@@ -13,14 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+
 from seatunnel_py.errors import RetriableError, SeaTunnelError, worded
 from seatunnel_py.reconcile import digests
 from seatunnel_py.reconcile.comparisons import TableComparison, TargetRows
 from seatunnel_py.reconcile.digests import differing_keys
 from seatunnel_py.reconcile.looks import BothSides, KeyLook, WantedKeys, WantedRanges
-from seatunnel_py.reconcile.lookups import narrowed
+from seatunnel_py.reconcile.lookups import VALUES_MAX, lookup_column, lookup_values, narrowed
+from seatunnel_py.reconcile.repairs import DifferingKeys
 from seatunnel_py.reconcile.report import ComparisonState, ReconcileReport, RowDifference, TableReport
 from seatunnel_py.reconcile.row_differences import row_differences
+from seatunnel_py.reconcile.row_hashes import Hashes
 from seatunnel_py.reconcile.side_reader import source_paths, target_path
 from seatunnel_py.reconcile.suspects import DifferenceKind, Suspects, kinds
 
@@ -91,6 +95,21 @@ class _OpenTable:
     suspects: Suspects = field(default_factory=lambda: Suspects.joined(()))
     counts: Counter[str] = field(default_factory=Counter)
     differences: list[RowDifference] = field(default_factory=list)
+    differing: list[Hashes] = field(default_factory=list)
+    values: set[str] | None = field(default_factory=set)
+
+    def differ(self, keys: Hashes, look: KeyLook) -> None:
+        """Keep keys that differ, and values that find their rows; None: they cannot be found so."""
+        self.differing.append(keys)
+        values = lookup_values(self.comparison, look, keys)
+        self.values = self.values | {*values} if self.values is not None and values else None
+
+    def found_keys(self) -> DifferingKeys:
+        column = lookup_column(self.comparison)
+        name = column.name if column is not None and self.values and len(self.values) <= VALUES_MAX else ""
+        keys = np.concatenate([np.zeros(0, np.uint64), *self.differing])
+        values = tuple(sorted(self.values or ())) if name else ()
+        return DifferingKeys(keys, self.comparison.follows, len(self.comparison.paths), name, values)
 
     @property
     def left(self) -> int:
@@ -98,10 +117,11 @@ class _OpenTable:
 
 
 class Reconciler:
-    """``limit``: how many differing keys of each table are shown."""
+    """``limit``: how many differing keys of each table are shown; ``differing``: all of them, by table and target."""
 
     def __init__(self, patience: Patience, limit: int, tell: Callable[[ReconcileNews], None]) -> None:
         self._patience, self._limit, self._tell = patience, limit, tell
+        self.differing: dict[tuple[str, str], DifferingKeys] = {}
 
     def compare(
         self, targets: Sequence[TargetRows], open_table: Callable[[TargetRows], TableComparison]
@@ -205,6 +225,8 @@ class Reconciler:
         table.suspects, differ = table.suspects.after(look.look, table.settle)
         if not len(differ):
             return
+        table.differ(differ, look)
+        self.differing[table.comparison.table, table.comparison.target] = table.found_keys()
         table.counts.update(kind.value for kind in kinds(differ, look.look))
         shown = differ[: self._limit - len(table.differences)]
         if len(shown) and (look.source is None or look.target is None):

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from seatunnel_py.api.batch import Batch, Element, Rejected
-from seatunnel_py.api.source import ReadContext, Source, SourceTable, read_with
+from seatunnel_py.api.source import ReadContext, Source, SourceTable, Split, read_with
+from seatunnel_py.errors import FatalError
+from seatunnel_py.nouns import counted
 from seatunnel_py.reconcile.column_forms import ColumnForm
 from seatunnel_py.reconcile.comparisons import PathStep, TableComparison
 from seatunnel_py.reconcile.row_hashes import Hashes, combined, value_hashes
@@ -41,6 +43,20 @@ class ComparedRows:
     unreadable: int = 0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedRows:
+    """Rows in the form of the sink's table, with the hashes of their keys."""
+
+    keys: Hashes
+    data: pa.RecordBatch
+
+    def among(self, wanted: WantedRows) -> KeyedRows:
+        import pyarrow as pa
+
+        mask = wanted.among(self.keys)
+        return self if mask is None else KeyedRows(self.keys[mask], self.data.filter(pa.array(mask)))
+
+
 @dataclass(frozen=True, slots=True)
 class ReadingPath:
     """Reads one table, and brings its rows into the form of the comparison."""
@@ -61,15 +77,34 @@ class ReadingPath:
             elif isinstance(element, Rejected):
                 yield _unreadable(element.data.num_rows)
 
+    def keyed(self, splits: Iterable[Split]) -> Iterator[KeyedRows]:
+        """The rows of these splits as the sink gets them. FatalError for a row that cannot be read."""
+        for element in self._read(splits):
+            if isinstance(element, Rejected):
+                raise FatalError(
+                    f"table {self.table.schema.path}: {counted(element.data.num_rows, 'row')} cannot be read: "
+                    f"{element.reasons[0]}",
+                    "correct the rows at the source",
+                )
+            if isinstance(element, Batch):
+                for batch in _transformed(element, self.steps):
+                    formed = [self._formed(batch.data, at) for at in self.key]
+                    yield KeyedRows(combined([hashes for _, hashes in formed], batch.rows), batch.data)
+
     def _elements(self) -> Iterator[Element]:
+        enumerator = self.source.enumerator([self.table], None)
+        try:
+            yield from self._read(enumerator.discover())
+        finally:
+            enumerator.close()
+
+    def _read(self, splits: Iterable[Split]) -> Iterator[Element]:
         with ExitStack() as stack:
-            enumerator = self.source.enumerator([self.table], None)
-            stack.callback(enumerator.close)
             reader = self.source.reader(self.table)
             stack.callback(reader.close)
             for step in self.steps:
                 stack.callback(step.transform.close)
-            for split in enumerator.discover():
+            for split in splits:
                 yield from read_with(reader, split, None, _CONTEXT)
 
     def _block(self, data: pa.RecordBatch, wanted: WantedRows) -> ComparedRows:

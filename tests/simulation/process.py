@@ -15,6 +15,7 @@ from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.resume.begun_logs import as_begun
+from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.state.phases import PipelinePhase
 from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.unit import UnitId
@@ -76,7 +77,7 @@ class Process:
         world.read(self._journal.journal)  # its driver may have died before it heard of these lines
         self.job = WatchedJob(
             self, lines, "j", authority, store, self._journal, world.settings, world.clock,
-            SimulatedExecutors(self), self.post, self._listen, plan_again,
+            SimulatedExecutors(self), self.post, self._listen, plan_again, TableRefreshes(),
         )  # fmt: skip
         self._perform, self.job._performer.perform = self.job._performer.perform, self._watched  # type: ignore[method-assign]
         self.later(0.0, self.job.admit)

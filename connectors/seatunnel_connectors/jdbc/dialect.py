@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, cast
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
@@ -29,6 +29,8 @@ from seatunnel_py.api import (
     SourceTable,
     Split,
     TableSchema,
+    WriteContext,
+    Writer,
 )
 
 MODULES = {
@@ -78,6 +80,12 @@ class TableSink(Sink):
     @abstractmethod
     def check_names(self) -> None:
         """Raise ValueError if the target does not support a name. Sends no request to the database."""
+
+    def repair_writer(self, context: WriteContext) -> Writer | None:
+        from seatunnel_connectors.jdbc.target.load_decision import direct_setup  # which needs this module
+
+        setup = direct_setup(context.setup)
+        return None if setup is None else self.open(replace(context, setup=setup))
 
 
 class Snapshot(ABC):

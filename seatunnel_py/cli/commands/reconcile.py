@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from seatunnel_py import app
 from seatunnel_py.api.text.shown import literal_text, value_text
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, known
+from seatunnel_py.cli.jobs.repair import Repaired, job_of, repair
 from seatunnel_py.cli.view.problems import tell_plain, tell_problems, tell_refused
 from seatunnel_py.cli.view.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
@@ -20,6 +21,7 @@ from seatunnel_py.nouns import counted
 from seatunnel_py.plan.tables.selection import matching
 from seatunnel_py.reconcile.comparisons import TargetRows, opened, targets
 from seatunnel_py.reconcile.reconciler import LookFailed, LookStarted, Patience, ReconcileNews, Reconciler, RowsRead
+from seatunnel_py.reconcile.repairs import TableRepair, planned
 from seatunnel_py.reconcile.report import ComparisonState, ReconcileReport, RowDifference, TableReport
 from seatunnel_py.reconcile.suspects import DifferenceKind
 
@@ -45,13 +47,29 @@ class ReconcileRequest:
     limit: int
     settle: float
     as_json: bool
+    repair: bool = False
+    yes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A comparison. ``job``: the state of the job, if that was asked for; ``repairs``: how its differences are
+    repaired."""
+
+    report: ReconcileReport
+    job: Mapping[str, Any]
+    repairs: tuple[TableRepair, ...]
 
 
 def reconcile(request: ReconcileRequest) -> int:
     """Compare, print each table as soon as it is done, then a summary. If nothing can be compared, that is neither a
     success nor a difference."""
     try:
-        report, job = _compared(request)
+        if request.repair:
+            request = replace(request, job_id=job_of(request.path, request.job_id))
+        found = _compared(request)
+        repaired = _repaired(request, found) if request.repair else None
+        report = found.report if repaired is None or not repaired.tables else _compared_again(request, found, repaired)
     except JobFileError as error:
         code = (tell_plain if request.as_json else tell_problems)(error)
         return code if code == ExitCode.JOB_FILE_WRONG else ExitCode.SOME_TABLES_FAILED
@@ -62,17 +80,33 @@ def reconcile(request: ReconcileRequest) -> int:
         else:
             say(f"error: {error}", err=True)
         return ExitCode.SOME_TABLES_FAILED
+    done = repaired is not None and bool(repaired.tables)
     if request.as_json:
-        say_json({**job, **report.to_plain()})
-    else:
+        say_json({**found.job, **report.to_plain(), **({} if repaired is None else {"repair": repaired.to_plain()})})
+    elif repaired is not None and done:
+        say(f"repaired {counted(repaired.rows, 'row')}; {_summary(report)}")
+    elif repaired is None:
         say(_summary(report))
     return report.exit_code
 
 
-def _compared(request: ReconcileRequest) -> tuple[ReconcileReport, dict[str, Any]]:
-    """The report, and the state of the job if that was asked for."""
+def _repaired(request: ReconcileRequest, found: _Compared) -> Repaired:
+    assert request.job_id is not None, "a repair needs a job"
+    if not request.as_json:
+        say(_summary(found.report))
+    return repair(request.job_id, found.repairs, yes=request.yes, quiet=request.as_json)
+
+
+def _compared_again(request: ReconcileRequest, found: _Compared, repaired: Repaired) -> ReconcileReport:
+    """Compare the repaired tables again; the others are as they were."""
+    again = _compared(replace(request, tables=repaired.tables)).report.tables
+    new = {(one.table, one.target): one for one in again}
+    return ReconcileReport(tuple(new.get((one.table, one.target), one) for one in found.report.tables))
+
+
+def _compared(request: ReconcileRequest) -> _Compared:
     listen = _listener(as_json=request.as_json)
-    job, settle = {}, request.settle
+    job, settle = dict[str, Any](), request.settle
     if request.job_id is not None:
         state = known(request.job_id, JobLocation()).state
         job = {"job": {"id": request.job_id, "state": state}}
@@ -85,7 +119,7 @@ def _compared(request: ReconcileRequest) -> tuple[ReconcileReport, dict[str, Any
             listen(one)
         reconciler = Reconciler(Patience(settle), request.limit, listen)
         compared = reconciler.compare(chosen, lambda rows: opened(found.graph, rows, request.condition))
-    return ReconcileReport((*failed, *compared.tables)), job
+    return _Compared(ReconcileReport((*failed, *compared.tables)), job, planned(compared.tables, reconciler.differing))
 
 
 def _chosen(found: app.JobPlan, wanted: Sequence[str]) -> tuple[list[TargetRows], list[TableReport]]:

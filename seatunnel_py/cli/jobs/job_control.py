@@ -1,14 +1,17 @@
-"""Implements ``seatunnel jobs cancel|savepoint`` and ``table reset``: sends a request, and waits for the answer."""
+"""Implements ``seatunnel jobs cancel|savepoint`` and ``table reset|refresh``: sends a request, and waits for the
+answer."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.plan.tables.table_refresh import RefreshWish
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, request_id
 from seatunnel_py.runtime.storage.job_directory import how_it_ended
 
@@ -44,15 +47,34 @@ def cancel(job_id: str, where: JobLocation, tables: tuple[str, ...], *, seconds:
 
 def reset(job_id: str, where: JobLocation, tables: tuple[str, ...], *, seconds: float, as_json: bool) -> int:
     """Copy tables of a job again: now if it runs, else at its next start."""
-    job = known(job_id, where)
     request = ControlRequest(request_id(), RequestKind.RESET, "", "", tables, seconds)
-    if job.receipt is None and _is_here(job, ended=False):
-        return _tell(_asked(job, request, quiet=as_json), as_json=as_json)
-    if job.receipt is not None and job.receipt["state"] == "SUCCESS" and not job.receipt.get("goes_on"):
-        raise SeaTunnelError(f"the job {job_id!r} has finished: it follows no table any more")
-    job.control().ask(request)
     text = f"{', '.join(tables)}: copied again at the next start of the job"
-    return _tell(ControlAnswer(request.id, True, text), as_json=as_json)
+    (answer,) = asked_of_tables(known(job_id, where), [request], text, quiet=as_json)
+    return _tell(answer, as_json=as_json)
+
+
+def refresh(job_id: str, where: JobLocation, table: str, condition: str, *, seconds: float, as_json: bool) -> int:
+    """Read rows of a followed table again: now if the job runs, else at its next start."""
+    rows = RefreshWish("", table, condition).rows_plain()
+    request = ControlRequest(request_id(), RequestKind.REFRESH, "", "", (table,), seconds, rows)
+    text = f"{request.refresh.shown}: refreshed at the next start of the job"
+    (answer,) = asked_of_tables(known(job_id, where), [request], text, quiet=as_json)
+    return _tell(answer, as_json=as_json)
+
+
+def asked_of_tables(
+    job: KnownJob, requests: Sequence[ControlRequest], later: str, *, quiet: bool
+) -> list[ControlAnswer]:
+    """The answers to requests about followed tables. A stopped job performs them at its next start, with the answer
+    ``later``."""
+    if job.receipt is not None and job.receipt["state"] == "SUCCESS" and not job.receipt.get("goes_on"):
+        raise SeaTunnelError(f"the job {job.job_id!r} has finished: it follows no table any more")
+    runs = job.receipt is None and _is_here(job, ended=False)
+    for request in requests:  # all of them at once: the job begins again only once
+        job.control().ask(request)
+    if not runs:
+        return [ControlAnswer(request.id, True, later, about={"later": True}) for request in requests]
+    return [_answer_to(job, request, quiet=quiet) for request in requests]
 
 
 def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:
@@ -119,9 +141,13 @@ def _way_on(job: KnownJob, receipt: dict[str, Any] | None) -> str:
 
 def _asked(job: KnownJob, request: ControlRequest, *, quiet: bool) -> ControlAnswer:
     """Send the request, show progress, and return the outcome."""
+    job.control().ask(request)
+    return _answer_to(job, request, quiet=quiet)
+
+
+def _answer_to(job: KnownJob, request: ControlRequest, *, quiet: bool) -> ControlAnswer:
     control = job.control()
     local = job.here
-    control.ask(request)
     until = time.monotonic() + request.seconds + GRACE_SECONDS
     shown = ""
     while (answer := control.answered(request.id)) is None:

@@ -37,6 +37,7 @@ from seatunnel_py.runtime.observe.events import (
     StateLarge,
     StoreUnavailable,
     TableChanged,
+    TableRefreshed,
     TargetSwept,
     UnitGivenUp,
     UnitRetried,
@@ -137,8 +138,8 @@ class _View:
                 return self._new(event, f"attempt {event.attempt}")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
-            case TargetSwept() | SchemaChanged():
-                return Text("\n".join(f"{event.name}: {one}" for one in event.sentences), "cyan")
+            case TargetSwept() | SchemaChanged() | TableRefreshed():
+                return _of_target(event)
             case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable():
                 return _said(event)
             case UnitGivenUp() | SinkIsolated():
@@ -282,6 +283,12 @@ def _warned(event: StateLarge | LogAtRisk) -> Text:
     if not event.warning:
         return Text(f"{event.name}: the log is no longer at risk", "green")
     return Text(f"{event.name}: {event.warning}\n    remedy: {event.remedy}", "yellow")
+
+
+def _of_target(event: TargetSwept | SchemaChanged | TableRefreshed) -> Text:
+    if isinstance(event, TableRefreshed):
+        return Text(event.outcome.text, "cyan" if event.outcome.done else "yellow")
+    return Text("\n".join(f"{event.name}: {one}" for one in event.sentences), "cyan")
 
 
 def _said(event: JobStalled | ChangesAnnounced | DriverAsked | RequestAnswered | StoreUnavailable) -> Text:

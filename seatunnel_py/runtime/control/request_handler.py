@@ -20,15 +20,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seatunnel_py.errors import ExitCode, PlanError, SeaTunnelError
+from seatunnel_py.plan.tables.table_refresh import RefreshOutcome
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.control.request_checks import (
+    cancelled_text,
+    concerned,
+    invalid,
+    named,
+    refused_commit,
+    tables_text,
+)
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.diagnosis.live_counters import LiveCounters
 from seatunnel_py.runtime.diagnosis.stall_detector import StallDetector
 from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
 from seatunnel_py.runtime.messages.events import SavepointRequest, StopWithdrawn
-from seatunnel_py.runtime.observe.events import JobEvent, RequestAnswered
+from seatunnel_py.runtime.observe.events import JobEvent, RequestAnswered, TableRefreshed
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.resume import table_reset
+from seatunnel_py.runtime.resume import table_refresh, table_reset
+from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary, committed_only, name_taken_error
 
 if TYPE_CHECKING:
@@ -36,8 +46,8 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 POLL_SECONDS = 0.5
+OF_TABLES = (RequestKind.RESET, RequestKind.REFRESH)
 FAR_EVERY = 4  # reads of the job's directory per read of the other storages
-NAMED_MAX = 5
 
 
 class SavepointWriter(Protocol):
@@ -69,7 +79,7 @@ class _OpenRequest:
 
 class RequestHandler:
     """Handles the requests of one job. ``run``: the name of this run in requests; ``show``: shows that this driver is
-    alive; ``count``: writes the live counters."""
+    alive; ``count``: writes the live counters; ``refreshes``: those that this run performs."""
 
     def __init__(
         self,
@@ -78,6 +88,7 @@ class RequestHandler:
         keeper: SavepointWriter,
         show: Callable[[], object] = lambda: None,
         count: Callable[[Mapping[str, Any]], None] = lambda counters: None,
+        refreshes: TableRefreshes | None = None,
     ) -> None:
         self._control = control
         self._show = show
@@ -85,6 +96,8 @@ class RequestHandler:
         self._counters: LiveCounters | None = None
         self._run = run
         self._keeper = keeper
+        self._refreshes = refreshes or TableRefreshes()
+        self._ends_for_tables = False
         self._open: dict[str, _OpenRequest] = {}
         self._answered: set[str] = set()
         self._watch: StallDetector | None = None
@@ -96,6 +109,7 @@ class RequestHandler:
         """Start to read requests, because the driver runs."""
         self._driver = driver
         self._machines = machines
+        self._answered |= self._refreshes.taken  # this run has performed them, or will
         self._watch = StallDetector(driver, machines)
         self._counters = LiveCounters(self._run, machines)
         self._poll()
@@ -111,6 +125,8 @@ class RequestHandler:
             self._watch.saw(event)
         if self._counters is not None:
             self._counters.saw(event)
+        if isinstance(event, TableRefreshed):
+            self._refreshed(event.outcome)
 
     def close(self) -> None:
         """Answer that the job has ended, and stop."""
@@ -119,7 +135,7 @@ class RequestHandler:
         self._files.shutdown(wait=True)
         with suppress(OSError, SeaTunnelError):  # without an answer the sender sees that the driver has ended
             for request in self._control.open():
-                if request.wish is RequestKind.RESET:
+                if request.wish in OF_TABLES:
                     continue  # the next run answers it
                 self._control.answer(ControlAnswer(request.id, False, "the job has ended"))
 
@@ -160,15 +176,15 @@ class RequestHandler:
             self._answered.add(request.id)
             self._watch.explain(partial(self._explained, request.id))
             return
-        if request.wish is RequestKind.RESET:
-            self._reset(request)
+        if request.wish in OF_TABLES:
+            self._of_tables(request)
             return
         if request.wish is not RequestKind.SAVEPOINT and request.run != self._run:
             text = "the driver that was to end is dead, and another driver has resumed the job"
             self._answer(ControlAnswer(request.id, False, text, "send the request again to end this run"))
             return
-        machines = [machine for machine in self._machines.values() if _concerned(machine, request.tables)]
-        if wrong := _invalid(machines, request):
+        machines = [machine for machine in self._machines.values() if concerned(machine, request.tables)]
+        if wrong := invalid(machines, request):
             self._answer(wrong)
             return
         opened = self._open[request.id] = _OpenRequest(request, self._driver.now() + request.seconds)
@@ -180,15 +196,37 @@ class RequestHandler:
             partial(self._keeper.kept, request.name), partial(self._looked_up, opened), partial(self._not_kept, opened)
         )
 
-    def _reset(self, request: ControlRequest) -> None:
-        """End this run, so that the next one copies these tables again; refuse names of no table at once."""
+    def _of_tables(self, request: ControlRequest) -> None:
+        """End this run, so that the next one copies tables again, or rows of one; refuse what cannot be done at once.
+        A second call to end would end it without a savepoint."""
+        pipelines = {key: one.pipeline for key, one in self._machines.items()}
         try:
-            table_reset.followed({key: one.pipeline for key, one in self._machines.items()}, request.tables)
+            if request.wish is RequestKind.RESET:
+                table_reset.followed(pipelines, request.tables)
+                task: Callable[[], Any] = lambda: None  # noqa: E731 - nothing else to look at
+            else:
+                records = {key: self._driver.newest(key) for key in pipelines}
+                found = table_refresh.chosen(pipelines, records, request.refresh)
+                if found is None:
+                    return  # it is looked at again
+                task = partial(self._refreshes.try_out, found[1])
         except PlanError as error:
             self._answer(ControlAnswer(request.id, False, *table_reset.refusal(error)))
             return
         self._answered.add(request.id)
-        self._driver.stop_all(ExitCode.TERMINATED, f"tables are copied again (request {request.id})", again=True)
+        opened = _OpenRequest(request, self._driver.now() + request.seconds)
+        self._aside(task, partial(self._ends_for, request), partial(self._not_kept, opened))
+
+    def _ends_for(self, request: ControlRequest, _: object) -> None:
+        if not self._ends_for_tables:
+            self._ends_for_tables = True
+            why = f"tables are copied again (request {request.id})"
+            self._driver.stop_all(ExitCode.TERMINATED, why, again=True)
+
+    def _refreshed(self, found: RefreshOutcome) -> None:
+        """Answer the request of a refresh, whose outcome an event has reported."""
+        answer = ControlAnswer(found.wish.request, found.done, found.text, found.remedy, found.about)
+        self._aside(partial(self._control.answer, answer), lambda _: None)
 
     def _looked_up(self, opened: _OpenRequest, found: SavepointSummary | None) -> None:
         """Handle the savepoint that already has this name, if there is one. It belongs to this request if an earlier
@@ -199,7 +237,7 @@ class RequestHandler:
             self._not_kept(opened, name_taken_error(opened.request.name, found.place))
         else:
             opened.aside = False
-            if opened.request.wish is RequestKind.STOP and not any(map(_refused_commit, self._machines.values())):
+            if opened.request.wish is RequestKind.STOP and not any(map(refused_commit, self._machines.values())):
                 self._driver.stop_waiting(ExitCode.TERMINATED)
             self.look()
 
@@ -230,30 +268,30 @@ class RequestHandler:
                 continue
             waiting = self._cancelled(opened) if opened.request.wish is RequestKind.CANCEL else self._saved(opened)
             if waiting and self._driver.now() > opened.until:
-                text = f"not within {opened.request.seconds:.0f} s: {_named(waiting)}"
+                text = f"not within {opened.request.seconds:.0f} s: {named(waiting)}"
                 self._give_up(opened, text, "ask again with a longer --timeout", waiting)
             elif waiting:
                 self._tell(opened, waiting)
 
     def _cancelled(self, opened: _OpenRequest) -> dict[str, str]:
         """Return the pipelines that have not ended yet, with the reason; answer the request if all have ended."""
-        machines = [machine for machine in self._machines.values() if _concerned(machine, opened.request.tables)]
+        machines = [machine for machine in self._machines.values() if concerned(machine, opened.request.tables)]
         waiting = {
             machine.pipeline.name: "it is ending" for machine in machines if machine.key not in self._driver.closed
         }
         if not waiting:
             ends = {machine.pipeline.name: machine.shown_state.value for machine in machines}
             stopped = sum(state == TableState.STOPPED for state in ends.values())
-            self._answer(ControlAnswer(opened.request.id, True, _cancelled_text(stopped, len(ends)), about=ends))
+            self._answer(ControlAnswer(opened.request.id, True, cancelled_text(stopped, len(ends)), about=ends))
         return waiting
 
     def _saved(self, opened: _OpenRequest) -> dict[str, str]:
         """Return the pipelines whose checkpoint is missing, with the reason; write the savepoint if none is missing."""
         waiting: dict[str, str] = {}
         if refused := {
-            machine.pipeline.name: why for machine in self._machines.values() if (why := _refused_commit(machine))
+            machine.pipeline.name: why for machine in self._machines.values() if (why := refused_commit(machine))
         }:
-            text = f"a savepoint would lose rows: {_named(refused)}"
+            text = f"a savepoint would lose rows: {named(refused)}"
             remedy = "cancel the job, mend the target and go on with --restore latest; then ask again"
             self._give_up(opened, text, remedy, refused)
             return {}
@@ -291,7 +329,7 @@ class RequestHandler:
     def _kept(self, opened: _OpenRequest, kept: SavepointSummary) -> None:
         name, begun = opened.request.name, len(kept.checkpoints)
         about = {"savepoint": name, "path": kept.place, "checkpoints": kept.checkpoints, "absent": kept.absent}
-        text = f"savepoint {name}: {begun} of {_tables(begun + len(kept.absent))} had begun"
+        text = f"savepoint {name}: {begun} of {tables_text(begun + len(kept.absent))} had begun"
         self._answer(ControlAnswer(opened.request.id, True, text if kept.absent else f"savepoint {name}", about=about))
 
     def _not_kept(self, opened: _OpenRequest, error: BaseException) -> None:
@@ -309,11 +347,13 @@ class RequestHandler:
 
     def _explained(self, request: str, found: Sequence[PipelineDiagnosis]) -> None:
         """Answer with the diagnosis of all pipelines."""
-        answer = ControlAnswer(request, True, _tables(len(found)), about={"tables": [one.to_plain() for one in found]})
+        answer = ControlAnswer(
+            request, True, tables_text(len(found)), about={"tables": [one.to_plain() for one in found]}
+        )
         self._aside(partial(self._control.answer, answer), lambda _: None)
 
     def _tell(self, opened: _OpenRequest, waiting: Mapping[str, str]) -> None:
-        text = f"waiting for {_tables(len(waiting))}: {_named(waiting)}"
+        text = f"waiting for {tables_text(len(waiting))}: {named(waiting)}"
         if text != opened.progress:
             opened.progress = text
             self._aside(partial(self._control.tell, opened.request.id, text), lambda _: None)
@@ -350,43 +390,3 @@ class RequestHandler:
         if text != self._unheard:  # an outage of the store is reported once
             self._unheard = text
             self._driver.tell(RequestAnswered("", "request", False, text, self._driver.now()))
-
-
-def _tables(number: int) -> str:
-    return f"{number} table{'s' * (number != 1)}"
-
-
-def _cancelled_text(stopped: int, asked: int) -> str:
-    """Count the pipelines that were stopped and those that had ended before."""
-    done = f"; {_tables(asked - stopped)} had ended before" if asked > stopped else ""
-    return f"cancelled: {_tables(stopped)} stopped{done}"
-
-
-def _concerned(machine: PipelineMachine, tables: tuple[str, ...]) -> bool:
-    return not tables or any(str(path) in tables for path in machine.pipeline.tables)
-
-
-def _invalid(machines: list[PipelineMachine], request: ControlRequest) -> ControlAnswer | None:
-    """The answer to an invalid request; None: it is valid."""
-    tables = {str(path) for machine in machines for path in machine.pipeline.tables}
-    if unknown := [table for table in request.tables if table not in tables]:
-        remedy = "`seatunnel jobs show` names the tables"
-        return ControlAnswer(request.id, False, f"the job has no table {', '.join(unknown)}", remedy)
-    if request.tables and (others := sorted(tables.difference(request.tables))):
-        text = f"{', '.join(request.tables)} ends together with {', '.join(others[:NAMED_MAX])}"
-        return ControlAnswer(request.id, False, text, "name them, too: they share a pipeline")
-    return None
-
-
-def _refused_commit(machine: PipelineMachine) -> str:
-    """The checkpoint whose commit a target has refused for good, as a sentence; empty: none."""
-    if machine.view is None:
-        return ""
-    commits = machine.view.commits
-    refused = [one.checkpoint for one in commits.waiting if one.scope in commits.refused]
-    return f"its target has refused the commit of checkpoint {refused[0]}" if refused else ""
-
-
-def _named(waiting: Mapping[str, str]) -> str:
-    names = [f"{name}: {why}" for name, why in list(waiting.items())[:NAMED_MAX]]
-    return "; ".join(names) + (f"; and {len(waiting) - NAMED_MAX} more" if len(waiting) > NAMED_MAX else "")

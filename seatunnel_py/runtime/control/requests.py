@@ -4,9 +4,9 @@ its own machine, and its ``checkpoint.location`` on other machines.
 Rules. (1) A request is created under its id, if absent, so that a repeated one is performed once. (2) Its answer is
 created in the same way, and never replaced. (3) Only the driver performs requests, also when the sender has ended
 meanwhile. (4) A request names the run that it is sent to: the next driver answers the open requests of a dead one, as a
-different run. A `RESET` names none, and waits for the next start of the job. (5) `EXPLAIN` and `LIVES` are questions
-that change nothing; the sender removes them. (6) Requests and answers are sealed (``checksum_seal.py``). A damaged
-request, or one of a newer version, is not performed; the answer names the fault.
+different run. A `RESET` or `REFRESH` names none, and waits for the next start of the job. (5) `EXPLAIN` and `LIVES` are
+questions that change nothing; the sender removes them. (6) Requests and answers are sealed (``checksum_seal.py``). A
+damaged request, or one of a newer version, is not performed; the answer names the fault.
 
 ::
 
@@ -25,6 +25,7 @@ from typing import Any
 
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import SeaTunnelError, worded
+from seatunnel_py.plan.tables.table_refresh import RefreshWish
 from seatunnel_py.runtime.storage.checksum_seal import sealed, unsealed
 
 FOLDER = "control"
@@ -36,12 +37,14 @@ class ControlDamagedError(SeaTunnelError):
 
 class RequestKind(StrEnum):
     """`STOP` ends the job after a savepoint; `CANCEL` ends it, or some of its tables, at once; `RESET` copies tables of
-    a log again; `EXPLAIN` asks for a diagnosis, `LIVES` whether the driver of this run replies."""
+    a log again, `REFRESH` rows of one table; `EXPLAIN` asks for a diagnosis, `LIVES` whether the driver of this run
+    replies."""
 
     SAVEPOINT = "savepoint"
     STOP = "stop"
     CANCEL = "cancel"
     RESET = "reset"
+    REFRESH = "refresh"
     EXPLAIN = "explain"
     LIVES = "lives"
 
@@ -49,7 +52,8 @@ class RequestKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ControlRequest:
     """A request to a job. ``run``: the run that it is sent to; ``name``: name of the savepoint; ``tables``: empty means
-    all; ``seconds``: time after which the driver gives it up."""
+    all; ``seconds``: time after which the driver gives it up; ``rows``: those of a `REFRESH`
+    (``RefreshWish.rows_plain``)."""
 
     id: str
     wish: RequestKind
@@ -57,6 +61,12 @@ class ControlRequest:
     name: str = ""
     tables: tuple[str, ...] = ()
     seconds: float = 60.0
+    rows: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def refresh(self) -> RefreshWish:
+        """The wish of a `REFRESH`, which names one table."""
+        return RefreshWish.of(self.id, self.tables[0], self.rows)
 
 
 @dataclass(frozen=True, slots=True)

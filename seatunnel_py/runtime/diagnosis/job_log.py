@@ -38,6 +38,7 @@ from seatunnel_py.runtime.observe.events import (
     StateLarge,
     StoreUnavailable,
     TableChanged,
+    TableRefreshed,
     TargetSwept,
     UnitGivenUp,
     UnitRetried,
@@ -136,7 +137,7 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
                 return "DEBUG", "checkpoint_completed", which
             why: dict[str, Any] = {"reason": event.reason, "missing": event.missing, "good": event.good}
             return "WARNING", "checkpoint_ended", {**which, **why}
-        case TargetSwept() | SchemaChanged():
+        case TargetSwept() | SchemaChanged() | TableRefreshed():
             return _line_of_target(event)
         case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable() | LogAtRisk():
             return _line_of_job(event)
@@ -146,7 +147,11 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             return "INFO" if receipt.exit_code == ExitCode.SUCCESS else "ERROR", "job_ended", kept
 
 
-def _line_of_target(event: TargetSwept | SchemaChanged) -> tuple[str, str, dict[str, Any]]:
+def _line_of_target(event: TargetSwept | SchemaChanged | TableRefreshed) -> tuple[str, str, dict[str, Any]]:
+    if isinstance(event, TableRefreshed):
+        found = event.outcome
+        about = {"pipeline": event.pipeline, **found.about, "request": found.wish.request, "message": found.text}
+        return "INFO" if found.done else "WARNING", "table_refreshed", {**about, "done": found.done}
     if isinstance(event, SchemaChanged):
         return "INFO", "schema_changed", {"pipeline": event.pipeline, "table": event.name, "changes": event.sentences}
     return "INFO", "target_swept", {"pipeline": event.pipeline, "table": event.name, "swept": event.sentences}

@@ -24,6 +24,7 @@ from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableReceipt
 from seatunnel_py.runtime.resume.job_claim import JobClaim
+from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.targets import sink_operations
@@ -45,6 +46,7 @@ class Driver:
         clock: Clock,
         listen: Callable[[JobEvent], None],
         plan_again: PlanAgain = no_plan,
+        refreshes: TableRefreshes | None = None,
     ) -> None:
         self._await_engine = engine
         self._journal = journal
@@ -63,6 +65,7 @@ class Driver:
             self.post,
             listen,
             plan_again,
+            refreshes or TableRefreshes(),
         )
 
     def attach_control(self, handler: RequestHandler) -> None:

@@ -46,6 +46,7 @@ from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.resume.isolated_sink_recovery import RecoveryPipeline, Unfinished, recovery_pipelines
 from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.resume.pipeline_start import past_of
+from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.state.context import context_of
 from seatunnel_py.runtime.state.shared_use import SharedUse
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
@@ -77,6 +78,7 @@ class JobRunner:
         post: Callable[[Callable[[], None]], None],
         listen: Callable[[JobEvent], None],
         plan_again: PlanAgain,
+        refreshes: TableRefreshes,
     ) -> None:
         self.post = post
         self._when_begun = DeferredCalls()
@@ -88,7 +90,7 @@ class JobRunner:
         self._shared = SharedUse(journal.journal, settings)
         self.pipelines: dict[str, PipelineMachine] = {}
         self._owner: dict[str, PipelineMachine] = {}
-        self.logs = LogPipelines()
+        self.logs = LogPipelines(refreshes)
         self._admission = Admission(self._candidates(pipelines))
         self._turns: deque[tuple[PipelineMachine, events.PipelineEvent]] = deque()
         self._turning = False
@@ -99,7 +101,7 @@ class JobRunner:
         self._writer = RecordWriter(store, authority.incarnation, self._journal_batcher)
         self._ports = ports = Ports(
             clock, executors, self.timers, store, authority.incarnation, journal.journal, self._journal_batcher,
-            self._records, TargetBatcher(executors.aside, post), plan_again,
+            self._records, TargetBatcher(executors.aside, post), plan_again, refreshes,
         )  # fmt: skip
         self._performer = Performer(ports, self)
         self._failed_fast = False
@@ -128,7 +130,8 @@ class JobRunner:
     def _past(self, pipeline: Pipeline, key: str, record: CheckpointRecord | None, **more: Any) -> EarlierRun:
         per_split = self._settings.per_split or pipeline.log_corrects
         past = past_of(self._journal.journal, key, record, per_split=per_split)
-        return replace(past, stood_at=self._authority.stood_at.get(key, {}), altered=self.logs.take(key), **more)
+        more |= {"altered": self.logs.take(key), "refreshes": self.logs.refreshes.take(key)}
+        return replace(past, stood_at=self._authority.stood_at.get(key, {}), **more)
 
     def _take(self, key: str, pipeline: Pipeline, past: EarlierRun, *, first: int = 0) -> PipelineMachine:
         """Make the machine of a pipeline. ``first``: the number of its first checkpoint if it begins again, else 0."""

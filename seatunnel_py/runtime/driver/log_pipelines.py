@@ -13,14 +13,17 @@ from seatunnel_py.plan.altered_log import AlteredLog
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage.journal import reset_line
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 class LogPipelines:
-    """The logs of one job. ``apart``: tables that could not join their log, with the cause."""
+    """The logs of one job. ``apart``: tables that could not join their log, with the cause; ``refreshes``: rows that
+    are read again before a log."""
 
-    def __init__(self) -> None:
+    def __init__(self, refreshes: TableRefreshes) -> None:
+        self.refreshes = refreshes
         self._altered: dict[str, AlteredLog] = {}
         self.apart: dict[str, UnitFailure] = {}
 

@@ -26,6 +26,7 @@ from seatunnel_py.runtime.messages.engine_port import Clock, Engine
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.resume import log_growth
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan
+from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.journal import Journal
 from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
@@ -78,6 +79,7 @@ class Ports:
     record_batcher: RecordBatcher
     target_batcher: TargetBatcher
     plan_again: PlanAgain
+    refreshes: TableRefreshes
 
     def check_claim(self, then: Callable[[BaseException | None], None]) -> None:
         """Check the claim of this driver in the store: FencedOffError if another driver has taken over."""
@@ -127,7 +129,8 @@ class Performer:
             sendable = replace(plan, prepared=replace(plan.prepared, enumerators={}))
             return Prepared(sendable, {vertex: facts_of(one) for vertex, one in enumerators.items()})
 
-        self._aside(machine, effect.call, partial(side_tasks.prepare, machine.context, effect), prepared)
+        task = partial(side_tasks.prepare, machine.context, effect, self._ports.refreshes)
+        self._aside(machine, effect.call, task, prepared)
 
     def _register(self, machine: PipelineMachine, effect: effects.RegisterChains) -> None:
         context = machine.context

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 
 from seatunnel_py.api.source import Enumerator, Split
@@ -18,6 +19,7 @@ from seatunnel_py.runtime.messages.effects import (
     Prepare,
 )
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan, start
+from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.state.context import PipelineContext
 from seatunnel_py.runtime.targets import sink_operations
 from seatunnel_py.runtime.targets.call_failure import as_failure
@@ -26,10 +28,13 @@ from seatunnel_py.runtime.values.split_progress import SplitRound
 from seatunnel_py.work.unit import UnitFailure
 
 
-def prepare(context: PipelineContext, effect: Prepare) -> StartPlan:
-    """Examine sources and targets, before anything is changed."""
-    graph, groups, job = context.graph.topology, context.groups, context.job
-    return start(context.pipeline, graph, groups, job, effect.past, effect.copied)
+def prepare(context: PipelineContext, effect: Prepare, refreshes: TableRefreshes) -> StartPlan:
+    """Examine sources and targets, before anything is changed but rows that a request wants to be read again."""
+    pipeline, graph, groups, job = context.pipeline, context.graph.topology, context.groups, context.job
+    plan = start(pipeline, graph, groups, job, effect.past, effect.copied)
+    return replace(
+        plan, refreshed=tuple(refreshes.perform(wish, pipeline, job, plan) for wish in effect.past.refreshes)
+    )
 
 
 def discover(source: SourceNode, enumerator: Enumerator, effect: Discover) -> SplitRound:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from seatunnel_py.plan.tables.table_refresh import RefreshOutcome
 from seatunnel_py.runtime.observe.receipt import Receipt, TableState
 from seatunnel_py.work.unit import UnitFailure
 
@@ -209,6 +210,16 @@ class SchemaChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class TableRefreshed:
+    """Rows of a followed table were read again, or the refresh has failed and has changed nothing."""
+
+    pipeline: str
+    name: str
+    outcome: RefreshOutcome
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class RequestAnswered:
     """A request (``wish``) to the running job has a reply; ``done``: the request was met."""
 
@@ -252,6 +263,7 @@ JobEvent: TypeAlias = (
     | DriverAsked
     | TargetSwept
     | SchemaChanged
+    | TableRefreshed
     | RequestAnswered
     | StoreUnavailable
     | JobEnded

@@ -18,13 +18,14 @@ of (2); the other machine begins with the tables of the job (``log_growth.py``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from seatunnel_py.api.log_source import FollowedTable
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.plan.altered_log import AlteredLog, LogJoin
 from seatunnel_py.plan.log_tables import leaving
+from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.trigger import TriggerKind
 from seatunnel_py.protocol.model.ids import Subtask
@@ -32,11 +33,14 @@ from seatunnel_py.protocol.model.lifecycle import PipelineState
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind
 from seatunnel_py.runtime.messages.effects import PlanLogAgain
+from seatunnel_py.runtime.observe.events import JobEvent, SchemaChanged, TableRefreshed, TargetSwept
 from seatunnel_py.runtime.pipeline.closing import Closing
+from seatunnel_py.runtime.resume.pipeline_start import StartPlan
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.storage.savepoint_names import END_OF_LOG, SCHEMA_CHANGE
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
+from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.schema_alterations import pending_in
 from seatunnel_py.runtime.values.split_progress import reading_of
 from seatunnel_py.runtime.values.subtask_state import state_of
@@ -161,6 +165,16 @@ class LogReplanning:
     def _join(self, newest: CheckpointRecord) -> LogJoin:
         assert self._log is not None, "tables join logs only"
         return LogJoin(self._joins, self._state.prepared.begun_log(self._log, newest))
+
+
+def events_of_start(pipeline: Pipeline, past: EarlierRun, outcome: StartPlan, at: float) -> Iterator[JobEvent]:
+    """The events of a start, once its targets were examined."""
+    if swept := outcome.prepared.swept:
+        yield TargetSwept(pipeline.id, pipeline.name, swept, at)
+    if altered := altered_tables(past.altered, outcome.prepared):
+        yield SchemaChanged(pipeline.id, pipeline.name, altered, at)
+    for one in outcome.refreshed:
+        yield TableRefreshed(pipeline.id, pipeline.name, one, at)
 
 
 def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tuple[str, ...]:

@@ -26,12 +26,11 @@ from seatunnel_py.runtime.counts.table_counts import TableCounts
 from seatunnel_py.runtime.messages import effects, events
 from seatunnel_py.runtime.messages.answers import Prepared
 from seatunnel_py.runtime.messages.engine_port import UnitFinished, UnitLost, UnitStarted
-from seatunnel_py.runtime.observe.events import SchemaChanged, TargetSwept
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline import call_answers, coordinator_commands, participant_commands
 from seatunnel_py.runtime.pipeline.coordinator_settings import coordinator_of
-from seatunnel_py.runtime.pipeline.log_replanning import altered_tables
+from seatunnel_py.runtime.pipeline.log_replanning import events_of_start
 from seatunnel_py.runtime.pipeline.parts import begin_executions, parts_of
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan
 from seatunnel_py.runtime.state.context import PipelineContext
@@ -143,10 +142,8 @@ class PipelineMachine:
         state.advance(PhaseEvent.PREPARED)
         state.prepared = outcome.prepared
         self.parts.discovery.opened_sources(value.sources)
-        if outcome.prepared.swept:
-            state.tell(TargetSwept(self.id, self.pipeline.name, outcome.prepared.swept, state.at))
-        if altered := altered_tables(self.context.past.altered, outcome.prepared):
-            state.tell(SchemaChanged(self.id, self.pipeline.name, altered, state.at))
+        for event in events_of_start(self.pipeline, self.context.past, outcome, state.at):
+            state.tell(event)
         self._start = outcome, coordinator_of(self.context, outcome, state.plan)
         for vertex in self.pipeline.vertices:
             begin_executions(self.parts, vertex, outcome)

@@ -29,6 +29,7 @@ from seatunnel_py.errors import BEGIN_ANEW, CannotResumeError, FatalError
 from seatunnel_py.plan.altered_log import JoinedTables
 from seatunnel_py.plan.graph_nodes import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.tables.table_refresh import RefreshOutcome
 from seatunnel_py.protocol.commit.claims import RestoreRefusal
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
@@ -55,7 +56,8 @@ def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, pe
 @dataclass(frozen=True, slots=True)
 class StartPlan:
     """How a pipeline starts. ``record``: None for a start from nothing; ``anew``: earlier journal entries are void;
-    ``graph``: the graph of the journal, and the name of its batch numbers, except those in ``numberings``."""
+    ``graph``: the graph of the journal, and the name of its batch numbers, except those in ``numberings``.
+    ``refreshed``: rows that were read again (``table_refresh.py``)."""
 
     prepared: PreparedPipeline
     record: CheckpointRecord | None = None
@@ -63,6 +65,7 @@ class StartPlan:
     anew: bool = False
     graph: tuple[str, str] = "", ""
     numberings: Mapping[Subtask, str] = field(default_factory=dict)
+    refreshed: tuple[RefreshOutcome, ...] = ()
 
 
 def start(

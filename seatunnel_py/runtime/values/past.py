@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from seatunnel_py.plan.altered_log import AlteredLog
+from seatunnel_py.plan.tables.table_refresh import RefreshWish
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.values.split_progress import SplitRound
@@ -20,7 +21,8 @@ class EarlierRun:
     other rows. ``epochs``: epochs that this driver has used; ``strays``: pieces staged in them. ``stood_at``: records,
     by number, that isolated sinks need. ``known_bad``: vertices whose bad rows the former pipeline has already
     quarantined. ``altered``: the plan of a log for the new schemas at its position, which no record has yet.
-    ``reset``: it copies its table again, so its targets are emptied before it starts from nothing."""
+    ``reset``: it copies its table again, so its targets are emptied before it starts from nothing. ``refreshes``: rows
+    that are read again before its log is read."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
@@ -35,3 +37,4 @@ class EarlierRun:
     known_bad: frozenset[str] = frozenset()
     altered: AlteredLog | None = None
     reset: bool = False
+    refreshes: tuple[RefreshWish, ...] = ()

@@ -10,6 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
+from seatunnel_py.plan.tables.table_refresh import RefreshOutcome, RefreshWish
 from seatunnel_py.runtime.diagnosis.job_log import JobLog
 from seatunnel_py.runtime.observe.events import FailurePlace, JobEnded, JobEvent
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableState
@@ -57,6 +58,8 @@ MEANINGS = {
     "store_back": "The checkpoint store has answered after so many `seconds`.",
     "table_changed": "A pipeline has another `state`. WARNING for RETRYING and STOPPED, ERROR for FAILED and ISOLATED, with"
     " the `cause` and the newest complete `checkpoint`; `tables`: all tables that share the state, where they are several.",
+    "table_refreshed": "Rows of a followed table were read again: `written` and `removed` count them. WARNING where it is"
+    " not `done`, for the reason `message`.",
     "target_swept": "The job begins with `--fresh`; `swept` says what earlier runs had left in the target and is removed,"
     " and what stays.",
     "unit_given_up": "A unit is not tried again before its `vertex` restarts, or its pipeline ends.",
@@ -124,6 +127,8 @@ def _value(hint: Any, full: bool) -> Any:
         return UnitFailure(next(iter(FailureKind)), "text")
     if kind is FailurePlace:
         return FailurePlace("vertex", 1, "split", {"row": 1}, 1)
+    if kind is RefreshOutcome:
+        return RefreshOutcome(RefreshWish("request", "table"), full, "text")
     if isinstance(kind, type) and issubclass(kind, Enum):
         return next(iter(kind))
     if kind is tuple:

@@ -29,7 +29,7 @@ class StatementLoad:
     ``inexact``: columns of ``key`` in which the target may take different texts for equal. ``other_keys``: the target
     has unique keys beside ``key``, and the database updates by any of them. ``whole``: see ``ColumnFit``.
     ``keeps_masks``: ``staging`` has columns for rows with absent cells (``partial_rows``); not in a set-up of an older
-    version."""
+    version. ``recorded``: a unit leaves a record; a repair leaves none."""
 
     database: str
     table: str
@@ -57,6 +57,7 @@ class StatementLoad:
     other_keys: bool = False
     whole: tuple[str, ...] = ()
     keeps_masks: bool = False
+    recorded: bool = True
 
     @property
     def shows_early(self) -> bool:

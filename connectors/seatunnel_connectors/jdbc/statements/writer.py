@@ -318,6 +318,7 @@ class StatementWriter(Writer):
         mine = RecordedUnit(self.rows, self.bytes, self.merged, end, self.read)
         if self.books:
             self.books.check_fence(self.session, self.context, self.load.table)
+        if self.books and self.load.recorded:
             if self.unit:
                 self._replace(self.books)
             else:

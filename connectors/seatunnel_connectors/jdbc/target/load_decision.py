@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.target.target_plan import (
     present_of,
     target_name,
 )
-from seatunnel_py.api import FatalError, JobMode, Present, Visible
+from seatunnel_py.api import FatalError, JobMode, Plain, Present, Visible
 
 TABLE = "table"
 STAGED = "staged"
@@ -155,6 +155,17 @@ def visible_by(how: str, *, at_end: bool) -> Visible:
     if how == TABLE:
         return Visible.STAGED
     return Visible.FINAL if at_end else Visible.COMMITTED
+
+
+def direct_setup(setup: Mapping[str, Plain]) -> Mapping[str, Plain] | None:
+    """The set-up of a writer that changes the target by key at once, for one that may stage rows. None: rows are not
+    known by their key alone, or do not go into a table that is there."""
+    if not (setup.get("key") and setup.get("upsert")) or setup.get("versioned_by"):
+        return None
+    if setup.get("how") not in (TABLE, STAGED):
+        return None
+    found: dict[str, Plain] = {**setup, "how": TABLE, "recorded": False}
+    return {**found, "into": setup["table"], "make": ()} if "into" in setup else found
 
 
 def present_in(request: SinkRequest, decision: LoadDecision, target: TargetState, *, guarded: bool) -> Present:

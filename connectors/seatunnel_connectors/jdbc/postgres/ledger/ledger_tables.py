@@ -217,6 +217,10 @@ class PostgresLedger:
         """Delete the record for another attempt; has no effect if yet another attempt was faster."""
         return f"{self.forget_pieces()} AND data_id = {literal(data_id)} AND coalesce(staged, '') = {literal(staged)}"
 
+    def forget_unit(self, data_id: str) -> str:
+        """Delete the record of a unit, in the transaction that has written it."""
+        return f"{self.forget_pieces()} AND data_id = {literal(data_id)}"
+
     def forget_pieces(self) -> str:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"
 

@@ -100,7 +100,8 @@ class UnitRecord:
             if self.replaced and self.load.how == STAGED:
                 last.append(f"DROP TABLE IF EXISTS {quote(self.load.schema, self.replaced)}")
         if self.books:
-            last.append(self.books.insert_piece(self.context, mine, self._place(staged)))
+            last.append(self.books.insert_piece(self.context, mine, self._place(staged)))  # which checks the fence
+            last += [] if self.load.recorded else [self.books.forget_unit(self.context.data_id)]
         failpoints.POSTGRES_WRITTEN.hit()
         try:
             self._run("; ".join([*last, end]))

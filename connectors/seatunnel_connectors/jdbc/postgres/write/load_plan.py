@@ -47,7 +47,7 @@ class Load:
     unit. ``versioned_by``: see ``version_column``. ``checks``: the target's constraints on columns of the load, by
     name. ``checked``: columns whose values are tested (``column_fit``). ``plain``: the target is not partitioned, so
     rows of inheriting tables are not its own. ``nulls_in_key``: its key allows nulls. ``triggered``: a trigger may
-    drop rows, which only an INSERT reports.
+    drop rows, which only an INSERT reports. ``recorded``: a unit leaves a record; a repair leaves none.
     """
 
     how: str
@@ -71,6 +71,7 @@ class Load:
     plain: bool = False
     nulls_in_key: bool = False
     triggered: bool = False
+    recorded: bool = True
 
     @property
     def shown(self) -> str:

@@ -1,0 +1,56 @@
+"""Checks requests to a running job, and words their answers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+
+NAMED_MAX = 5
+
+
+def tables_text(number: int) -> str:
+    """A number of tables."""
+    return f"{number} table{'s' * (number != 1)}"
+
+
+def cancelled_text(stopped: int, asked: int) -> str:
+    """Count the pipelines that were stopped and those that had ended before."""
+    done = f"; {tables_text(asked - stopped)} had ended before" if asked > stopped else ""
+    return f"cancelled: {tables_text(stopped)} stopped{done}"
+
+
+def concerned(machine: PipelineMachine, tables: tuple[str, ...]) -> bool:
+    """Whether a request for these tables, or for all, concerns the pipeline."""
+    return not tables or any(str(path) in tables for path in machine.pipeline.tables)
+
+
+def invalid(machines: list[PipelineMachine], request: ControlRequest) -> ControlAnswer | None:
+    """The answer to an invalid request; None: it is valid."""
+    tables = {str(path) for machine in machines for path in machine.pipeline.tables}
+    if unknown := [table for table in request.tables if table not in tables]:
+        remedy = "`seatunnel jobs show` names the tables"
+        return ControlAnswer(request.id, False, f"the job has no table {', '.join(unknown)}", remedy)
+    if request.tables and (others := sorted(tables.difference(request.tables))):
+        text = f"{', '.join(request.tables)} ends together with {', '.join(others[:NAMED_MAX])}"
+        return ControlAnswer(request.id, False, text, "name them, too: they share a pipeline")
+    return None
+
+
+def refused_commit(machine: PipelineMachine) -> str:
+    """The checkpoint whose commit a target has refused for good, as a sentence; empty: none."""
+    if machine.view is None:
+        return ""
+    commits = machine.view.commits
+    refused = [one.checkpoint for one in commits.waiting if one.scope in commits.refused]
+    return f"its target has refused the commit of checkpoint {refused[0]}" if refused else ""
+
+
+def named(waiting: Mapping[str, str]) -> str:
+    """Some of the pipelines that a request waits for, with the reasons."""
+    names = [f"{name}: {why}" for name, why in list(waiting.items())[:NAMED_MAX]]
+    return "; ".join(names) + (f"; and {len(waiting) - NAMED_MAX} more" if len(waiting) > NAMED_MAX else "")
