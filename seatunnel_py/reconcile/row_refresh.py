@@ -14,12 +14,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seatunnel_py.api.batch import RowKind
 from seatunnel_py.api.log_source import FollowedTable, LogSource
+from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import WriteContext, Writer
 from seatunnel_py.api.source import SourceTable, Split
 from seatunnel_py.errors import COPY_AGAIN, FatalError, RetriableError
@@ -44,7 +46,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Sides:
+class RefreshSides:
     """Readers of both sides: all rows of the source and of the target, and those that the wish chooses."""
 
     comparison: TableComparison
@@ -56,7 +58,7 @@ class _Sides:
 def try_out(graph: FlowGraph, wish: RefreshWish) -> None:
     """Read a first row of both sides. Raises SeaTunnelError if the wish cannot be fulfilled."""
     for comparison in _comparisons(graph, wish):
-        sides = _sides(comparison, source_paths(comparison)[0], wish)
+        sides = refresh_sides(comparison, source_paths(comparison)[0], wish)
         for path in (sides.chosen, sides.target):
             next(path.blocks(AllRows()), None)
 
@@ -72,9 +74,9 @@ def refreshed(graph: FlowGraph, work: RefreshWork, progress: Progress) -> Refres
         _require_later(node, splits, work)
         for comparison in _comparisons(graph, wish):
             path = replace(source_paths(comparison)[0], source=node.source, table=node.table)
-            sides = _sides(comparison, path, wish)
+            sides = refresh_sides(comparison, path, wish)
             sink = _sink_of(work, comparison)
-            counts = _Refresh(sides, splits, wish, progress).into(sink, _context(work, sink))
+            counts = TargetRefresh(sides, splits, wish, progress).into(sink.table, partial(_writer, work, sink))
             written, removed = written + counts[0], removed + counts[1]
             shown.append(sink.shown)
     text = f"{wish.shown}: {counted(written, 'row')} read again and written, {removed:,} removed"
@@ -95,7 +97,7 @@ def _comparisons(graph: FlowGraph, wish: RefreshWish) -> Iterator[TableCompariso
         yield comparison
 
 
-def _sides(comparison: TableComparison, source: ReadingPath, wish: RefreshWish) -> _Sides:
+def refresh_sides(comparison: TableComparison, source: ReadingPath, wish: RefreshWish) -> RefreshSides:
     target = target_path(comparison)
     if wish.column:
         pair = lookup_column(comparison)
@@ -103,10 +105,10 @@ def _sides(comparison: TableComparison, source: ReadingPath, wish: RefreshWish) 
             raise FatalError(f"{wish.table}: rows cannot be chosen by {wish.column!r} any more", "compare them again")
         chosen = filtered(source, pair.source.name, wish.values)
         narrow = filtered(target, pair.target.name, wish.values)
-        return _Sides(comparison, source, chosen or source, narrow or target)
+        return RefreshSides(comparison, source, chosen or source, narrow or target)
     chosen = replace(source, table=restricted(source.source, source.table, wish.condition))
     narrow = replace(target, table=restricted(target.source, target.table, wish.condition))
-    return _Sides(comparison, source, chosen, narrow)
+    return RefreshSides(comparison, source, chosen, narrow)
 
 
 def _copied_by(graph: FlowGraph, work: RefreshWork) -> SourceNode:
@@ -154,45 +156,47 @@ def _sink_of(work: RefreshWork, comparison: TableComparison) -> SinkNode:
     return found
 
 
-def _context(work: RefreshWork, node: SinkNode) -> WriteContext:
+def _writer(work: RefreshWork, node: SinkNode) -> Writer:
+    """The writer of the sink. Raises FatalError if it has none for a refresh."""
     job = work.job
-    return WriteContext(
+    context = WriteContext(
         job.job_id, job.lineage, node.step.id, f"refresh {work.wish.request}", incarnation=job.incarnation,
         setup=work.setups[node.id].data, staging=job.staging,
     )  # fmt: skip
+    with plugin_calls.attributed(node.step, "repair_writer"):
+        writer = node.sink.repair_writer(context)
+    if writer is None:
+        raise FatalError(f"{node.shown} cannot be changed beside the units of the job", COPY_AGAIN)
+    return writer
 
 
-class _Refresh:
+class TargetRefresh:
     """The refresh of one target."""
 
-    def __init__(self, sides: _Sides, splits: Sequence[Split], wish: RefreshWish, progress: Progress) -> None:
+    def __init__(self, sides: RefreshSides, splits: Sequence[Split], wish: RefreshWish, progress: Progress) -> None:
         self._sides, self._splits, self._wish = sides, splits, wish
         self._tell = progress
         self._rows, self._told_at = 0, 0.0
         listed = np.array(sorted(wish.keys), np.uint64)
         self._wanted: WantedRows = WantedKeys(listed) if wish.keys else AllRows()
 
-    def into(self, node: SinkNode, context: WriteContext) -> tuple[int, int]:
-        """Write to the sink; how many rows were written, and how many removed."""
+    def into(self, table: TableSchema, open_writer: Callable[[], Writer]) -> tuple[int, int]:
+        """Write rows of this table; how many were written, and how many removed. Nothing is open while keys are
+        collected."""
         seen = self._seen(self._sides.chosen, self._wanted)
         surplus, gone = self._surplus(seen)
         moved = self._moved(surplus, gone)
         gone = gone[~WantedKeys(moved).among(gone)]
-        with plugin_calls.attributed(node.step, "repair_writer"):
-            writer = node.sink.repair_writer(context)
-        if writer is None:
-            raise FatalError(f"{node.shown} cannot be changed beside the units of the job", COPY_AGAIN)
+        writer = open_writer()
         try:
-            with plugin_calls.attributed(node.step, "write"):
-                self._remove(writer, node, surplus, gone)
-                written = self._write(writer, node, self._sides.chosen, self._wanted)
-                written += self._write(writer, node, self._found_by(surplus), WantedKeys(moved)) if len(moved) else 0
+            self._remove(writer, table, surplus, gone)
+            written = self._write(writer, table, self._sides.chosen, self._wanted)
+            written += self._write(writer, table, self._found_by(surplus), WantedKeys(moved)) if len(moved) else 0
         except BaseException:
             writer.abort()
             raise
         failpoints.BEFORE_ALTERATION.hit()
-        with plugin_calls.attributed(node.step, "stage"):
-            writer.stage()
+        writer.stage()
         failpoints.ALTERED.hit()
         return written, len(gone)
 
@@ -241,20 +245,20 @@ class _Refresh:
 
     # ---------------------------------------------------------------- rows
 
-    def _remove(self, writer: Writer, node: SinkNode, surplus: Sequence[pa.RecordBatch], gone: Hashes) -> None:
+    def _remove(self, writer: Writer, table: TableSchema, surplus: Sequence[pa.RecordBatch], gone: Hashes) -> None:
         wanted = WantedKeys(gone)
         for data in surplus:
-            rows = deletions(node.table, self._sides.comparison, data, wanted)
+            rows = deletions(table, self._sides.comparison, data, wanted)
             if rows.rows:
                 writer.write(rows)
 
-    def _write(self, writer: Writer, node: SinkNode, path: ReadingPath, wanted: WantedRows) -> int:
+    def _write(self, writer: Writer, table: TableSchema, path: ReadingPath, wanted: WantedRows) -> int:
         written = 0
         for rows in path.keyed(self._splits):
             chosen = rows.among(wanted)
             self._progress(len(rows.keys))
             if len(chosen.keys):
-                writer.write(rows_of_kind(node.table.path, chosen.data, RowKind.UPDATE_AFTER))
+                writer.write(rows_of_kind(table.path, chosen.data, RowKind.UPDATE_AFTER))
                 written += len(chosen.keys)
         return written
 

@@ -22,6 +22,7 @@ from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.resume.job_claim import claim_job
 from seatunnel_py.runtime.resume.pipeline_start import past_of
+from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.state.context import context_of
 from seatunnel_py.runtime.state.shared_use import SharedUse
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
@@ -137,7 +138,7 @@ class MachineBench:
         """The answer to an effect that goes well; None: it has none, or only a timer brings it."""
         match effect:
             case effects.Prepare(call):
-                plan = side_tasks.prepare(self.machine.context, effect)
+                plan = side_tasks.prepare(self.machine.context, effect, TableRefreshes())
                 facts = {name: facts_of(one) for name, one in plan.prepared.enumerators.items()}
                 return events.CallDone(call, Prepared(plan, facts))
             case effects.HandleReaderEvents(call, vertex):
