@@ -1,4 +1,9 @@
-"""Copies the rows of tables before the log: tables are divided and read as by Jdbc, under snapshots of slots."""
+"""Copies the rows of tables before the log: tables are divided and read as by Jdbc, under snapshots of slots.
+
+If a snapshot is lost with its session, the rest is read under another one, and the log from the first one. An update
+may have moved a row meanwhile, from blocks that were not read into blocks that were. Then no later split would have it,
+and the log may lack its large values (TOAST). So splits by blocks take such rows, too (``read/reader.py``).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import Snapshot
+from seatunnel_connectors.jdbc.postgres.read.reader import MOVED_SINCE
 from seatunnel_connectors.jdbc.postgres.read.snapshot import PostgresSnapshot
 from seatunnel_connectors.jdbc.source.source import JdbcEnumerator, JdbcSource
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames
@@ -14,6 +20,8 @@ from seatunnel_py.api import Enumerator, Plain, SourceTable, Split
 
 SLOT = "slot"
 """Key of a split's payload: the name of the slot with the changes after it."""
+_HIDDEN = "hidden"
+"""Key of a split's payload: ``Keeper.oldest_hidden`` of its first snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,9 @@ class CopyEnumerator(JdbcEnumerator):
         # A part that was read under an earlier snapshot lacks all changes since that one.
         begins = min(snapshot.keeper.log_position, known) if isinstance(known, int) else snapshot.keeper.log_position
         payload = {**split.payload, "snapshot": snapshot.generation, LOG_POSITION: begins}
+        payload[_HIDDEN] = split.payload.get(_HIDDEN, snapshot.keeper.oldest_hidden)
+        if _HIDDEN in split.payload and snapshot.generation != split.payload.get("snapshot"):
+            payload[MOVED_SINCE] = payload[_HIDDEN]
         if self._copy.names is not None:
             payload[SLOT] = self._copy.names.slot
         return replace(split, payload=payload, generation=snapshot.generation)

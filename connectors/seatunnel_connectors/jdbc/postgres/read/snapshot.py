@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import psycopg
@@ -117,6 +118,11 @@ class Keeper:
             finally:
                 with suppress(psycopg.OperationalError):  # a lost connection is reported already
                     self.db.execute("ROLLBACK TO SAVEPOINT question")
+
+    @cached_property
+    def oldest_hidden(self) -> int:
+        """The oldest transaction, without its epoch, whose rows the snapshot may not show."""
+        return int(self.ask("SELECT txid_snapshot_xmin(txid_current_snapshot())")[0][0]) & 0xFFFF_FFFF
 
     def holds(self) -> bool:
         """True if it can still be joined. A connection that the server has ended does not know that yet."""
