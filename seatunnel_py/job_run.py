@@ -24,6 +24,7 @@ from seatunnel_py.plan.tables.conversions import total
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.reconcile.graph_refresher import GraphRefresher
 from seatunnel_py.redaction import redacted_text
+from seatunnel_py.runtime.control import change_decisions
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.counts.table_totals import read_in
@@ -39,7 +40,7 @@ from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
-from seatunnel_py.runtime.storage.journal import JournalFile
+from seatunnel_py.runtime.storage.journal import JournalFile, decision_line
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.open_storage import open_storage
 from seatunnel_py.runtime.storage.retrying_storage import RetryingStorage
@@ -88,7 +89,9 @@ def drive(
     plan_again = partial(altered_log.plan_again, job, work.analyst)
     as_recorded = partial(altered_log.plan_as_decided, job, work.analyst)
     plan_tables = partial(altered_log.plan_tables, job, work.analyst)
-    pipelines = as_begun(work.pipelines, run.records, as_recorded, plan_tables, run.journal.journal.resets)
+    kept = run.journal.journal
+    decisions = change_decisions.behaviors(kept.decisions)
+    pipelines = as_begun(work.pipelines, run.records, as_recorded, plan_tables, kept.resets, decisions)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 
@@ -211,17 +214,19 @@ class _JobRun:
         return claim_job(self.store, keys(pipelines))
 
     def reset(self, work: PlannedJob) -> None:
-        """Let tables be copied again, by option or request, and rows of them be refreshed. Raises PlanError for options
-        that name others."""
+        """Let tables be copied again, by option or request, and rows of them be refreshed; take decisions about changes
+        down. Raises PlanError for options that name others."""
         if work.resets:
             self._reset(work, work.resets)
-        if not any(one.follows_copies for one in work.pipelines):
+        if not any(one.log is not None for one in work.pipelines):
             return  # the running job refuses requests; looking for them takes a start its time
         store = self._requests()
         asked = store.open()
         for request in asked:
             if request.wish is RequestKind.RESET:
                 store.answer(self._reset_as_asked(work, request))
+            elif request.wish in (RequestKind.APPROVE, RequestKind.REJECT):
+                store.answer(self._decided(request))
         self.refreshes = TableRefreshes(GraphRefresher(work.graph, store.tell))
         for request in asked:
             if request.wish is RequestKind.REFRESH and (refused := self._refresh(work, request)):
@@ -237,6 +242,14 @@ class _JobRun:
         if found is not None:
             self.refreshes.add(*found)
         return None
+
+    def _decided(self, request: ControlRequest) -> ControlAnswer:
+        answer, key, decision = change_decisions.decided(request, self.authority.records, time.time())
+        if decision is not None:
+            line = decision_line(key, asdict(decision))
+            self.journal.append([line])
+            self.journal.journal.apply(line)
+        return answer
 
     def _reset_as_asked(self, work: PlannedJob, request: ControlRequest) -> ControlAnswer:
         try:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from seatunnel_py.api.batch import Plain, Position
 from seatunnel_py.api.capabilities import SourceCapabilities
+from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.schema_policy import SchemaPolicy
 from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
-from seatunnel_py.errors import FatalError
+from seatunnel_py.errors import COPY_AGAIN, FatalError
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,21 @@ class LogSource(Source):
         """Return how far the end of the log is ahead of a place, in one short query; None: it is unknown. Called in the
         driver, every few seconds, while the log is read."""
         return None
+
+    def goes_back(self, begun: BegunLog, table: TablePath, place: Position) -> BegunLog:
+        """Return the log that is read again from an earlier place for one table, which has stopped there: rows of
+        the other tables count from where each of them is. Raise FatalError if the log is not there any more. Overridden
+        by sources with ``can_go_back``."""
+        raise FatalError(f"{type(self).__name__} cannot read its log again for {table} from {place.value}", COPY_AGAIN)
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether ``goes_back`` works: changes that wait for a decision can be followed exactly then."""
+        return False
+
+    def log_bytes(self, split: Split, earlier: Position, later: Position) -> int:
+        """Return the bytes of log between two places of a split."""
+        return 0
 
     @property
     def log_end(self) -> str:

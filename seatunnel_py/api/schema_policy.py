@@ -19,18 +19,24 @@ class SchemaEvent(StrEnum):
 
 class SchemaBehavior(StrEnum):
     """EVOLVE: targets follow every change. LENIENT: targets only get more columns and wider types: a dropped or renamed
-    column stays, and later rows have null in it. IGNORE: targets stay as they are. EXCEPTION: the table stops."""
+    column stays, and later rows have null in it. IGNORE: targets stay as they are. TRY: targets follow each change
+    that they can, and any other counts as under IGNORE. INBOX: a table waits at each change until a person decides.
+    EXCEPTION: the table stops."""
 
     EVOLVE = "evolve"
     LENIENT = "lenient"
+    TRY = "try"
     IGNORE = "ignore"
+    INBOX = "inbox"
     EXCEPTION = "exception"
 
 
 _APPLIED = {
     SchemaBehavior.EVOLVE: frozenset(SchemaEvent),
     SchemaBehavior.LENIENT: frozenset({SchemaEvent.ADD_COLUMN, SchemaEvent.ALTER_COLUMN_TYPE}),
+    SchemaBehavior.TRY: frozenset(SchemaEvent),
     SchemaBehavior.IGNORE: frozenset[SchemaEvent](),
+    SchemaBehavior.INBOX: frozenset(SchemaEvent),
     SchemaBehavior.EXCEPTION: frozenset[SchemaEvent](),
 }
 
@@ -38,11 +44,12 @@ _APPLIED = {
 @dataclass(frozen=True, slots=True)
 class SchemaPolicy:
     """``include``: only these changes are applied, under every behavior; empty: the behavior decides.
-    ``exclude``: these are not applied."""
+    ``exclude``: these are not applied. ``log_bytes_max``: so much of the log is kept for tables that wait."""
 
     behavior: SchemaBehavior = SchemaBehavior.EVOLVE
     include: Collection[SchemaEvent] = frozenset()
     exclude: Collection[SchemaEvent] = frozenset()
+    log_bytes_max: int = 2**30
 
     def applies(self, event: SchemaEvent) -> bool:
         """Whether targets follow a change of this kind."""
@@ -57,7 +64,8 @@ class SchemaPolicy:
     @property
     def fills_added(self) -> bool:
         """Whether earlier rows have the source's value in an added column, and not null."""
-        return self.behavior is SchemaBehavior.EVOLVE and self.applies(SchemaEvent.ADD_COLUMN)
+        fills = self.behavior in (SchemaBehavior.EVOLVE, SchemaBehavior.INBOX)
+        return fills and self.applies(SchemaEvent.ADD_COLUMN)
 
     @property
     def keeps_names(self) -> bool:

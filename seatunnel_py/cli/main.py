@@ -15,7 +15,7 @@ import typer
 
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.arguments import AsJson, JobArgument, Resets, Settle, SomeTables, Variables, Where, variables_of
-from seatunnel_py.cli.subcommands import jobs_app, quarantine_app, state_app, table_app
+from seatunnel_py.cli.subcommands import changes_app, jobs_app, quarantine_app, state_app, table_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
 from seatunnel_py.cli.view.wait_notice import patience
@@ -33,11 +33,9 @@ app = typer.Typer(
     "Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 130/143 stopped by a signal.",
 )
 plugins_app = typer.Typer(no_args_is_help=True, help="Installed sources, transforms and sinks.")
-app.add_typer(jobs_app, name="jobs")
-app.add_typer(table_app, name="table")
-app.add_typer(quarantine_app, name="quarantine")
-app.add_typer(state_app, name="state")
-app.add_typer(plugins_app, name="plugins")
+_named = {"jobs": jobs_app, "table": table_app, "changes": changes_app, "quarantine": quarantine_app}
+for _name, _commands in {**_named, "state": state_app, "plugins": plugins_app}.items():
+    app.add_typer(_commands, name=_name)
 
 
 @app.command(epilog="Example: seatunnel init csv-to-parquet --to sales.conf")

@@ -19,7 +19,7 @@ from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import COPY_AGAIN, FatalError, PlanError, UnreachableError
 from seatunnel_py.plan import table_graph
-from seatunnel_py.plan.followed_schema import decided
+from seatunnel_py.plan.followed_schema import DECIDE, decided
 from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.log_graph import SourceLog
 from seatunnel_py.plan.log_tables import tables_by_vertex
@@ -50,7 +50,7 @@ class LogJoin:
 class JoinedTables:
     """The tables that join a log which has begun. ``begun``: the log with them; ``setups``: of their sinks, by node;
     ``refused``: tables that cannot join it; ``left``: those that leave it, as the job no longer has them, or because
-    they are copied ``again``."""
+    they are copied ``again``. ``going_back``: of both, those that go on from their own place after a decision."""
 
     tables: tuple[TablePath, ...]
     begun: BegunLog
@@ -58,13 +58,15 @@ class JoinedTables:
     again: frozenset[TablePath] = frozenset()
     setups: Mapping[str, Setup] = field(default_factory=dict)
     refused: Mapping[TablePath, Refusal] = field(default_factory=dict)
+    going_back: frozenset[TablePath] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class AlteredLog:
     """The pipeline of a log for the new schemas. ``alterations``: those of its tables; ``changes``: those of its
     targets, by sink node; ``altering``: tables that these come from; ``refused``: tables that have to stop. Targets of
-    the tables ``truncated`` lose all rows. ``joined``: tables that the pipeline has in addition."""
+    the tables ``truncated`` lose all rows. ``joined``: tables that the pipeline has in addition. ``met``: the
+    alterations before a policy has decided about them; ``ignored``: why targets do not follow some of them."""
 
     pipeline: Pipeline
     changes: Mapping[str, SchemaChange] = field(default_factory=dict)
@@ -72,6 +74,8 @@ class AlteredLog:
     refused: Mapping[TablePath, Refusal] = field(default_factory=dict)
     alterations: tuple[SchemaAlteration, ...] = ()
     joined: JoinedTables | None = None
+    met: tuple[SchemaAlteration, ...] = ()
+    ignored: Mapping[TablePath, str] = field(default_factory=dict)
 
     @property
     def truncated(self) -> frozenset[TablePath]:
@@ -127,9 +131,10 @@ def plan_again(
     log = pipeline.log
     assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
     known, policy = {one.schema.path: one for one in log.tables}, log.source.schema_policy
-    return plan_as_decided(
-        job, analyst, pipeline, [decided(one, known[one.path], policy) for one in alterations], without
-    )
+    remedy = DECIDE if log.source.can_go_back or len(known) == 1 else COPY_AGAIN
+    passed = [decided(one, known[one.path], policy, remedy) for one in alterations]
+    found = plan_as_decided(job, analyst, pipeline, passed, without)
+    return replace(found, met=tuple(alterations))
 
 
 def plan_as_decided(

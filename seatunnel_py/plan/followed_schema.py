@@ -4,7 +4,9 @@ Rules. (1) If every part of a change is applied, later steps see the schema of t
 or renamed stays and takes nulls, unless the policy applies that; later rows have null in it. (3) Later steps do not see
 an added column that is not applied. (4) A type that is not applied stays, if it holds each value of the new one; else
 the table stops. (5) A column without nulls that gets them takes them under every policy. (6) The key stays: a change
-by which rows lose a part of it stops the table.
+by which rows lose a part of it stops the table. (7) Under TRY a change that cannot be applied counts as ignored.
+(8) Under INBOX the table waits, unless the policy excludes all parts of the change; the decision of a person takes the
+place of the policy's.
 """
 
 from __future__ import annotations
@@ -19,18 +21,33 @@ from seatunnel_py.errors import FatalError
 from seatunnel_py.work.schema_alteration import SchemaAlteration
 
 COPY_AGAIN = "start the job again with --fresh, which copies the table as it is now"
+DECIDE = "`seatunnel changes list JOB` shows it, `approve` and `reject` decide"
 
 
-def decided(one: SchemaAlteration, before: SourceTable, policy: SchemaPolicy) -> SchemaAlteration:
+_ANY_TYPE = (SchemaBehavior.EVOLVE, SchemaBehavior.TRY, SchemaBehavior.INBOX)
+
+
+def decided(one: SchemaAlteration, before: SourceTable, policy: SchemaPolicy, remedy: str = DECIDE) -> SchemaAlteration:
     """The alteration with the part of it that the policy applies, or with the reason why the table stops. ``before``:
-    the table as the plan has it."""
+    the table as the plan has it; ``remedy``: of a table that waits."""
     if one.stops is not None:
         return one
+    if one.behavior is not None:
+        policy = replace(policy, behavior=one.behavior)
+        if one.behavior is SchemaBehavior.IGNORE:
+            policy = replace(policy, include=frozenset())
+    elif policy.behavior is SchemaBehavior.INBOX:
+        kinds = _kinds(one, before.schema)
+        if not kinds or any(map(policy.applies, kinds)):
+            statement = f" ({one.statement})" if one.statement else ""
+            return replace(one, stops=(f"{one.path} has changed{statement}, and waits for a decision", remedy))
     if one.truncates:
         return replace(one, truncates=policy.applies(SchemaEvent.TRUNCATE_TABLE))
     try:
         output = followed(before, one, policy)
     except FatalError as error:
+        if policy.behavior is SchemaBehavior.TRY:
+            return decided(replace(one, behavior=SchemaBehavior.IGNORE), before, policy)
         statement = f" ({one.statement})" if one.statement else ""
         return replace(one, stops=(f"the schema of {one.path} has changed{statement}: {error.message}", error.remedy))
     after = one.table.schema
@@ -73,6 +90,8 @@ def _is_added(column: Column, one: SchemaAlteration, policy: SchemaPolicy) -> bo
 def _kinds(one: SchemaAlteration, read: TableSchema) -> frozenset[SchemaEvent]:
     """The kinds of changes between two schemas of the source."""
     after, found = one.table.schema, set[SchemaEvent]()
+    if one.truncates:
+        return frozenset({SchemaEvent.TRUNCATE_TABLE})
     names = {name: one.renamed.get(name, name) for name in read.names}
     if one.renamed:
         found.add(SchemaEvent.RENAME_COLUMN)
@@ -97,7 +116,7 @@ def _typed(column: Column, earlier: Column | None, source: Column, policy: Schem
     if earlier is not None and _shape(earlier) == _shape(source):
         return replace(column, nullable=nullable)
     follows = policy.applies(SchemaEvent.ALTER_COLUMN_TYPE)
-    if follows and (is_widened(column, source) or policy.behavior is SchemaBehavior.EVOLVE):
+    if follows and (is_widened(column, source) or policy.behavior in _ANY_TYPE):
         return replace(source, nullable=nullable, comment=column.comment)
     if _shape(column) == _shape(source) or is_widened(source, column):
         return replace(column, nullable=nullable)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.schema_policy import SchemaBehavior
 from seatunnel_py.plan.graph_nodes import (
     FlowGraph,
     GraphEdge,
@@ -79,13 +80,15 @@ class PlannedVertex:
 class Pipeline:
     """A connected component: its own checkpoints, its own retries, its own end. ``name`` is for display: the table that
     it synchronises, or the sink that its tables share. ``after``: the ids of pipelines that end before it begins.
-    ``becomes``: the pipeline of a log with the tables that the job has now, as it has begun with others."""
+    ``becomes``: the pipeline of a log with the tables that the job has now, as it has begun with others. ``decisions``:
+    by change, those of persons about tables of a log that wait."""
 
     id: str
     name: str
     vertices: tuple[PlannedVertex, ...]
     after: tuple[str, ...] = ()
     becomes: Pipeline | None = None
+    decisions: Mapping[str, SchemaBehavior] = field(default_factory=dict)
 
     @property
     def tables(self) -> tuple[TablePath, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from seatunnel_py.api.batch import SchemaChange, TableTruncated
 from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.schema_policy import SchemaBehavior
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.work.plain_schema import table_of, table_plain
 
@@ -19,13 +20,14 @@ TRUNCATIONS = "truncations"
 class SchemaAlteration:
     """From its place on the log is read under ``table``. ``renamed``: columns by their earlier names; ``statement``:
     for display. ``truncates``: all earlier rows are removed. ``stops``: why the source stops the table here, with a
-    remedy."""
+    remedy. ``behavior``: a decision about this change alone, in place of the policy's; not stored."""
 
     table: SourceTable
     renamed: Mapping[str, str] = field(default_factory=dict)
     statement: str = ""
     truncates: bool = False
     stops: tuple[str, str] | None = None
+    behavior: SchemaBehavior | None = None
 
     @property
     def path(self) -> TablePath:

@@ -16,7 +16,9 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames
 from seatunnel_connectors.postgres_cdc.copy import SLOT
 from seatunnel_connectors.postgres_cdc.log_bound import LogBound, fixed_bound
+from seatunnel_connectors.postgres_cdc.log_rows import has_reached, place_of
 from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, StartupMode, StopMode
+from seatunnel_connectors.postgres_cdc.pgoutput.elements import LogPosition
 from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection, SystemIdentity
 from seatunnel_connectors.postgres_cdc.replication.failures import LogLostError
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_of, lsn_text
@@ -48,7 +50,8 @@ _LOOK_SECONDS = 2.0
 class LogPlace:
     """Content of the split of a log. ``starts``: by table, the position from which its transactions count; ``system``:
     the server's identity, which a failover keeps; ``begin``: the position at which the earlier run has ended;
-    ``bound``: where this run ends; ``timeline``: that of the starts, 0 if it is unknown."""
+    ``bound``: where this run ends; ``timeline``: that of the starts, 0 if it is unknown. ``given``: by table, the place
+    up to which its rows were given before the log has gone back for another one."""
 
     slot: str
     publication: str
@@ -57,6 +60,7 @@ class LogPlace:
     begin: Position | None = None
     bound: LogBound | None = None
     timeline: int = 0
+    given: tuple[tuple[TablePath, LogPosition], ...] = ()
 
     def split(self, run: int = 1) -> Split:
         name = LOG if run == 1 else f"{LOG}~{run}"
@@ -68,6 +72,11 @@ class LogPlace:
             "slot": self.slot, "publication": self.publication, "starts": starts, "system": self.system,
             "timeline": self.timeline,
         }  # fmt: skip
+        if self.given:
+            plain["given"] = [
+                [path.database, path.schema, path.table, place.commit, place.end, place.open_commit, place.index]
+                for path, place in self.given
+            ]
         if self.begin is not None:
             plain["begin"] = dict(self.begin.value)
         if self.bound is not None:
@@ -88,9 +97,10 @@ class LogPlace:
             starts.append((TablePath(str(database), str(schema), str(table)), position))
         begin = None if plain.get("begin") is None else Position(plain["begin"])
         bound = LogBound.of(plain.get("bound"))
+        given = tuple((TablePath(*row[:3]), LogPosition(*row[3:])) for row in plain.get("given", ()))
         return LogPlace(
             str(plain["slot"]), str(plain["publication"]), tuple(starts), str(plain["system"]), begin, bound,
-            int(plain.get("timeline", 0)),
+            int(plain.get("timeline", 0)), given,
         )  # fmt: skip
 
 
@@ -219,6 +229,31 @@ def _read_to(begun: BegunLog, place: LogPlace) -> int:
     if place.begin is not None:
         return place.begin.int("end")
     return min(position for _, position in place.starts)
+
+
+def gone_back(begun: BegunLog, path: TablePath, to: Position) -> BegunLog:
+    """The log that is read again from ``to`` for one table: of the others only rows count that were not given yet."""
+    place, state = LogPlace.of(begun.split.payload), begun.state
+    earlier: Any = state
+    has_ended = isinstance(state, Mapping) and ENDED in state
+    at = Position(earlier[ENDED]) if has_ended else begun.position or place.begin
+    assert at is not None, "a log in which a table has stopped was read"
+    here, there = place_of(at), place_of(to)
+    goes = not has_reached(there, here)
+    given = dict(place.given)
+    for other in dict(place.starts):
+        if goes and not (other in given and has_reached(given[other], here)):
+            given[other] = here
+    given.pop(path, None)
+    if not goes:
+        given[path] = there
+    position = to if goes else at
+    place = replace(place, given=tuple(given.items()))
+    if isinstance(state, Mapping) and _PLACE in state:
+        state = {**state, _PLACE: replace(LogPlace.of(earlier[_PLACE]), given=place.given).to_plain()}
+    if has_ended:
+        state = {**earlier, **(state if isinstance(state, Mapping) else {}), ENDED: dict(position.value)}
+    return BegunLog(replace(begun.split, payload=place.to_plain()), None if has_ended else position, state)
 
 
 def _not_passed(start: int, slot: str, confirmed: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -46,10 +46,12 @@ def has_reached(place: LogPosition, until: LogPosition) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Chooses the rows of a block that count. ``starts``: by table, the position of the first commit that counts."""
+    """Chooses the rows of a block that count. ``starts``: by table, the position of the first commit that counts;
+    ``given``: the place up to which its rows were given before."""
 
     starts: Mapping[TablePath, int]
     until: LogPosition | None = None
+    given: Mapping[TablePath, LogPosition] = field(default_factory=dict)
 
     def batches(self, block: Block) -> Iterator[Batch]:
         """A batch for each table with rows that count, none with an end."""
@@ -67,11 +69,24 @@ class RowFilter:
         commit = commits[np.asarray(rows.transactions)]
         kept: Mask = commit >= self.starts[rows.table.path]
         if self.until is not None:
-            inside = commit <= self.until.commit
-            if self.until.index:
-                inside |= (commit == self.until.open_commit) & (np.asarray(rows.order) < self.until.index)
-            kept &= inside
+            kept &= _before(self.until, commit, rows)
+        if (before := self.given.get(rows.table.path)) is not None:
+            kept &= ~_before(before, commit, rows)
         return kept
+
+    def counts(self, path: TablePath, commit: int, order: int) -> bool:
+        """Whether a change without rows counts, by its transaction and its place there."""
+        before = self.given.get(path, LogPosition())
+        was_given = commit <= before.commit or (commit == before.open_commit and order < before.index)
+        return commit >= self.starts[path] and not was_given
+
+
+def _before(place: LogPosition, commit: npt.NDArray[np.int64], rows: TableRows) -> Mask:
+    """The rows before a place."""
+    inside: Mask = commit <= place.commit
+    if place.index:
+        inside |= (commit == place.open_commit) & (np.asarray(rows.order) < place.index)
+    return inside
 
 
 def _absent(rows: TableRows) -> pa.RecordBatch | None:

@@ -25,6 +25,7 @@ from seatunnel_connectors.postgres_cdc.log_enumerator import ENDED, LogPlace
 from seatunnel_connectors.postgres_cdc.log_rows import (
     RowFilter,
     ending,
+    has_reached,
     moves_partially,
     place_of,
     position_of,
@@ -111,6 +112,7 @@ class SlotReader(Reader):
         self._timeline = 0
         self._log: ReadAhead | None = None
         self._confirmed: Position | None = None
+        self._counting = RowFilter({})
 
     def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         place = LogPlace.of(split.payload)
@@ -183,6 +185,8 @@ class SlotReader(Reader):
 
     def _elements(self, log: ReadAhead, place: LogPlace, begin: LogPosition, context: ReadContext) -> Iterator[Element]:
         starts = {path: position for path, position in place.starts if path in self._tables}
+        given = {path: to for path, to in place.given if path in starts and not has_reached(begin, to)}
+        self._counting = RowFilter(starts, given=given)
         limit = ReadLimit(None if context.until is None else place_of(context.until), place.bound)
         relations = RelationCache(
             PooledTypes(self._address), self._address.database, self._key, lambda path: path in starts
@@ -197,7 +201,7 @@ class SlotReader(Reader):
             for element in decoder.decode(received.messages):
                 if not isinstance(element, Block) and limit.passed(decoder.tracker):
                     break
-                yield from self._given(element, decoder, starts, limit)
+                yield from self._given(element, decoder, limit)
             now = _after(decoder, received)
             if not limit.has_reached(now):
                 if not _is_inside(now):
@@ -218,32 +222,31 @@ class SlotReader(Reader):
             with statements(self._address) as db:
                 limit.bound = at_time(db, bound)
 
-    def _given(
-        self, element: LogElement, decoder: PgoutputDecoder, starts: Mapping[TablePath, int], limit: ReadLimit
-    ) -> Iterator[Element]:
+    def _given(self, element: LogElement, decoder: PgoutputDecoder, limit: ReadLimit) -> Iterator[Element]:
         match element:
             case Block():
                 limit.sees(element)
                 place = element.position
                 if limit.position is not None and limit.has_reached(place):
                     place = limit.position
-                rows = self._fitting(element, decoder, RowFilter(starts, limit.position))
+                rows = self._fitting(element, decoder, replace(self._counting, until=limit.position))
                 stops = not _is_inside(place) or limit.has_reached(place)
                 yield from ending(rows, self._position(place)) if stops else rows
                 self._given_until = place
             case RelationChange(before, after) if element.renamed or element.recreated:
+                if not has_reached(decoder.tracker.position, self._counting.given.get(before.path, LogPosition())):
+                    return
                 yield self._stops(decoder, before.path, after.relation.oid, changed_text(element), COPY_AGAIN)
             case TableRefused(path, message, remedy):
                 yield TableStopped(path, message, remedy, self._position(decoder.tracker.position))
             case Truncation():
-                yield from self._truncated(element, decoder, starts)
+                yield from self._truncated(element, decoder)
             case _:
                 return
 
-    def _truncated(
-        self, found: Truncation, decoder: PgoutputDecoder, starts: Mapping[TablePath, int]
-    ) -> Iterator[TableTruncated | TableStopped]:
-        tables = [one for one in found.tables if found.position.open_commit >= starts[one.path]]
+    def _truncated(self, found: Truncation, decoder: PgoutputDecoder) -> Iterator[TableTruncated | TableStopped]:
+        commit, order = found.position.open_commit, found.position.index - 1
+        tables = [one for one in found.tables if self._counting.counts(one.path, commit, order)]
         for at, table in enumerate(tables, 1):
             end = self._position(found.position) if at == len(tables) else None
             if self._follows_changes:

@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
 from seatunnel_connectors.postgres_cdc.copy import CopySource
 from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logged_by_key, whole_path
-from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator, LogPlace, copied_at, joined
+from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator, LogPlace, copied_at, gone_back, joined
 from seatunnel_connectors.postgres_cdc.log_rows import place_of
 from seatunnel_connectors.postgres_cdc.options import (
     FOLLOWS_A_SLOT,
@@ -24,6 +24,7 @@ from seatunnel_connectors.postgres_cdc.options import (
 )
 from seatunnel_connectors.postgres_cdc.reader import SlotReader
 from seatunnel_connectors.postgres_cdc.replication.slot_lag import find_retention, lag_of
+from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot
 from seatunnel_connectors.postgres_cdc.slot_snapshots import consistent_point
 from seatunnel_connectors.postgres_cdc.table_checks import checked, require_logical_log
 from seatunnel_py.api import (
@@ -36,12 +37,15 @@ from seatunnel_py.api import (
     LogLag,
     LogSource,
     Plain,
+    Position,
     Reader,
     SchemaPolicy,
     Source,
     SourceCapabilities,
     SourceTable,
+    Split,
     TableLeftOut,
+    TablePath,
 )
 
 
@@ -98,6 +102,16 @@ class PostgresCdcSource(LogSource):
         start = copied_at(table) if self._copies else self._published()
         return joined(begun, table.table.schema.path, start)
 
+    can_go_back = True
+
+    def goes_back(self, begun: BegunLog, table: TablePath, place: Position) -> BegunLog:
+        with statements(self.address) as db:
+            check_start(find_slot(db, self.names.slot), self.names.slot, _end_of(place, begun.split))
+        return gone_back(begun, table, place)
+
+    def log_bytes(self, split: Split, earlier: Position, later: Position) -> int:
+        return _end_of(later, split) - _end_of(earlier, split)
+
     def _published(self) -> int:
         """Publish the tables of the step; return a position from which the log has all of their changes. It lacks
         those before, and those of transactions that run now."""
@@ -125,6 +139,11 @@ class PostgresCdcSource(LogSource):
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy_of(None).blocked_by()
+
+
+def _end_of(place: Position, split: Split) -> int:
+    """The end of the last whole transaction before a place of the log; where none was read, the oldest start."""
+    return place_of(place).end or min(start for _, start in LogPlace.of(split.payload).starts)
 
 
 _ENDS = {

@@ -77,6 +77,13 @@ def asked_of_tables(
     return [_answer_to(job, request, quiet=quiet) for request in requests]
 
 
+def at_next_start(job: KnownJob, request: ControlRequest, text: str, *, as_json: bool) -> int:
+    """Send a request that a start of the job performs. A running job begins again for it; ``text``: the answer for a
+    stopped one."""
+    (answer,) = asked_of_tables(job, [request], text, quiet=as_json)
+    return _tell(answer, as_json=as_json)
+
+
 def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:
     """Current activity of a running job, table by table; None if its driver does not answer, with a text for the user.
     The request leaves no trace."""

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
-from seatunnel_py.api.batch import SchemaChange
+from seatunnel_py.api.batch import Position, SchemaChange
 from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogLag, LogSource
 from seatunnel_py.api.names import NameRules, TargetPlace
-from seatunnel_py.api.schema import TableSchema
+from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
 from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split, TableFailure, TableLeftOut
 from seatunnel_py.api.transform import Transform
@@ -230,6 +230,12 @@ def lag_of(step: Step, source: LogSource, begun: BegunLog) -> LogLag | None:
     with attributed(step, "lag"):
         found = source.lag(begun)
         return None if found is None else _one(step, "lag", found, LogLag)
+
+
+def going_back_by(step: Step, source: LogSource, begun: BegunLog, table: TablePath, place: Position) -> BegunLog:
+    """The log that is read again from an earlier place for one table."""
+    with attributed(step, "goes_back"):
+        return _one(step, "goes_back", source.goes_back(begun, table, place), BegunLog)
 
 
 def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "discover") -> tuple[Split, ...]:

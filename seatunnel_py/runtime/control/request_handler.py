@@ -6,8 +6,8 @@ last record is taken. A pipeline that refuses a savepoint for now is asked again
 target has refused a commit for good, the savepoint is refused at once, because it would lose those rows. (3) A stop or
 cancel that names an earlier run is refused, because the job was started again since. (4) A driver does not end before
 it has answered. (5) A reset of tables is performed at a start of the job (``table_reset.py``), so this run ends with
-savepoints, and the process begins another one, which answers it. (6) Storages of other machines are read less often,
-because each read may cost money.
+savepoints, and the process begins another one, which answers it; so is a decision about a change of a schema. (6)
+Storages of other machines are read less often, because each read may cost money.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from seatunnel_py.errors import ExitCode, PlanError, SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.plan.tables.table_refresh import RefreshOutcome
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.control import start_requests
 from seatunnel_py.runtime.control.request_checks import (
     cancelled_text,
     concerned,
@@ -37,7 +38,7 @@ from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
 from seatunnel_py.runtime.messages.events import SavepointRequest, StopWithdrawn
 from seatunnel_py.runtime.observe.events import JobEvent, RequestAnswered, TableRefreshed
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.resume import table_refresh, table_reset
+from seatunnel_py.runtime.resume import table_refresh
 from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage.savepoint_store import SavepointSummary, committed_only, name_taken_error
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 POLL_SECONDS = 0.5
-OF_TABLES = (RequestKind.RESET, RequestKind.REFRESH)
 FAR_EVERY = 4  # reads of the job's directory per read of the other storages
 
 
@@ -135,7 +135,7 @@ class RequestHandler:
         self._files.shutdown(wait=True)
         with suppress(OSError, SeaTunnelError):  # without an answer the sender sees that the driver has ended
             for request in self._control.open():
-                if request.wish in OF_TABLES:
+                if request.awaits_start:
                     continue  # the next run answers it
                 self._control.answer(ControlAnswer(request.id, False, "the job has ended"))
 
@@ -176,7 +176,7 @@ class RequestHandler:
             self._answered.add(request.id)
             self._watch.explain(partial(self._explained, request.id))
             return
-        if request.wish in OF_TABLES:
+        if request.awaits_start:
             self._of_tables(request)
             return
         if request.wish is not RequestKind.SAVEPOINT and request.run != self._run:
@@ -197,21 +197,21 @@ class RequestHandler:
         )
 
     def _of_tables(self, request: ControlRequest) -> None:
-        """End this run, so that the next one copies tables again, or rows of one; refuse what cannot be done at once.
+        """End this run, so that the next one performs the request; refuse what cannot be done at once.
         A second call to end would end it without a savepoint."""
         pipelines = {key: one.pipeline for key, one in self._machines.items()}
         try:
-            if request.wish is RequestKind.RESET:
-                table_reset.followed(pipelines, request.tables)
-                task: Callable[[], Any] = lambda: None  # noqa: E731 - nothing else to look at
+            records = {key: self._driver.newest(key) for key in pipelines}
+            task: Callable[[], Any] = lambda: None  # noqa: E731 - nothing else to look at
+            if request.wish is not RequestKind.REFRESH:
+                start_requests.require(request, pipelines, records)
             else:
-                records = {key: self._driver.newest(key) for key in pipelines}
                 found = table_refresh.chosen(pipelines, records, request.refresh)
                 if found is None:
                     return  # it is looked at again
                 task = partial(self._refreshes.try_out, found[1])
-        except PlanError as error:
-            self._answer(ControlAnswer(request.id, False, *table_reset.refusal(error)))
+        except SeaTunnelError as error:
+            self._answer(ControlAnswer(request.id, False, *start_requests.refusal(error)))
             return
         self._answered.add(request.id)
         opened = _OpenRequest(request, self._driver.now() + request.seconds)
@@ -220,7 +220,7 @@ class RequestHandler:
     def _ends_for(self, request: ControlRequest, _: object) -> None:
         if not self._ends_for_tables:
             self._ends_for_tables = True
-            why = f"tables are copied again (request {request.id})"
+            why = f"{start_requests.REASONS[request.wish]} (request {request.id})"
             self._driver.stop_all(ExitCode.TERMINATED, why, again=True)
 
     def _refreshed(self, found: RefreshOutcome) -> None:

@@ -4,9 +4,9 @@ its own machine, and its ``checkpoint.location`` on other machines.
 Rules. (1) A request is created under its id, if absent, so that a repeated one is performed once. (2) Its answer is
 created in the same way, and never replaced. (3) Only the driver performs requests, also when the sender has ended
 meanwhile. (4) A request names the run that it is sent to: the next driver answers the open requests of a dead one, as a
-different run. A `RESET` or `REFRESH` names none, and waits for the next start of the job. (5) `EXPLAIN` and `LIVES` are
-questions that change nothing; the sender removes them. (6) Requests and answers are sealed (``checksum_seal.py``). A
-damaged request, or one of a newer version, is not performed; the answer names the fault.
+different run. A `RESET`, `REFRESH`, `APPROVE` or `REJECT` names none, and waits for the next start of the job. (5)
+`EXPLAIN` and `LIVES` are questions that change nothing; the sender removes them. (6) Requests and answers are sealed
+(``checksum_seal.py``). A damaged request, or one of a newer version, is not performed; the answer names the fault.
 
 ::
 
@@ -37,23 +37,28 @@ class ControlDamagedError(SeaTunnelError):
 
 class RequestKind(StrEnum):
     """`STOP` ends the job after a savepoint; `CANCEL` ends it, or some of its tables, at once; `RESET` copies tables of
-    a log again, `REFRESH` rows of one table; `EXPLAIN` asks for a diagnosis, `LIVES` whether the driver of this run
-    replies."""
+    a log again, `REFRESH` rows of one table; `APPROVE` and `REJECT` decide about a change of a schema. `EXPLAIN` asks
+    for a diagnosis, `LIVES` whether the driver of this run replies."""
 
     SAVEPOINT = "savepoint"
     STOP = "stop"
     CANCEL = "cancel"
     RESET = "reset"
     REFRESH = "refresh"
+    APPROVE = "approve"
+    REJECT = "reject"
     EXPLAIN = "explain"
     LIVES = "lives"
 
 
+AWAIT_START = (RequestKind.RESET, RequestKind.REFRESH, RequestKind.APPROVE, RequestKind.REJECT)
+
+
 @dataclass(frozen=True, slots=True)
 class ControlRequest:
-    """A request to a job. ``run``: the run that it is sent to; ``name``: name of the savepoint; ``tables``: empty means
-    all; ``seconds``: time after which the driver gives it up; ``rows``: those of a `REFRESH`
-    (``RefreshWish.rows_plain``)."""
+    """A request to a job. ``run``: the run that it is sent to; ``name``: of the savepoint or the change; ``tables``:
+    empty means all; ``seconds``: time after which the driver gives it up; ``rows``: those of a `REFRESH`
+    (``RefreshWish.rows_plain``); ``by``: the person who has decided."""
 
     id: str
     wish: RequestKind
@@ -62,11 +67,17 @@ class ControlRequest:
     tables: tuple[str, ...] = ()
     seconds: float = 60.0
     rows: dict[str, Any] = field(default_factory=dict)
+    by: str = ""
 
     @property
     def refresh(self) -> RefreshWish:
         """The wish of a `REFRESH`, which names one table."""
         return RefreshWish.of(self.id, self.tables[0], self.rows)
+
+    @property
+    def awaits_start(self) -> bool:
+        """Whether the next start of the job performs it."""
+        return self.wish in AWAIT_START
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +106,10 @@ class RequestStore:
 
     def ask(self, request: ControlRequest) -> None:
         """Store a request for the driver."""
-        self._create(request.id, "request", asdict(request))
+        plain = asdict(request)
+        if not request.by:
+            del plain["by"]  # drivers of older versions refuse words that they do not know
+        self._create(request.id, "request", plain)
 
     def open(self, *, others: bool = True) -> tuple[ControlRequest, ...]:
         """Return the requests without an answer; ``others``: also those in the other storages, which may be remote."""

@@ -30,7 +30,7 @@ from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.journal import Journal
 from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
-from seatunnel_py.runtime.targets import sink_operations
+from seatunnel_py.runtime.targets import sink_operations, tried_changes
 from seatunnel_py.runtime.targets.call_failure import as_failure
 from seatunnel_py.runtime.targets.commit_scope import ScopeCommit, ScopeSetUp
 from seatunnel_py.runtime.targets.sink_operations import ReopenedSource
@@ -201,9 +201,13 @@ class Performer:
             self._job.planned_again(machine, found)
 
         if effect.join is not None:
-            self._aside(machine, effect.call, partial(log_growth.grown, machine.pipeline, effect.join), planned)
+            join, again = effect.join, self._ports.plan_again
+            grow = partial(log_growth.grown, machine.pipeline, join, effect.decided, again, effect.without)
+            self._aside(machine, effect.call, grow, planned)
             return
-        task = partial(self._ports.plan_again, machine.pipeline, effect.alterations, effect.without)
+        prepared, newest = machine.state.prepared, machine.newest
+        plan = partial(tried_changes.planned, self._ports.plan_again, machine.pipeline, prepared, newest)
+        task = partial(plan, effect.alterations, effect.without)
         self._aside(machine, effect.call, task, planned)
 
     # ---------------------------------------------------------------- the engine, timers

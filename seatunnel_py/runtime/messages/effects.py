@@ -23,6 +23,7 @@ from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
 from seatunnel_py.runtime.messages.events import TimerKey
 from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.targets.held_change import HeldChange
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.split_progress import SplitRound
 from seatunnel_py.work.schema_alteration import SchemaAlteration
@@ -145,12 +146,14 @@ class CloseOut:
 @dataclass(frozen=True, slots=True)
 class PlanLogAgain:
     """Plan a log for the schemas at its position, or with more tables (``join``); the machine that replaces this one
-    gets the plan. ``without``: tables whose steps have refused an earlier change."""
+    gets the plan. ``without``: tables whose steps have refused an earlier change; ``decided``: changes about which
+    persons have decided."""
 
     call: int
     alterations: tuple[SchemaAlteration, ...]
     without: tuple[TablePath, ...] = ()
     join: LogJoin | None = None
+    decided: Mapping[TablePath, HeldChange] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ with the plan that it has, and then (2) is repeated. (8) A log whose splits this
 with a savepoint too, and is done: the next driver goes on from it. Splits that an earlier driver has ended do not
 count, for the source is asked for the next one. (9) If the source was taken back by a restart before such a savepoint,
 the pipeline begins again, as in (7). (10) A log that tables join or leave reads nothing, and stops with the savepoint
-of (2); the other machine begins with the tables of the job (``log_growth.py``).
+of (2); the other machine begins with the tables of the job (``log_growth.py``). (11) A person's decision about a change
+takes the place of the policy's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from seatunnel_py.api.log_source import FollowedTable
@@ -39,7 +41,9 @@ from seatunnel_py.runtime.resume.pipeline_start import StartPlan
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.storage.savepoint_names import END_OF_LOG, SCHEMA_CHANGE
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
+from seatunnel_py.runtime.targets.held_change import change_id
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
+from seatunnel_py.runtime.targets.target_alteration import place_of_log
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.schema_alterations import pending_in
 from seatunnel_py.runtime.values.split_progress import reading_of
@@ -47,6 +51,8 @@ from seatunnel_py.runtime.values.subtask_state import state_of
 
 AGAIN_SECONDS = 1.0
 _KEEPS = "and its target keeps its rows"
+_WILL_JOIN = "to join it where it has stopped"
+_AT_ITS_PLACE = "joins the log where it had stopped"
 
 
 class LogReplanning:
@@ -158,9 +164,14 @@ class LogReplanning:
     def _effect(self, newest: CheckpointRecord) -> PlanLogAgain:
         assert self._log is not None, "only a log meets changes of schemas"
         prepared = self._state.prepared
-        pending = pending_in(newest, self._log, prepared.tables)
+        decisions, place = self._state.context.pipeline.decisions, place_of_log(newest, self._log)
+        pending = tuple(
+            replace(one, behavior=decisions.get(change_id(one, place)))
+            for one in pending_in(newest, self._log, prepared.tables)
+        )
         join = self._join(newest) if self._changes_tables and not pending else None
-        return PlanLogAgain(0, pending, tuple(prepared.refused), join)
+        decided = {path: one.by(decisions[one.id]) for path, one in prepared.held.items() if one.id in decisions}
+        return PlanLogAgain(0, pending, tuple(prepared.refused), join, decided)
 
     def _join(self, newest: CheckpointRecord) -> LogJoin:
         assert self._log is not None, "tables join logs only"
@@ -186,17 +197,23 @@ def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tupl
     joined, left = ((), ()) if tables is None else (tables.tables, tables.left)
     again = frozenset[TablePath]() if tables is None else tables.again
     copied = "was copied, and " if found.pipeline.follows_copies else ""
+    back = frozenset[TablePath]() if tables is None else tables.going_back
     return (
         *(
             f"{one.path}: {one.statement or 'its schema has changed'}; {_effect_on_targets(one.path, found)}"
             for one in accepted
         ),
-        *(f"{one}: it {copied}joins the log" for one in joined),
-        *(f"{one}: it leaves the log, {'is copied again' if one in again else _KEEPS}" for one in left),
+        *(f"{one}: it {_AT_ITS_PLACE if one in back else copied + 'joins the log'}" for one in joined),
+        *(
+            f"{one}: it leaves the log, {_WILL_JOIN if one in back else 'is copied again' if one in again else _KEEPS}"
+            for one in left
+        ),
     )
 
 
 def _effect_on_targets(table: TablePath, found: AlteredLog) -> str:
     if table in found.truncated:
         return "its targets are emptied"
-    return "its targets are altered" if table in found.altering else "its targets stay as they are"
+    if table in found.altering:
+        return "its targets are altered"
+    return f"its targets stay as they are{': ' * (table in found.ignored)}{found.ignored.get(table, '')}"

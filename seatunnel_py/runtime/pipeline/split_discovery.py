@@ -68,14 +68,18 @@ class SplitDiscovery:
     # ---------------------------------------------------------------- positions
 
     def completed(self, record: CheckpointRecord) -> None:
-        """Note a durable record, and confirm the positions of the oldest one in the store."""
+        """Note a durable record, and confirm the positions of the oldest one that a restore may use: records that stay
+        for a commit, such as that of an isolated sink, need no row of a source."""
         self._remember(record)
         view = self._state.view
         assert view is not None, "a checkpoint without a coordinator"
         for gone in self._stood.keys() - view.completed:
             del self._stood[gone]
         if self._stood:
-            self._confirm(self._stood[min(self._stood.keys() - self._savepoints, default=max(self._stood))])
+            recent = sorted(self._stood.keys() - self._savepoints)[
+                -self._state.context.settings.checkpoint.max_retained :
+            ]
+            self._confirm(self._stood[min(recent, default=max(self._stood))])
         for vertex in list(self._unsent_positions):
             self._next(vertex)
 

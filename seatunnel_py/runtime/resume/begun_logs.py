@@ -4,22 +4,26 @@ Rules. (1) A log that has begun goes on with the tables that it has. Other table
 not copied in time: they join it when they are copied. Tables that the job no longer has leave it when their rows are
 committed (``log_growth.py``), and so do tables that are copied again (``table_reset.py``). (2) The log is planned for
 the schemas of its position, which the record holds; the source's catalog shows those of today. A change that the log
-has met, and no plan has, comes later: rows of the earlier schema may not be committed.
+has met, and no plan has, comes later: rows of the earlier schema may not be committed. (3) A table that waits at a
+change of its schema leaves the log when a person has decided, and joins it again as it was before the change. A table
+that is copied again does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.schema_policy import SchemaBehavior
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import BEGIN_ANEW, FatalError
 from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.altered_log import PlanAgain, PlanTables
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.runtime.targets.prepared_pipeline import refused_in, tables_in
+from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
 from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.plain_schema import table_plain
 from seatunnel_py.work.schema_alteration import SchemaAlteration
@@ -31,9 +35,11 @@ def as_begun(
     plan_again: PlanAgain,
     plan_tables: PlanTables,
     resets: Collection[str] = (),
+    decisions: Mapping[str, Mapping[str, SchemaBehavior]] = MappingProxyType({}),
 ) -> tuple[Pipeline, ...]:
     """The pipelines to run. ``plan_again``: for schemas as records hold them, under any policy of today;
-    ``plan_tables``: for tables that the job may no longer have; ``resets``: the keys of copies that are made again."""
+    ``plan_tables``: for tables that the job may no longer have; ``resets``: the keys of copies that are made again;
+    ``decisions``: by pipeline and change, those of persons."""
     found = []
     again = frozenset(path for key, one in keys(pipelines).items() if key in resets for path in one.tables)
     for key, pipeline in keys(pipelines).items():
@@ -43,9 +49,26 @@ def as_begun(
             continue
         now = _as_copied(pipeline, pipelines, records, () if record is None else _had(pipeline, record), plan_again)
         if record is not None:
-            now = _as_recorded(pipeline, now, record, again, plan_again, plan_tables)
+            own = _without_copied(decisions.get(key, {}), record, again)
+            held = {one.path: one for one in held_in(record.plan) if one.id in own and one.path in now.tables}
+            now = _for_tables(now, [one.before for one in held.values()], (), plan_again)
+            now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables)
+            now = _with_decisions(now, own)
         found.append(now)
     return tuple(found)
+
+
+def _without_copied(
+    decisions: Mapping[str, SchemaBehavior], record: CheckpointRecord, again: Collection[TablePath]
+) -> dict[str, SchemaBehavior]:
+    """The decisions that count (rule 3)."""
+    over = {one.id for one in held_in(record.plan) if one.path in again}
+    return {name: one for name, one in decisions.items() if name not in over}
+
+
+def _with_decisions(pipeline: Pipeline, decisions: Mapping[str, SchemaBehavior]) -> Pipeline:
+    becomes = None if pipeline.becomes is None else _with_decisions(pipeline.becomes, decisions)
+    return replace(pipeline, becomes=becomes, decisions=decisions)
 
 
 def _had(pipeline: Pipeline, record: CheckpointRecord) -> frozenset[TablePath]:

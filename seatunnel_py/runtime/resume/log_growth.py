@@ -6,21 +6,25 @@ and ends with a savepoint, as at a change of a schema (``log_replanning.py``); t
 with all tables. (2) A table joins the log at the place where its copy ends. If the log was read beyond it, changes in
 between are missing. (3) A table whose source or sink refuses is isolated, and the others join. The next driver tries
 again. (4) A record holds the new tables before the log is read, so a driver that dies before repeats all of this.
-(5) A table leaves with the same savepoint: all of its rows are committed then.
+(5) A table leaves with the same savepoint: all of its rows are committed then. (6) A table that waits at a change of
+its schema leaves once a person has decided, and joins again at the place of the change: its targets follow the
+decision, and the log is read again from there for this table. The target may have been altered by hand meanwhile: it
+counts as altered if its sink can be planned for the new schema.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogSource
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.errors import FatalError
 from seatunnel_py.plan import log_tables
-from seatunnel_py.plan.altered_log import AlteredLog, JoinedTables, LogJoin, Refusal
+from seatunnel_py.plan.altered_log import AlteredLog, JoinedTables, LogJoin, PlanAgain, Refusal, no_plan
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.protocol.commit.claims import RestoreRefusal
@@ -30,42 +34,79 @@ from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
 from seatunnel_py.runtime.targets import joined_targets
-from seatunnel_py.runtime.targets.target_alteration import tried
+from seatunnel_py.runtime.targets.held_change import HeldChange
+from seatunnel_py.runtime.targets.target_alteration import followed_by_target, tried
+from seatunnel_py.runtime.values.split_progress import reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.unit import UnitFailure
 
+Joining = tuple[Pipeline, BegunLog, dict[str, Setup]]
+"""The pipeline that plans a table, the log with it, and the set-ups of its sinks."""
 
-def grown(pipeline: Pipeline, join: LogJoin) -> AlteredLog:
-    """Plan the pipeline of a log with more tables. Asks the source and the sinks of each, and changes nothing."""
+
+def grown(
+    pipeline: Pipeline,
+    join: LogJoin,
+    decided: Mapping[TablePath, HeldChange] = MappingProxyType({}),
+    plan_again: PlanAgain = no_plan,
+    without: Collection[TablePath] = (),
+) -> AlteredLog:
+    """Plan the pipeline of a log with more tables. Asks the source and the sinks of each, and changes nothing but
+    targets of tables in ``decided`` (rule 6). ``without``: tables that were refused before."""
     begun, setups = join.begun, dict[str, Setup]()
     refused: dict[TablePath, Refusal] = {}
     for table in join.tables:
         path = table.table.schema.path
-        found = tried("", partial(_joined, pipeline, begun, table))
+        if path in decided:
+            call = partial(_going_back, pipeline, begun, decided[path], plan_again, without)
+        else:
+            call = partial(_joined, pipeline, begun, table)
+        found = tried("", call)
         if isinstance(found, UnitFailure):
             refused[path] = Refusal(found.message, found.remedy, found.step or "")
         else:
-            begun, more = found
+            pipeline, begun, more = found
             setups |= more
     paths = tuple(one.table.schema.path for one in join.tables if one.table.schema.path not in refused)
     again = log_tables.copied_again(pipeline)
-    joined = JoinedTables(paths, begun, log_tables.leaving(pipeline), again, setups, refused)
+    left = log_tables.leaving(pipeline)
+    joined = JoinedTables(paths, begun, left, again, setups, refused, frozenset(decided).intersection((*paths, *left)))
     return AlteredLog(log_tables.grown(pipeline, paths), joined=joined)
 
 
-def _joined(pipeline: Pipeline, begun: BegunLog, table: FollowedTable) -> tuple[BegunLog, dict[str, Setup]]:
-    """The log with the table, and the set-ups of its sinks."""
+def _joined(pipeline: Pipeline, begun: BegunLog, table: FollowedTable) -> Joining:
     log, path = pipeline.log, table.table.schema.path
     assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
     begun = plugin_calls.joined_by(log.step, log.source, begun, table)
-    return begun, joined_targets.planned(pipeline, log_tables.grown(pipeline, [path]))
+    return pipeline, begun, joined_targets.planned(pipeline, log_tables.grown(pipeline, [path]))
+
+
+def _going_back(
+    pipeline: Pipeline, begun: BegunLog, one: HeldChange, plan_again: PlanAgain, without: Collection[TablePath]
+) -> Joining:
+    """Let a table go on after a decision (rule 6). FatalError if a step or a target refuses the change."""
+    whole, log = pipeline.becomes, pipeline.log
+    assert whole is not None and log is not None and isinstance(log.source, LogSource), "it grows"
+    found = plan_again(whole, [one.alteration], [path for path in without if path != one.path])
+    if (refusal := found.refused.get(one.path)) is not None:
+        raise FatalError(refusal.message, refusal.remedy)
+    begun = plugin_calls.going_back_by(log.step, log.source, begun, one.path, one.position)
+    after = replace(pipeline, becomes=found.pipeline)
+    larger = log_tables.grown(after, [one.path])
+    failures = [why for node in larger.sinks if (why := followed_by_target(node, found, one)) is not None]
+    try:
+        return after, begun, joined_targets.planned(pipeline, larger)
+    except FatalError as error:
+        raise FatalError(
+            *((failures[0].message, failures[0].remedy) if failures else (error.message, error.remedy))
+        ) from error
 
 
 def with_tables(
-    record: CheckpointRecord, pipeline: Pipeline, topology: Topology, known: Collection[TablePath]
+    record: CheckpointRecord, pipeline: Pipeline, topology: Topology, known: Collection[TablePath], begun: BegunLog
 ) -> CheckpointRecord:
     """The record of a log that has ended with a savepoint, for the graph with more tables. ``known``: those that the
-    log had. FatalError if the record does not fit that graph."""
+    log had; ``begun``: the log with the tables. FatalError if the record does not fit that graph."""
     gone = record.topology.by_id.keys() - topology.by_id.keys()  # of tables that leave: their rows are committed
     found = adapted(record, topology, gone)
     if isinstance(found, RestoreRefusal):
@@ -73,8 +114,8 @@ def with_tables(
             f"{pipeline.name} cannot go on with other tables: {found.why}",
             "restore the old list of tables, and copy new ones with another job",
         )
-    found = _without_commits_of_others(found)
     log = log_tables.vertex_of(pipeline)
+    found = _placed(_without_commits_of_others(found), log.id, pipeline.tables, begun)
     had_channels = any(edge.sender == log.id for edge in record.topology.edges)
     if had_channels or not log.outputs:
         return found
@@ -87,6 +128,21 @@ def _without_commits_of_others(record: CheckpointRecord) -> CheckpointRecord:
     its own commits. A table that is copied again gets another set-up, under which they would fail."""
     scopes = {vertex.commit_scope for vertex in record.topology.vertices}
     return replace(record, uncommitted=tuple(one for one in record.uncommitted if one.scope in scopes))
+
+
+def _placed(record: CheckpointRecord, log: str, tables: Collection[TablePath], begun: BegunLog) -> CheckpointRecord:
+    """The record of a log that is read next at the place of ``begun``; of the tables that it has stopped without those
+    that have left it."""
+    snapshots, names = dict(record.snapshots), set(map(str, tables))
+    for subtask in record.topology.subtasks([log]):
+        state = state_of(snapshots[subtask].state)
+        reading = reading_of(state.reading)
+        if begun.position is not None and begun.split.id in reading.at:
+            reading = replace(reading, at={**reading.at, begun.split.id: begun.position})
+        refused = tuple(name for name in state.refused if name in names)
+        state = replace(state, reading=reading.to_plain(), refused=refused)
+        snapshots[subtask] = replace(snapshots[subtask], state=state.to_plain())
+    return replace(record, snapshots=snapshots)
 
 
 def _divided(record: CheckpointRecord, log: str, first: PlannedChannel) -> CheckpointRecord:

@@ -147,7 +147,8 @@ def _with_other_tables(
     """The start of a log that this driver has ended with a savepoint, with other tables (rule 7)."""
     assert past.record is not None and pipeline.log is not None, "it has ended with a savepoint"
     before = prepared_of(references_of(pipeline).opened(past.record.plan))
-    record = log_growth.with_tables(_as_declared(past.record, topology), pipeline, topology, before.tables)
+    declared = _as_declared(past.record, topology)
+    record = log_growth.with_tables(declared, pipeline, topology, before.tables, joined.begun)
     begun = tuple(group for name, group in groups.items() if name in past.done | record.set_up)
     newest = record.checkpoint
     before = joined_targets.prepared(before, groups, joined, pipeline.log.id, job, newest)

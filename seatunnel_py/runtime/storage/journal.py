@@ -45,7 +45,8 @@ class Journal:
     deleted, and which start from nothing. ``graphs``: by pipeline the graph of ``taken``, which also names the batch
     numbers. ``numberings``: other names, for subtasks that have reused numbers for other rows. ``marks``: the newest
     record by pipeline. ``void_records``: records by pipeline that may be in the store, and are not restored.
-    ``resets``: pipelines that copy a table again (``runtime/resume/table_reset.py``)."""
+    ``resets``: pipelines that copy a table again (``runtime/resume/table_reset.py``). ``decisions``: by pipeline and
+    change, those of persons (``runtime/control/change_decisions.py``)."""
 
     taken: dict[tuple[str, Subtask], dict[int, TakenInput]] = field(default_factory=dict)
     found: dict[str, dict[str, dict[int, SplitRound]]] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Journal:
     marks: dict[str, int] = field(default_factory=dict)
     void_records: dict[str, set[int]] = field(default_factory=dict)
     resets: set[str] = field(default_factory=set)
+    decisions: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
     def apply(self, line: Mapping[str, Any]) -> None:
         """Apply one line of any kind."""
@@ -66,6 +68,9 @@ class Journal:
             return
         if "record" in line:
             self.marks[pipeline] = line["record"]
+            return
+        if "decision" in line:
+            self.decisions.setdefault(pipeline, {})[line["decision"]["change"]] = line["decision"]
             return
         if "reset" in line:
             (self.resets.add if line["reset"] else self.resets.discard)(pipeline)
@@ -128,14 +133,15 @@ class Journal:
             yield dropped_line(pipeline)
         for pipeline in sorted(self.resets):
             yield reset_line(pipeline, begins=True)
+        for pipeline, decisions in self.decisions.items():
+            yield from (decision_line(pipeline, one) for one in decisions.values())
         for pipeline, (graph, numbering) in self.graphs.items():
             yield graph_line(pipeline, graph, numbering)
         for pipeline, numbers in self.void_records.items():
             if numbers:
                 yield void_line(pipeline, sorted(numbers), self.marks.get(pipeline, 0))
         for pipeline, units in self.done.items():
-            for unit in sorted(units):
-                yield done_line(pipeline, unit)
+            yield from (done_line(pipeline, unit) for unit in sorted(units))
         for pipeline, vertices in self.found.items():
             for vertex, rounds in vertices.items():
                 for number in sorted(rounds):
@@ -170,6 +176,11 @@ def dropped_line(pipeline: str) -> dict[str, Any]:
 def reset_line(pipeline: str, *, begins: bool) -> dict[str, Any]:
     """Line: a pipeline copies its table again, or the table has joined its log again."""
     return {"p": pipeline, "reset": begins}
+
+
+def decision_line(pipeline: str, decision: dict[str, Any]) -> dict[str, Any]:
+    """Line: a person has decided about a change of a table's schema."""
+    return {"p": pipeline, "decision": decision}
 
 
 def graph_line(pipeline: str, graph: str, numbering: str) -> dict[str, Any]:

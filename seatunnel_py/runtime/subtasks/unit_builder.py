@@ -3,7 +3,8 @@
 Rules. (1) Units are counted from 0 in the first execution of the first driver. (2) For a source that cannot repeat its
 rows, the journal holds the results of units, so that a repeated unit needs no worker. (3) A subtask that has read all
 sends an end marker to each of its output channels if a query waits for it. (4) A change of a table's schema stays in
-the state of its log until the plan has it. (5) Tables whose targets refuse a change stop first, without a worker.
+the state of its log until the plan has it. (5) Tables whose targets refuse a change stop first, without a worker. (6) A
+log is not confirmed beyond the place from which a table waits, up to the bytes that the source keeps for that.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from seatunnel_py.api.batch import Position
+from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.source import Split
 from seatunnel_py.errors import BEGIN_ANEW
@@ -84,6 +86,7 @@ class UnitBuilder:
         self.confirmed: Mapping[str, Position] = {}
         self._by_id: dict[str, Split] = {}
         self._tables = prepared.tables
+        self._log_kept = prepared.log_kept
         self._refused = {str(path): (path, why) for path, why in prepared.refused.items()} if source else {}
 
     def deal(self, splits: Sequence[Split]) -> None:
@@ -141,11 +144,19 @@ class UnitBuilder:
                 return None
             return Unit(
                 unit, split, reading.at.get(split.id), (), allowed, cost_of_split(split, allowed),
-                confirmed=self.confirmed.get(split.id),
+                confirmed=self._confirmed(split),
             )  # fmt: skip
         if not self.bounded:
             return None  # it stays open: there may be more some day
         return self._done(command, state, at, self._end_markers(), ended=True)
+
+    def _confirmed(self, split: Split) -> Position | None:
+        """The position that the source may confirm (rule 6)."""
+        durable, node = self.confirmed.get(split.id), self._vertex.source
+        if self._log_kept is None or durable is None or node is None or not isinstance(node.source, LogSource):
+            return durable
+        kept = node.source.log_bytes(split, self._log_kept, durable)
+        return self._log_kept if kept <= node.source.schema_policy.log_bytes_max else durable
 
     def _read_again(self, unit: UnitId, command: RunUnit, state: State, at: float) -> Work:
         """Build the unit that repeats a range which an earlier execution has read under this number."""

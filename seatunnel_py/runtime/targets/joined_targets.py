@@ -45,4 +45,9 @@ def prepared(
     splits = tuple(joined.begun.split if one.id == joined.begun.split.id else one for one in last.splits)
     rounds = (*earlier, SplitRound(splits, joined.begun.state))
     refused = {path: why for path, why in before.refused.items() if path not in joined.left}
-    return replace(before, setups=setups, rounds={**before.rounds, log: rounds}, refused=refused)
+    over = {*joined.tables, *frozenset(joined.left).difference(joined.going_back)}
+    held = {path: one for path, one in before.held.items() if path not in over}
+    return replace(
+        before, setups=setups, rounds={**before.rounds, log: rounds}, refused=refused, held=held,
+        log_kept=before.log_kept if held else None,
+    )  # fmt: skip

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from seatunnel_py.api.batch import Position
 from seatunnel_py.api.log_source import BegunLog
 from seatunnel_py.api.plain_data import plain_data
-from seatunnel_py.api.schema import Detail, DetailKind, TablePath
-from seatunnel_py.api.sink import Effect, Present, Setup, Treatment, Visible
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Enumerator, SourceTable, Split
-from seatunnel_py.api.types import Conversion
 from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.runtime.targets.held_change import HeldChange
+from seatunnel_py.runtime.targets.plain_setup import setup_of, setup_plain
 from seatunnel_py.runtime.values.split_progress import SplitRound, path_plain, reading_of, rounds_of, rounds_plain
 from seatunnel_py.runtime.values.subtask_state import state_of
 from seatunnel_py.work.plain_schema import table_of, table_plain
@@ -25,8 +27,9 @@ class PreparedPipeline:
     """The plan of a pipeline, for checkpoint 0: set-ups of sinks by node id, and splits by vertex id, in rounds as they
     were found. ``enumerators`` stay open while their splits are read (one may keep a snapshot that readers share).
     ``left_out``: isolated vertices, with the cause. ``tables``: the tables of a log, under the schemas of its position;
-    ``refused``: those that stop, because their targets refuse a change of the schema. ``swept``: sentences about
-    deleted leftovers of earlier lineages; not stored."""
+    ``refused``: those that stop, because their targets refuse a change of the schema; ``held``: such changes, about
+    which persons decide; ``log_kept``: the place from which the log is kept for these tables. ``swept``: sentences
+    about deleted leftovers of earlier lineages; not stored."""
 
     setups: Mapping[str, Setup]
     rounds: Mapping[str, tuple[SplitRound, ...]]
@@ -34,6 +37,8 @@ class PreparedPipeline:
     left_out: Mapping[str, UnitFailure] = field(default_factory=dict)
     tables: Mapping[TablePath, SourceTable] = field(default_factory=dict)
     refused: Mapping[TablePath, UnitFailure] = field(default_factory=dict)
+    held: Mapping[TablePath, HeldChange] = field(default_factory=dict)
+    log_kept: Position | None = None
     swept: tuple[str, ...] = ()
 
     @property
@@ -61,6 +66,10 @@ class PreparedPipeline:
             plain["left_out"] = {vertex: _failure_plain(failure) for vertex, failure in self.left_out.items()}
         if self.tables:
             plain["tables"] = [table_plain(table) for table in self.tables.values()]
+        if self.held:
+            plain["held"] = [one.to_plain() for one in self.held.values()]
+        if self.log_kept is not None:
+            plain["log_kept"] = self.log_kept.to_plain()
         if self.refused:
             plain["refused"] = [[path_plain(path), _failure_plain(why)] for path, why in self.refused.items()]
         return plain
@@ -75,41 +84,23 @@ def _failure_of(plain: Mapping[str, Any]) -> UnitFailure:
     return UnitFailure(**{**plain, "kind": FailureKind(plain["kind"])})
 
 
-def setup_plain(setup: Setup) -> dict[str, Any]:
-    plain = {
-        "effects": plain_data(setup.effects),
-        "data": setup.data,
-        "visible": setup.visible,
-        "counted": setup.counted,
-    }
-    if setup.present is not None:
-        plain["present"] = plain_data(setup.present)
-    if setup.conversions:
-        plain["conversions"] = plain_data(setup.conversions)
-    if setup.left_behind:
-        plain["left_behind"] = plain_data(setup.left_behind)
-    return plain
-
-
 def prepared_of(plain: Any) -> PreparedPipeline:
     """The inverse of ``PreparedPipeline.to_plain``, without enumerators."""
-    setups = {
-        node: Setup(
-            tuple(Effect(**effect) for effect in setup["effects"]),
-            setup["data"],
-            Visible(setup["visible"]),
-            setup.get("counted", True),  # missing in records of older versions
-            tuple(Conversion(**one) for one in setup.get("conversions", ())),
-            _present_of(setup.get("present")),
-            tuple(_detail_of(one) for one in setup.get("left_behind", ())),
-        )
-        for node, setup in plain["setups"].items()
-    }
+    setups = {node: setup_of(setup) for node, setup in plain["setups"].items()}
     rounds = {vertex: rounds_of(found) for vertex, found in plain["rounds"].items()}
     left_out = {vertex: _failure_of(one) for vertex, one in plain.get("left_out", {}).items()}
     tables = {one.schema.path: one for one in tables_in(plain)}
     refused = {TablePath(**path): _failure_of(why) for path, why in plain.get("refused", ())}
-    return PreparedPipeline(setups, rounds, left_out=left_out, tables=tables, refused=refused)
+    held = {one.path: one for one in map(HeldChange.from_plain, plain.get("held", ()))}
+    log_kept = None if "log_kept" not in plain else Position.of(plain["log_kept"])
+    return PreparedPipeline(
+        setups, rounds, left_out=left_out, tables=tables, refused=refused, held=held, log_kept=log_kept
+    )
+
+
+def held_in(plain: Any) -> tuple[HeldChange, ...]:
+    """The changes in such plain data that wait for a decision."""
+    return tuple(map(HeldChange.from_plain, (plain or {}).get("held", ())))
 
 
 def refused_in(plain: Any) -> tuple[TablePath, ...]:
@@ -120,11 +111,3 @@ def refused_in(plain: Any) -> tuple[TablePath, ...]:
 def tables_in(plain: Any) -> tuple[SourceTable, ...]:
     """The tables of a log in such plain data; empty for records of older versions."""
     return tuple(table_of(one) for one in (plain or {}).get("tables", ()))
-
-
-def _detail_of(plain: Mapping[str, Any]) -> Detail:
-    return Detail(**{**plain, "kind": DetailKind(plain["kind"]), "columns": tuple(plain["columns"])})
-
-
-def _present_of(plain: Mapping[str, Any] | None) -> Present | None:
-    return None if plain is None else Present(**{**plain, "treatment": Treatment(plain["treatment"])})

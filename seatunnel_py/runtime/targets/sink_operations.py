@@ -28,7 +28,8 @@ from seatunnel_py.plan.tables import existing_rows
 from seatunnel_py.plan.tables.conversions import conversions_of
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
-from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline, setup_plain
+from seatunnel_py.runtime.targets.plain_setup import setup_plain
+from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.targets.target_alteration import altered
 from seatunnel_py.runtime.values import failpoints
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
@@ -58,7 +59,7 @@ def prepare(
         later = job.incarnation > 1
         setups = {node.id: _checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
-    before = altered(pipeline, PreparedPipeline(setups, {}), None, frozenset())
+    before = altered(pipeline, PreparedPipeline(setups, {}), None)
     return replace(_opened(pipeline, before, _first_round, copied), swept=tuple(swept))
 
 
@@ -192,7 +193,7 @@ def resume(
     failpoints.FENCED.hit()
     if record.kind is RecordKind.FINAL:
         return before
-    before = altered(pipeline, before, changed, record.topology.detached)
+    before = altered(pipeline, before, changed, record)
     return _opened(pipeline, before, _renewed, copied)
 
 

@@ -6,6 +6,8 @@ Rules. (1) All rows of the earlier schemas are committed then (``log_replanning.
 is replaced, and every later record holds the new one together with the tables' schemas. If the driver dies before the
 first of these, the next one meets the change again; its alteration has no further effect. (3) A target that
 refuses stops its table, not the others. (4) So does one that cannot be asked for a while: the other tables wait.
+(5) A change by which a table stops is kept with its place in the log, for a person to decide about it. The log is
+kept from the first of these places on, until none waits.
 """
 
 from __future__ import annotations
@@ -16,17 +18,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from seatunnel_py.api.batch import Position
+from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.errors import FatalError, RetriableError
+from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.altered_log import AlteredLog
+from seatunnel_py.plan.followed_schema import DECIDE
 from seatunnel_py.plan.graph_nodes import SinkNode
-from seatunnel_py.plan.log_tables import tables_by_vertex
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.plugins import plugin_calls
+from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.targets.call_failure import as_failure
+from seatunnel_py.runtime.targets.held_change import HeldChange
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.values import failpoints
+from seatunnel_py.runtime.values.split_progress import reading_of
+from seatunnel_py.runtime.values.subtask_state import state_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 TRIES = 3
@@ -36,9 +45,10 @@ _KEEP = "empty the target by hand, or set schema-changes.exclude = [truncate.tab
 
 
 def altered(
-    pipeline: Pipeline, before: PreparedPipeline, found: AlteredLog | None, out: frozenset[str]
+    pipeline: Pipeline, before: PreparedPipeline, found: AlteredLog | None, record: CheckpointRecord | None = None
 ) -> PreparedPipeline:
-    """Alter the targets. ``out``: vertices that are isolated. Return the decisions with the tables of the log."""
+    """Alter the targets. ``record``: the one that the pipeline goes on from. Return the decisions with the tables of
+    the log."""
     sources = [one.source for one in pipeline.vertices if one.source is not None and one.source.part.has_log]
     if not sources:
         return before
@@ -48,7 +58,7 @@ def altered(
     setups = dict(before.setups)
     refused = {**before.refused, **{path: _failure(one.message, one.remedy, one.step)
                                     for path, one in found.refused.items()}}  # fmt: skip
-    reaching = _sources(pipeline, out)
+    reaching = _sources(pipeline, frozenset() if record is None else record.topology.detached)
     for node in pipeline.sinks:
         reached = reaching.get(node.id, frozenset())
         if not reached or not refused.keys().isdisjoint(reached):
@@ -59,7 +69,62 @@ def altered(
         else:
             refused |= dict.fromkeys(reached, made)
     _require_channels(pipeline, refused)
-    return replace(before, setups=setups, tables=tables, refused=refused)
+    after = replace(before, setups=setups, tables=tables, refused=refused)
+    return after if record is None else _holding(pipeline, before, after, found, record)
+
+
+def _holding(
+    pipeline: Pipeline, before: PreparedPipeline, after: PreparedPipeline, found: AlteredLog, record: CheckpointRecord
+) -> PreparedPipeline:
+    """Keep the changes by which tables stop now (rule 5)."""
+    log = log_tables.vertex_of(pipeline)
+    assert log.source is not None and isinstance(log.source.source, LogSource), "it follows a log"
+    place = place_of_log(record, log.id)
+    new = [one for one in found.met if one.path in after.refused.keys() - before.refused.keys() and one.stops is None]
+    if not new or place is None or not log.source.source.can_go_back:
+        return after
+    held, refused = dict(before.held), dict(after.refused)
+    reached = {node.id: paths for node, paths in _nodes_and_tables(pipeline)}
+    for one in new:
+        setups = {node: setup for node, setup in before.setups.items() if one.path in reached.get(node, ())}
+        why = refused[one.path]
+        cause = why.message, why.remedy
+        held[one.path] = found_now = HeldChange(before.tables[one.path], one, place, cause, record.checkpoint, setups)
+        refused[one.path] = replace(why, remedy=_ways_on(why.remedy, found_now.id))
+    return replace(after, held=held, refused=refused, log_kept=before.log_kept or place)
+
+
+def _ways_on(remedy: str, change: str) -> str:
+    approve = f"`seatunnel changes approve JOB {change}`"
+    if remedy == DECIDE:
+        return f"{approve}, or `seatunnel changes reject JOB {change}`"
+    return f"{remedy}; {approve} lets it go on without a copy"
+
+
+def refusing_targets(
+    found: AlteredLog, before: PreparedPipeline, record: CheckpointRecord
+) -> dict[TablePath, UnitFailure]:
+    """Alter the targets as in ``altered``. Return the tables whose targets refuse."""
+    stopped = {*before.refused, *found.refused}
+    refusing: dict[TablePath, UnitFailure] = {}
+    for name, reached in _sources(found.pipeline, record.topology.detached).items():
+        node = next(one for one in found.pipeline.sinks if one.id == name)
+        if stopped.isdisjoint(reached) and name in before.setups:
+            made = _followed(node, reached, found, before.setups[name])
+            if isinstance(made, UnitFailure):
+                refusing |= dict.fromkeys(reached, made)
+    return refusing
+
+
+def _nodes_and_tables(pipeline: Pipeline) -> Iterable[tuple[SinkNode, frozenset[TablePath]]]:
+    reached = log_tables.tables_by_vertex(pipeline)
+    return ((node, reached[vertex.id]) for vertex in pipeline.vertices for node in vertex.sinks)
+
+
+def place_of_log(record: CheckpointRecord, vertex: str) -> Position | None:
+    """The place at which a log is read next; None: at the beginning of its split."""
+    states = (state_of(one.state) for at, one in record.snapshots.items() if at.vertex == vertex)
+    return next((place for state in states for place in reading_of(state.reading).at.values()), None)
 
 
 def _require_channels(pipeline: Pipeline, refused: Mapping[TablePath, UnitFailure]) -> None:
@@ -72,7 +137,7 @@ def _require_channels(pipeline: Pipeline, refused: Mapping[TablePath, UnitFailur
 def _sources(pipeline: Pipeline, out: Iterable[str]) -> dict[str, frozenset[TablePath]]:
     """The tables of the log that each sink gets rows of."""
     found: dict[str, frozenset[TablePath]] = {}
-    reached = tables_by_vertex(pipeline)
+    reached = log_tables.tables_by_vertex(pipeline)
     for vertex in pipeline.vertices:
         if vertex.id not in out:
             for node in vertex.sinks:
@@ -99,6 +164,15 @@ def _followed(node: SinkNode, reached: frozenset[TablePath], found: AlteredLog, 
             text = f"{node.shown} refuses to be emptied as {table} was: {done.message}"
             return replace(done, kind=FailureKind.FATAL, message=text)
     return made
+
+
+def followed_by_target(node: SinkNode, found: AlteredLog, one: HeldChange) -> UnitFailure | None:
+    """Let a target follow a change about which a person has decided; the reason if it refuses."""
+    setup = one.setups.get(node.id)
+    if setup is None:
+        return None
+    made = _followed(node, frozenset({one.path}), found, setup)
+    return made if isinstance(made, UnitFailure) else None
 
 
 def _altering(node: SinkNode, call: Callable[[], T]) -> T | UnitFailure:

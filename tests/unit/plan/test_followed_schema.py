@@ -171,3 +171,47 @@ def test_a_key_that_rows_lose_stops_the_table() -> None:
 def test_a_truncation_is_applied_as_the_policy_says(policy: SchemaPolicy, *, applied: bool) -> None:
     found = decided(SchemaAlteration(SourceTable(START), truncates=True), SourceTable(START), policy)
     assert found.truncates is applied
+
+
+WIDER = replace(START, columns=(*START.columns, Column("c", INT)))
+
+
+def test_a_change_in_the_inbox_waits_and_a_decision_takes_the_place_of_the_policy() -> None:
+    policy, change, before = SchemaPolicy(SchemaBehavior.INBOX), altered(WIDER), SourceTable(START)
+    waits = decided(change, before, policy)
+    assert waits.stops is not None
+    assert "waits for a decision" in waits.stops[0]
+    approved = decided(replace(change, behavior=SchemaBehavior.EVOLVE), before, policy)
+    assert (approved.stops, approved.table.output) == (None, WIDER)
+    rejected = decided(replace(change, behavior=SchemaBehavior.IGNORE), before, policy)
+    assert (rejected.stops, rejected.table.output.names) == (None, START.names)
+
+
+def test_a_truncation_in_the_inbox_waits() -> None:
+    change = SchemaAlteration(SourceTable(START), truncates=True)
+    policy, before = SchemaPolicy(SchemaBehavior.INBOX), SourceTable(START)
+    assert decided(change, before, policy).stops is not None
+    assert decided(replace(change, behavior=SchemaBehavior.EVOLVE), before, policy).truncates
+    assert not decided(replace(change, behavior=SchemaBehavior.IGNORE), before, policy).truncates
+
+
+def test_an_excluded_change_needs_no_decision() -> None:
+    policy = SchemaPolicy(SchemaBehavior.INBOX, exclude=frozenset({SchemaEvent.ADD_COLUMN}))
+    found = decided(altered(WIDER), SourceTable(START), policy)
+    assert (found.stops, found.table.output.names) == (None, START.names)
+
+
+def test_a_rejection_holds_although_the_policy_includes_the_change() -> None:
+    policy = SchemaPolicy(SchemaBehavior.INBOX, include=frozenset({SchemaEvent.ADD_COLUMN}))
+    change = replace(altered(WIDER), behavior=SchemaBehavior.IGNORE)
+    assert decided(change, SourceTable(START), policy).table.output.names == START.names
+
+
+def test_under_try_a_change_that_cannot_be_followed_counts_as_ignored() -> None:
+    """Without its key the table could not be followed; as ignored it stops nonetheless, with the same cause."""
+    policy, before = SchemaPolicy(SchemaBehavior.TRY), SourceTable(START)
+    assert decided(altered(WIDER), before, policy).table.output == WIDER
+    swapped = replace(START, columns=(START.columns[0], Column("b", INT), Column("a", STRING)))
+    ignored = decided(altered(swapped, a="b", b="a"), before, SchemaPolicy(SchemaBehavior.IGNORE))
+    tried = decided(altered(swapped, a="b", b="a"), before, policy)
+    assert tried.table.output in (swapped, ignored.table.output)

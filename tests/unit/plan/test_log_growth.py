@@ -7,15 +7,18 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.api import TablePath
+from seatunnel_py.api import BegunLog, Position, Split, TablePath
 from seatunnel_py.plan.log_tables import copied_again, following, grown, leaving, without
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.runtime.resume.log_growth import with_tables
-from seatunnel_py.runtime.values.subtask_state import State
+from seatunnel_py.runtime.values.split_progress import SplitProgress, reading_of
+from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.runtime.values.topology_builder import graph_of
 from tests.unit.plan.test_log_tables import NAMES, logged, shape
+
+BEGUN = BegunLog(Split("log", TablePath("", "", "a")), Position({"end": 3}))
 
 
 def paths(pipeline: Pipeline) -> dict[str, TablePath]:
@@ -37,8 +40,23 @@ def test_commits_of_a_table_that_has_left_are_not_repeated(data: st.DataObject) 
     whole = logged(NAMES, transformed=data.draw(st.booleans()), targets=data.draw(st.sampled_from((1, 2))))
     left = data.draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=len(NAMES) - 1, unique=True))
     rest = following(whole, [path for name, path in paths(whole).items() if name not in left])
-    found = with_tables(record_of(whole), rest, graph_of(rest).topology, whole.tables)
+    found = with_tables(record_of(whole), rest, graph_of(rest).topology, whole.tables, BEGUN)
     assert {one.scope for one in found.uncommitted} == set(graph_of(rest).topology.commit_scopes)
+
+
+def test_a_log_goes_back_and_forgets_that_it_has_stopped_a_table() -> None:
+    """Else the table would not stop at its next change."""
+    whole = logged(NAMES, transformed=False, targets=1)
+    rest = following(whole, [path for name, path in paths(whole).items() if name != NAMES[0]])
+    log, before = whole.vertices[0].id, record_of(whole)
+    reading = SplitProgress(at={"log": Position({"end": 9})}).to_plain()
+    stopped = tuple(str(one) for one in whole.tables)
+    state = State(reading=reading, refused=stopped).to_plain()
+    snapshots = {at: replace(one, state=state) if at.vertex == log else one for at, one in before.snapshots.items()}
+    found = with_tables(replace(before, snapshots=snapshots), rest, graph_of(rest).topology, whole.tables, BEGUN)
+    (after,) = (state_of(one.state) for at, one in found.snapshots.items() if at.vertex == log)
+    assert reading_of(after.reading).at == {"log": Position({"end": 3})}
+    assert after.refused == stopped[1:]
 
 
 @given(st.data())
