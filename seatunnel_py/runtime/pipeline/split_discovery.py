@@ -68,18 +68,19 @@ class SplitDiscovery:
     # ---------------------------------------------------------------- positions
 
     def completed(self, record: CheckpointRecord) -> None:
-        """Note a durable record, and confirm the positions of the oldest one that a restore may use: records that stay
-        for a commit, such as that of an isolated sink, need no row of a source."""
+        """Note a durable record, and confirm the positions of the oldest one that a restore may use. A record that stays
+        for an isolated table of an endless log is none: the table is copied again, or goes on from its own place."""
         self._remember(record)
         view = self._state.view
         assert view is not None, "a checkpoint without a coordinator"
         for gone in self._stood.keys() - view.completed:
             del self._stood[gone]
         if self._stood:
-            recent = sorted(self._stood.keys() - self._savepoints)[
-                -self._state.context.settings.checkpoint.max_retained :
-            ]
-            self._confirm(self._stood[min(recent, default=max(self._stood))])
+            context = self._state.context
+            usable = sorted(self._stood.keys() - self._savepoints)
+            if self._state.isolated and context.pipeline.log is not None and not context.bounded:
+                usable = usable[-context.settings.checkpoint.max_retained :]
+            self._confirm(self._stood[min(usable, default=max(self._stood))])
         for vertex in list(self._unsent_positions):
             self._next(vertex)
 
