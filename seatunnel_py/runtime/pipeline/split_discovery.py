@@ -68,8 +68,9 @@ class SplitDiscovery:
     # ---------------------------------------------------------------- positions
 
     def completed(self, record: CheckpointRecord) -> None:
-        """Note a durable record, and confirm the positions of the oldest one that a restore may use. A record that stays
-        for an isolated table of an endless log is none: the table is copied again, or goes on from its own place."""
+        """Note a durable record, and confirm the positions of the oldest one that a restore may use. A record that
+        stays for an isolated table of an endless log is none: the table is copied again, or goes on from its own
+        place."""
         self._remember(record)
         view = self._state.view
         assert view is not None, "a checkpoint without a coordinator"
