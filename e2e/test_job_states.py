@@ -129,3 +129,34 @@ def test_row_counts_of_a_running_job_are_those_of_now(stream: Stream) -> None:
     assert "rows read, " in text and "of them in this run" in text
     shown = stream.ask("show", "job")["counters"]["tables"][0]
     assert shown["rows_read_before"] == before and shown["rows_read"] >= restored["rows_read"]
+
+
+def test_watching_a_job_tells_its_numbers_and_its_end(stream: Stream) -> None:
+    """G1, G2: the documents grow with the rows, name the checkpoints, and end with the driver; two viewers see the
+    same. A job that has ended is shown at once."""
+    run = stream.run()
+    watching = [start(stream.home, "jobs", "watch", "job", "--json", program=IN_PROCESS) for _ in range(2)]
+    stream.processes += watching
+    arrived = stream.ask("show", "job")["counters"]["totals"]["rows_read"]
+    wait_alive(run, "more rows", lambda: stream.ask("show", "job")["counters"]["totals"]["rows_read"] > arrived + 300)
+    shown = stream.ask("show", "job")
+    rows = shown["counters"]["totals"]["rows_read"]
+    assert shown["checkpoints"]["failed"] == 0 and shown["checkpoints"]["completed"] >= 2
+    newest = shown["checkpoints"]["attempts"][-1]
+    assert newest["kind"] == "periodic" and newest["bytes"] > 0 and set(newest["phases"]) >= {"align", "store"}
+    wait_alive(run, "the viewers to catch up", lambda: stream.ask("list")[0]["rows_read"] > rows + 100)
+    kill9(run.pid)
+    run.communicate()
+
+    for one in watching:
+        ended = finish(one)
+        documents = [json.loads(line) for line in ended.out.splitlines()]
+        assert ended.code == 1, "it was killed, and left no receipt"
+        read = [document["totals"]["rows_read"] for document in documents if document["totals"]]
+        assert read == sorted(read) and read[-1] >= rows
+        assert documents[-1]["checkpoint"] >= 2 and documents[-1]["states"] == {"RUNNING": 1}
+        assert any(document["rows_per_second"] for document in documents)
+
+    killed = seatunnel(stream.home, "jobs", "watch", "job")
+    assert killed.code == 1 and killed.out.startswith("job  KILLED")
+    assert "periodic checkpoint" in killed.out and "checkpoints: " in killed.out

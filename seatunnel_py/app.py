@@ -311,8 +311,6 @@ class JobSession:
         from seatunnel_py import job_changes
         from seatunnel_py.job_run import PlannedJob, drive
         from seatunnel_py.plan.tables import selection
-        from seatunnel_py.runtime.diagnosis.job_log import JobLog
-        from seatunnel_py.runtime.diagnosis.listeners import Listeners, hook_listeners
 
         ran_before, begun = place.has_plan or place.has_checkpoints, False
 
@@ -326,8 +324,7 @@ class JobSession:
             planned = _planned(job, analyst)
             pipelines, isolated_tables = selection.only(planned.pipelines, planned.isolated, only)
             pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
-            with JobLog(place.events, place.job_id, job.file.env.log_level.value) as log:
-                tell = Listeners(log, (*hook_listeners(hooks().manager), listen))
+            with _listeners(job, place, listen) as tell:
                 job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
                 plain = job_changes.baseline(planned, place)
@@ -352,6 +349,20 @@ class JobSession:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextlib.contextmanager
+def _listeners(
+    job: Job, place: JobDirectory, listen: Callable[[JobEvent], None]
+) -> Iterator[Callable[[JobEvent], None]]:
+    """Write the events of a job to its directory, and send them to hooks and to ``listen``."""
+    from seatunnel_py.runtime.diagnosis.checkpoint_log import CheckpointLog
+    from seatunnel_py.runtime.diagnosis.job_log import JobLog
+    from seatunnel_py.runtime.diagnosis.listeners import Listeners, hook_listeners
+
+    level = job.file.env.log_level.value
+    with JobLog(place.events, place.job_id, level) as log, CheckpointLog(place.checkpoint_history) as history:
+        yield Listeners(log, (history, *hook_listeners(hooks().manager), listen))
 
 
 def _kept(receipt: Receipt, place: JobDirectory, *, resumable: bool) -> Receipt:

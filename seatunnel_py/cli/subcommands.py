@@ -16,15 +16,35 @@ changes_app = typer.Typer(no_args_is_help=True, help="Changes of tables' schemas
 state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 
 
-@jobs_app.command("list", epilog="Example: seatunnel jobs list --json")
-def jobs_list(file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
+@jobs_app.command("list", epilog="Example: seatunnel jobs list --state running --state killed --sort rows")
+def jobs_list(
+    state: Annotated[list[str] | None, typer.Option(help="only jobs in this state; may be repeated")] = None,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="only jobs with this in id, name or file")] = "",
+    sort: Annotated[str, typer.Option(help="started, duration, rows, state or name")] = "started",
+    limit: Annotated[int | None, typer.Option(min=1, help="how many jobs")] = None,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
     """All known jobs, newest first.
 
     With --file those that share its checkpoint.location, from any machine.
     """
     from seatunnel_py.cli.jobs import job_list as command
 
-    raise typer.Exit(command.listing(where_of(file, variable), as_json=as_json))
+    chosen = command.selection(state or (), name, sort, limit)
+    raise typer.Exit(command.listing(where_of(file, variable), chosen, as_json=as_json))
+
+
+@jobs_app.command("watch", epilog="Example: seatunnel jobs watch nightly")
+def jobs_watch(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
+    """Show a running job until it ends: rows and rates, tables, checkpoints.
+
+    Its exit code is that of the run. With --json one document per line, after each change.
+    """
+    from seatunnel_py.cli.jobs import job_watch as command
+
+    raise typer.Exit(command.watch(job_id, where_of(file, variable), as_json=as_json))
 
 
 @jobs_app.command("show", epilog="Example: seatunnel jobs show nightly-2026-01-31 --last 50")

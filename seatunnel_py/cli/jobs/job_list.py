@@ -3,32 +3,93 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from seatunnel_py.cli.jobs.checkpoint_view import history_plain, history_text
 from seatunnel_py.cli.jobs.failure_view import timeline_plain, timeline_text
 from seatunnel_py.cli.jobs.job_control import explained
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.numbers import and_more, count, rows, seconds, size
 from seatunnel_py.cli.view.terminal import say, say_json
+from seatunnel_py.config.resolve import nearest
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
 from seatunnel_py.nouns import counted
-from seatunnel_py.runtime.observe import failure_timeline
-from seatunnel_py.runtime.observe.receipt import TableState, stand_text
+from seatunnel_py.runtime.observe import checkpoint_history, failure_timeline
+from seatunnel_py.runtime.observe.receipt import FAILED_AGAIN, TableState, stand_text
 from seatunnel_py.runtime.storage.home import Home
 
 STANDINGS_MAX = 10  # running tables that are explained on a terminal
 
 
-def listing(where: JobLocation, *, as_json: bool) -> int:
-    """All jobs of this home, or of a shared checkpoint.location, newest first."""
+STATES = (
+    "RUNNING", "SUCCESS", "SOME_TABLES_FAILED", "FAILED", FAILED_AGAIN, "STOPPED", "KILLED", "NOT ENDED", "UNREADABLE",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which jobs are listed. ``states``: all if empty; ``text``: a part of id, name or file; ``sort``: a key of
+    ``SORTS``; ``limit``: None: no limit."""
+
+    states: frozenset[str] = frozenset()
+    text: str = ""
+    sort: str = "started"
+    limit: int | None = None
+
+    def of(self, jobs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The chosen jobs, in order."""
+        text = self.text.lower()
+        chosen = [
+            job
+            for job in jobs
+            if (not self.states or job["state"] in self.states)
+            and any(text in job[key].lower() for key in ("job_id", "job_name", "job_file"))
+        ]
+        key, falls = SORTS[self.sort]
+        return sorted(chosen, key=key, reverse=falls)[: self.limit]
+
+
+def selection(states: Iterable[str], text: str, sort: str, limit: int | None) -> Selection:
+    """Check the options of a list. Raises SeaTunnelError with the nearest valid names."""
+    chosen = [state.upper().replace("-", "_") for state in states]
+    chosen = ["NOT ENDED" if state == "NOT_ENDED" else state for state in chosen]
+    for given, valid, what in (*((one, STATES, "state of a job") for one in chosen), (sort, tuple(SORTS), "order")):
+        if given not in valid:
+            near = nearest(given, valid)
+            meant = f"did you mean {near!r}? " if near else ""
+            raise SeaTunnelError(f"{given!r} is not a valid {what}", f"{meant}valid: {', '.join(valid)}")
+    return Selection(frozenset(chosen), text, sort, limit)
+
+
+def _number(name: str) -> Callable[[Mapping[str, Any]], float]:
+    return lambda job: float(job[name] or 0)
+
+
+SORTS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Any], bool]] = {
+    "started": (_number("started"), True),
+    "duration": (_number("seconds"), True),
+    "rows": (_number("rows_read"), True),
+    "state": (lambda job: (job["state"], -float(job["started"])), False),
+    "name": (lambda job: (job["job_name"], -float(job["started"])), False),
+}
+"""Orders of a list: the key, and whether it falls."""
+
+
+def listing(where: JobLocation, chosen: Selection, *, as_json: bool) -> int:
+    """Jobs of this home, or of a shared checkpoint.location."""
     home = Home.of_environment()
-    jobs = sorted(map(_about, _all(home, where)), key=lambda job: float(job["started"]), reverse=True)
+    found = list(map(_about, _all(home, where)))
+    jobs = chosen.of(found)
     if as_json:
         say_json(jobs)
         return ExitCode.SUCCESS
-    if not jobs:
+    if not found:
         say(f"no job has run in {where.file or home.path}; `seatunnel run JOB` starts one")
+        return ExitCode.SUCCESS
+    if not jobs:
+        say(f"none of the {counted(len(found), 'job')} is chosen by these options")
         return ExitCode.SUCCESS
     lines = [_HEADER, *map(_cells, jobs)]
     wide = [max(len(line[at]) for line in lines) for at in range(len(_HEADER))]
@@ -102,17 +163,20 @@ def show(job_id: str, where: JobLocation, last: int | None, *, as_json: bool) ->
     alive = job.here or standing is not None
     about["state"] = "RUNNING" if alive else about["state"]
     failures = failure_timeline.read(job.place.events, alive=alive, kept=last)
+    history = checkpoint_history.read(job.place.checkpoint_history, kept=last)
     counters = None if receipt else _so_far_of(job, about["state"], alive=alive)
     if as_json:
         plain = {"job": job.about, "state": about["state"], "receipt": receipt, "standing": standing}
         plain |= {"counters": counters}
+        plain |= {"checkpoints": history_plain(history)}
         plain |= {"timeline": timeline_plain(failures), "store_away": job.away}
         say_json(plain)
         return ExitCode.SUCCESS
     say("  ".join([about["job_id"], about["state"], about["job_name"], about["job_file"], *_so_far(about)]))
     if job.away:
         say(f"only local state is shown: {job.away}")
-    for line in (*_arrived(receipt or counters), *_stands(job, standing, silence), *timeline_text(failures)):
+    now = (*_arrived(receipt or counters), *_stands(job, standing, silence))
+    for line in (*now, *history_text(history), *timeline_text(failures)):
         say(line)
     for what, path in (("events", job.place.events), ("log", job.place.log)):
         if path.exists():  # without Spark there is no log

@@ -22,6 +22,7 @@ from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.observe.events import (
     ANEW,
     ChangesAnnounced,
+    CheckpointCommitted,
     CheckpointDone,
     DriverAsked,
     JobEnded,
@@ -146,7 +147,7 @@ class _View:
                 return self._gave_up(event)
             case StateLarge() | LogAtRisk():
                 return _warned(event)
-            case JobEnded() | CheckpointDone():
+            case JobEnded() | CheckpointDone() | CheckpointCommitted():
                 return None
         return None
 

@@ -208,7 +208,7 @@ class Checkpoints:
         self._forget(pending, at)
         shared.stored(record)
         self.failed = self.failed.completed()
-        shared.say(cmd.CheckpointEnded(checkpoint, None))
+        shared.say(cmd.CheckpointEnded(checkpoint, None, timing=pending.timing))
         self.leaving.completed(record, pending.operation)
         self.rejoining.completed(record, pending.operation)
         for subtask in everybody:
@@ -258,7 +258,7 @@ class Checkpoints:
         self.failed = self.failed.aborted(pending.kind, reason)
         shared.moved = True
         shared.say(cmd.CancelTimer(f"{EXPIRE}{pending.checkpoint}"))
-        shared.say(cmd.CheckpointEnded(pending.checkpoint, reason, pending.missing))
+        shared.say(cmd.CheckpointEnded(pending.checkpoint, reason, pending.missing, pending.timing))
         for subtask in shared.topology.subtasks():
             shared.say(cmd.SendAborted(subtask, shared.incarnation, pending.checkpoint))
         self.rejoining.given_up(pending.operation)

@@ -6,10 +6,11 @@ May not know: how a command is performed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from seatunnel_py.protocol.coordinator.pending import CheckpointTiming
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord
@@ -237,11 +238,13 @@ class RejoinRefused:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointEnded:
-    """Report: the outcome of a checkpoint; ``missing`` names the subtasks that had not acknowledged."""
+    """Report: the outcome of a checkpoint; ``missing`` names the subtasks that had not acknowledged. ``timing`` is for
+    people, and no part of the outcome."""
 
     checkpoint: int
     reason: Reason | None
     missing: tuple[Subtask, ...] = ()
+    timing: CheckpointTiming | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

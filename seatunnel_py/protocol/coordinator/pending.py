@@ -13,6 +13,7 @@ May not know: the content of snapshots, the format of records, which subtasks ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from seatunnel_py.protocol.coordinator.events import Acknowledged, Declined
@@ -33,10 +34,23 @@ class AnswerOutcome(StrEnum):
     DISCARDED = "discarded"
 
 
+@dataclass(frozen=True, slots=True)
+class CheckpointTiming:
+    """The course of a checkpoint, in seconds of the time in events. ``acknowledged_at``: when ``slowest``, its last
+    subtask, acknowledged; None: some never did."""
+
+    kind: RecordKind
+    name: str
+    triggered_at: float
+    acknowledged_at: float | None
+    slowest: Subtask | None
+
+
 class PendingCheckpoint:
     """A mutable object of the coordinator; all values that it returns are immutable."""
 
     __slots__ = (
+        "_last",
         "_missing",
         "_snapshots",
         "_subtasks",
@@ -78,6 +92,7 @@ class PendingCheckpoint:
         self.name = name
         self.state = CheckpointState.PENDING
         self.reason: Reason | None = None
+        self._last: tuple[float, Subtask] | tuple[None, None] = (None, None)
         self._subtasks = frozenset(subtasks)
         self._missing = set(self._subtasks)
         self._snapshots: dict[Subtask, SubtaskSnapshot] = {}
@@ -93,6 +108,11 @@ class PendingCheckpoint:
     def complete(self) -> bool:
         """All subtasks have acknowledged, and the record is not being stored yet."""
         return self.state is CheckpointState.COMPLETE
+
+    @property
+    def timing(self) -> CheckpointTiming:
+        """Its course so far."""
+        return CheckpointTiming(self.kind, self.name, self.started_at, *self._last)
 
     @property
     def ended(self) -> bool:
@@ -119,6 +139,7 @@ class PendingCheckpoint:
             self._missing.discard(answer.subtask)
             self._snapshots[answer.subtask] = answer.snapshot
             if not self._missing:
+                self._last = answer.at, answer.subtask
                 self._advance(CheckpointEvent.ALL_ACKNOWLEDGED)
         return outcome
 

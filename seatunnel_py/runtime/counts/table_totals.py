@@ -22,3 +22,9 @@ def read_in(record: CheckpointRecord | None) -> dict[str, int]:
             key = table_key(subtask.vertex, table)
             found[key] = found.get(key, 0) + rows
     return found
+
+
+def rows_in(record: CheckpointRecord | None) -> int:
+    """The number of rows read up to this record."""
+    snapshots = record.snapshots.values() if record is not None else ()
+    return sum(tally_of(state_of(snapshot.state).tally).read for snapshot in snapshots)

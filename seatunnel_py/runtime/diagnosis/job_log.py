@@ -9,9 +9,8 @@ texts may contain rows (S14).
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +20,10 @@ from typing import Any, Self
 
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.redaction import redacted_plain
+from seatunnel_py.runtime.diagnosis.rotating_file import RotatingFile
 from seatunnel_py.runtime.observe.events import (
     ChangesAnnounced,
+    CheckpointCommitted,
     CheckpointDone,
     DriverAsked,
     JobEnded,
@@ -44,7 +45,6 @@ from seatunnel_py.runtime.observe.events import (
     UnitRetried,
 )
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.storage.job_directory import expecting, naming
 from seatunnel_py.work.unit import UnitFailure
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -62,13 +62,9 @@ class JobLog:
 
     def __init__(self, path: Path, job_id: str, level: str) -> None:
         self._job_id = job_id
-        self._path = path
         self._driver: int | None = None  # until a driver has claimed the job
         self._least = LEVELS.index(level)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-        with expecting(path.parent):
-            descriptor = os.open(path, flags, 0o600)
-        self._file = os.fdopen(descriptor, "w", encoding="utf-8", buffering=1)
+        self._file = RotatingFile(path)
 
     def __call__(self, event: JobEvent) -> None:
         level, name, about = _line(event)
@@ -83,15 +79,14 @@ class JobLog:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = {"time": now, "level": level, "event": name, "job": self._job_id, "driver": self._driver}
         line |= redacted_plain(about)
-        with naming(self._path):
-            self._file.write(_encode(line) + "\n")
+        self._file.write(_encode(line) + "\n")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
         """Close the log; an exception that ended the job is its last line. A full disk does not change the result."""
-        with suppress(OSError), self._file:
+        with suppress(OSError), closing(self._file):
             if error is not None:
                 message, text = f"{type(error).__name__}: {error}", "".join(format_exception(error))
                 self.write("ERROR", "driver_failed", {"message": message, "trace": text})
@@ -131,12 +126,8 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
         case StateLarge():
             about = {"pipeline": event.pipeline, "table": event.name, "what": event.what}
             return "WARNING", "state_large", {**about, "bytes": event.bytes, "allowed": event.allowed}
-        case CheckpointDone():
-            which = {"pipeline": event.pipeline, "table": event.name, "checkpoint": event.checkpoint}
-            if not event.reason:
-                return "DEBUG", "checkpoint_completed", which
-            why: dict[str, Any] = {"reason": event.reason, "missing": event.missing, "good": event.good}
-            return "WARNING", "checkpoint_ended", {**which, **why}
+        case CheckpointDone() | CheckpointCommitted():
+            return _line_of_checkpoint(event)
         case TargetSwept() | SchemaChanged() | TableRefreshed():
             return _line_of_target(event)
         case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable() | LogAtRisk():
@@ -145,6 +136,19 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             plain = receipt.to_plain()
             kept = {key: plain[key] for key in ("state", "exit_code", "totals", "seconds")}
             return "INFO" if receipt.exit_code == ExitCode.SUCCESS else "ERROR", "job_ended", kept
+
+
+def _line_of_checkpoint(event: CheckpointDone | CheckpointCommitted) -> tuple[str, str, dict[str, Any]]:
+    which = {"pipeline": event.pipeline, "table": event.name, "checkpoint": event.checkpoint}
+    if isinstance(event, CheckpointCommitted):
+        return "DEBUG", "checkpoint_committed", which
+    if event.facts is not None:
+        which |= {"kind": event.facts.kind, "seconds": round(event.at - event.facts.triggered_at, 3)}
+    if not event.reason:
+        return "DEBUG", "checkpoint_completed", which
+    return "WARNING", "checkpoint_ended", {
+        **which, "reason": event.reason, "missing": event.missing, "good": event.good
+    }  # fmt: skip
 
 
 def _line_of_target(event: TargetSwept | SchemaChanged | TableRefreshed) -> tuple[str, str, dict[str, Any]]:

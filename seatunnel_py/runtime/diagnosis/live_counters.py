@@ -1,6 +1,7 @@
 """Writes the counts of a running job's tables to ``counters.json``.
 
-Rules. (1) They are written after a change, at most once a second, and not in the first one. (2) Only changed tables are
+Rules. (1) They are written after a change, at most once a second, and not in the first one; without a change every
+``BEAT_SECONDS``, as a sign of life. (2) Only changed tables are
 counted again, for at most ``LOOK_SECONDS`` per call, because the loop waits for it: the counts of a thousand tables are
 spread over several calls. (3) They name their run, like a receipt: those of a dead driver show its progress.
 """
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 EVERY_SECONDS = 1.0
+BEAT_SECONDS = 10.0
 LOOK_SECONDS = 0.01  # 1/50 of the time between two calls
 
 
@@ -32,6 +34,7 @@ class LiveCounters:
         self._moved: set[str] = set()
         self._to_sum: list[str] = []  # changed pipelines of this round that are not counted yet
         self._not_before: float | None = None
+        self._written_at = 0.0
 
     def saw(self, event: JobEvent) -> None:
         """Note an event of the job."""
@@ -47,12 +50,12 @@ class LiveCounters:
         if not self._to_sum:
             self._to_sum = [key for key, machine in self._machines.items() if self._changed(key, machine)]
             self._moved.clear()
-            if not self._to_sum:
+            if not self._to_sum and now < self._written_at + BEAT_SECONDS:
                 return None
         self._sum_up(now)
         if self._to_sum:
             return None
-        self._not_before = now + EVERY_SECONDS
+        self._not_before, self._written_at = now + EVERY_SECONDS, now
         tables = [table for key in self._machines for table in self._tables.get(key, ())]
         return {**self._about, "at": now, "tables": tables, **summed(tables)}
 

@@ -17,9 +17,10 @@ Records = Mapping[str, CheckpointRecord]
 
 
 class RecordWriter:
-    """Writes the records of one driver."""
+    """Writes the records of one driver; one task is under way at a time."""
 
     def __init__(self, store: CheckpointStore, incarnation: int, journal: JournalBatcher) -> None:
+        self._sizes: Mapping[str, int] = {}  # of the last write: set on the store's thread, read after its end
         self._store = store
         self._incarnation = incarnation
         self._journal = journal
@@ -30,15 +31,14 @@ class RecordWriter:
 
     def _write(self, records: Records) -> None:
         failpoints.BEFORE_RECORD.hit()
-        self._store.write(self._incarnation, records)
+        self._sizes = self._store.write(self._incarnation, records)
         for record in records.values():
             failpoints.completed(record.kind).hit()
 
-    @staticmethod
-    def answers(records: Records, error: BaseException | None) -> dict[str, RecordStored | RecordNotStored]:
+    def answers(self, records: Records, error: BaseException | None) -> dict[str, RecordStored | RecordNotStored]:
         """Return the answer for each pipeline. Raises an error that did not come from the store: it is a bug."""
         if error is None:
-            return {key: RecordStored(record.checkpoint) for key, record in records.items()}
+            return {key: RecordStored(record.checkpoint, self._sizes[key]) for key, record in records.items()}
         if not isinstance(error, SeaTunnelError):
             raise error
         failure, fenced = as_failure(error), isinstance(error, FencedOffError)

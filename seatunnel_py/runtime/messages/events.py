@@ -74,9 +74,10 @@ class JournalLost:
 
 @dataclass(frozen=True, slots=True)
 class RecordStored:
-    """The record of this checkpoint is durable."""
+    """The record of this checkpoint is durable, and takes so many ``bytes``."""
 
     checkpoint: int
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,9 +125,25 @@ class SinkIsolated:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointFacts:
+    """``kind``: periodic, savepoint or final; ``savepoint``: its name; ``triggered_at`` and ``acknowledged_at``: wall
+    clock, the latter None if ``slowest``, the last subtask, is not known. ``bytes``: size of the record; ``rows``: read
+    since the checkpoint before."""
+
+    kind: str
+    savepoint: str
+    triggered_at: float
+    acknowledged_at: float | None = None
+    slowest: str = ""
+    bytes: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointDone:
     """A checkpoint of a pipeline has ended: completed if ``reason`` is empty, else with the reason and the subtasks
-    that had not acknowledged. Number 0 is a refused request. ``good``: the last completed checkpoint."""
+    that had not acknowledged. Number 0 is a refused request, without ``facts``. ``good``: the last completed
+    checkpoint."""
 
     pipeline: str
     name: str
@@ -136,6 +152,17 @@ class CheckpointDone:
     missing: tuple[str, ...]
     at: float
     good: int | None = None
+    facts: CheckpointFacts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointCommitted:
+    """The rows of a pipeline up to this checkpoint are visible in all its targets."""
+
+    pipeline: str
+    name: str
+    checkpoint: int
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +285,7 @@ JobEvent: TypeAlias = (
     | StateLarge
     | LogAtRisk
     | CheckpointDone
+    | CheckpointCommitted
     | JobStalled
     | ChangesAnnounced
     | DriverAsked

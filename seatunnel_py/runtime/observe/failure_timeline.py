@@ -17,6 +17,7 @@ from typing import Any
 
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.observe.receipt import CANNOT_RESUME
+from seatunnel_py.runtime.observe.rotated_files import generations
 
 KEPT = 20
 _SKIPPED = '"level": "DEBUG"'  # most lines of a log with that level
@@ -203,8 +204,13 @@ def read(events: Path, *, alive: bool, kept: int | None = KEPT) -> Timeline:
 
 
 def _lines(events: Path) -> Iterable[Mapping[str, Any]]:
+    for path in generations(events):
+        yield from _lines_of(path)
+
+
+def _lines_of(path: Path) -> Iterable[Mapping[str, Any]]:
     try:
-        file = events.open(encoding="utf-8", errors="replace")
+        file = path.open(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return
     with file:

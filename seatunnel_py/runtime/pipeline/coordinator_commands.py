@@ -85,6 +85,7 @@ def _start(parts: Parts, command: order.SendStart) -> None:
     line = state.context.pipeline
     if event := parts.restarts.started(state.topology, line.id, line.name, state.at):
         state.tell(event)
+    state.tell_committed()
     _tell(parts, command)
     begin_all(parts.executions.values())  # rule 4
 
@@ -188,7 +189,11 @@ def _checkpoint_ended(parts: Parts, command: order.CheckpointEnded) -> None:
             begin_all(parts.executions.values())
     if command.reason is Reason.EXPIRED:
         parts.units.last_expired = "; ".join(_kept_waiting(parts, command.missing))
-    state.tell(CheckpointDone(line.id, line.name, command.checkpoint, reason, missing, state.at, state.good))
+    completed = state.newest if command.reason is None else None
+    facts = state.checkpoints.facts(command.timing, completed) if command.timing is not None else None
+    state.tell(CheckpointDone(line.id, line.name, command.checkpoint, reason, missing, state.at, state.good, facts))
+    if completed is not None:
+        state.tell_committed(completed.checkpoint)
 
 
 def _kept_waiting(parts: Parts, missing: Iterable[Subtask]) -> Iterator[str]:

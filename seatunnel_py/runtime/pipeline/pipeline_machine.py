@@ -149,6 +149,7 @@ class PipelineMachine:
             begin_executions(self.parts, vertex, outcome)
         self.isolated.begin(outcome.record, self.context.past)
         self.begins_with = outcome.record
+        state.checkpoints.begins_with(outcome.record)
         self.parts.replanning.begins(outcome.record)
         with_work = (run.vertex.source is None or bool(run.splits) for run in self.executions.values())
         state.emit(effects.ReportWork(sum(with_work)))
@@ -237,6 +238,7 @@ class PipelineMachine:
             case effects.CommitScope() if not self.state.is_over:
                 call_answers.done(self.parts, call, event.value)
                 self._drain()  # the coordinator knows before the failpoint is passed
+                self.state.tell_committed()
                 self.state.emit(effects.HitFailpoint(failpoints.CONFIRMED))
                 begin_all(self.executions.values())
             case _:
@@ -270,6 +272,7 @@ class PipelineMachine:
 
     def _stored(self, event: events.RecordStored) -> None:
         self.state.troubles.ends(STORE)
+        self.state.checkpoints.record_bytes = event.bytes
         self.state.to_coordinator(report.Persisted(self.state.at, event.checkpoint))
 
     def _not_stored(self, event: events.RecordNotStored) -> None:

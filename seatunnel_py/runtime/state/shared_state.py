@@ -21,9 +21,10 @@ from seatunnel_py.protocol.participant.participant import Participant
 from seatunnel_py.runtime.messages import effects
 from seatunnel_py.runtime.messages.effects import Effect, StartTimer, StopTimer, Tell
 from seatunnel_py.runtime.messages.events import TimerKey
-from seatunnel_py.runtime.observe.events import FailurePlace, JobEvent, UnitRetried
+from seatunnel_py.runtime.observe.events import CheckpointCommitted, FailurePlace, JobEvent, UnitRetried
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.state.calls import Calls, OpenCall
+from seatunnel_py.runtime.state.checkpoint_progress import CheckpointProgress
 from seatunnel_py.runtime.state.context import PipelineContext
 from seatunnel_py.runtime.state.journal_entries import Entry
 from seatunnel_py.runtime.state.phases import PhaseEvent, PipelinePhase, advance
@@ -57,6 +58,7 @@ class SharedState:
         self.troubles = Troubles()
         self.failures: Counter[str] = Counter()
         self.shown = ShownState(context.pipeline)
+        self.checkpoints = CheckpointProgress()
 
     # ---------------------------------------------------------------- phase
 
@@ -171,6 +173,14 @@ class SharedState:
         event = self.shown.change(state, failure, self.at, self.good)
         if event is not None:
             self.tell(event)
+
+    def tell_committed(self, completed: int | None = None) -> None:
+        """Report the checkpoints whose rows are visible in all targets since the last call. ``completed``: one that is
+        durable since then."""
+        view, line = self.view, self.context.pipeline
+        assert view is not None, "a checkpoint without a coordinator"
+        for checkpoint in self.checkpoints.committed(view, completed):
+            self.tell(CheckpointCommitted(line.id, line.name, checkpoint, self.at))
 
     def show_failure(self, failure: UnitFailure) -> None:
         """Report a failure that changes no state."""

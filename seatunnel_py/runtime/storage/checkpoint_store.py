@@ -127,14 +127,15 @@ class CheckpointStore:
             incarnation, lambda: self._put(incarnation, f"claims/{incarnation:08}", json.dumps(plain).encode())
         )
 
-    def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
-        """Store all of them in one durable act."""
+    def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> Mapping[str, int]:
+        """Store all of them in one durable act. Return their sizes in bytes, by pipeline."""
         self._writes += 1
         name = f"{incarnation:08}-{self._writes:08}"
         frames = [self._frame(pipeline, record) for pipeline, record in records.items()]
         data = b"".join([_MAGIC, _COUNT.pack(len(frames)), *frames])
         self._fenced(incarnation, lambda: self._put(incarnation, f"records/{name}", data))
         self._wanted[name] = {(pipeline, record.checkpoint) for pipeline, record in records.items()}
+        return {pipeline: len(frame) for pipeline, frame in zip(records, frames, strict=True)}
 
     def delete(self, pipeline: str, checkpoint: int, incarnation: int | None = None) -> None:
         """Delete this record; with ``incarnation`` only that of this driver."""

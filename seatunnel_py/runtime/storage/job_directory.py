@@ -46,6 +46,10 @@ class JobDirectory:
         return self.path / "events.jsonl"
 
     @property
+    def checkpoint_history(self) -> Path:
+        return self.path / "checkpoints.jsonl"
+
+    @property
     def exchange(self) -> Path:
         return self.path / "exchange"
 

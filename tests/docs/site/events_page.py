@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from seatunnel_py.plan.tables.table_refresh import RefreshOutcome, RefreshWish
 from seatunnel_py.runtime.diagnosis.job_log import JobLog
-from seatunnel_py.runtime.observe.events import FailurePlace, JobEnded, JobEvent
+from seatunnel_py.runtime.observe.events import CheckpointFacts, FailurePlace, JobEnded, JobEvent
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableState
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 from tests.docs.site.markdown import code, plain, table
@@ -33,6 +33,7 @@ COMMON = ("time", "level", "event", "job", "driver")
 MEANINGS = {
     "changes_announced": "The job is about to go on; `changes` says what is different from the run before. Nothing has"
     " been done yet.",
+    "checkpoint_committed": "The rows of a pipeline up to this `checkpoint` are visible in all its targets.",
     "checkpoint_completed": "A checkpoint of a pipeline is complete and durable; `checkpoint` is its number.",
     "checkpoint_ended": "A checkpoint has failed for this `reason`; `missing` names the subtasks that had not answered,"
     " `good` the newest complete checkpoint. Number 0: a request for a checkpoint was refused.",
@@ -125,6 +126,8 @@ def _value(hint: Any, full: bool) -> Any:
     kind = get_origin(hint) or hint
     if kind is UnitFailure:
         return UnitFailure(next(iter(FailureKind)), "text")
+    if kind is CheckpointFacts:
+        return CheckpointFacts("periodic", "", 0.5)
     if kind is FailurePlace:
         return FailurePlace("vertex", 1, "split", {"row": 1}, 1)
     if kind is RefreshOutcome:

@@ -1,0 +1,58 @@
+"""Facts about the checkpoints of one pipeline, for people. It decides nothing.
+
+Rule. A checkpoint counts as committed once no commit of it, or of an earlier one, waits for its target; commits that a
+target refuses for good do not count.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.protocol.coordinator.pending import CheckpointTiming
+from seatunnel_py.protocol.coordinator.view import CoordinatorView
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.counts.table_totals import rows_in
+from seatunnel_py.runtime.observe.events import CheckpointFacts
+
+
+class CheckpointProgress:
+    """Progress of one pipeline. ``record_bytes``: size of the newest durable record."""
+
+    def __init__(self) -> None:
+        self.record_bytes = 0
+        self._rows = 0
+        self._uncommitted: set[int] | None = None  # until the coordinator has begun
+
+    def begins_with(self, record: CheckpointRecord | None) -> None:
+        """Start to count after this record."""
+        self._rows = rows_in(record)
+
+    def facts(self, timing: CheckpointTiming, completed: CheckpointRecord | None) -> CheckpointFacts:
+        """The facts of a checkpoint that has ended. ``completed``: its record, None: it has failed."""
+        facts = CheckpointFacts(
+            _word(timing.kind), timing.name, timing.triggered_at, timing.acknowledged_at, str(timing.slowest or "")
+        )
+        if completed is None:
+            return facts
+        before, self._rows = self._rows, rows_in(completed)
+        return CheckpointFacts(
+            _word(completed.kind), facts.savepoint, facts.triggered_at, facts.acknowledged_at, facts.slowest,
+            self.record_bytes, self._rows - before,
+        )  # fmt: skip
+
+    def committed(self, view: CoordinatorView, completed: int | None = None) -> list[int]:
+        """The checkpoints that are committed since the last call, oldest first. ``completed``: one that is durable
+        since then."""
+        commits = view.commits
+        waiting = {one.checkpoint for one in commits.waiting if one.scope not in commits.refused}
+        if self._uncommitted is None:
+            self._uncommitted = set(waiting)
+        if completed is not None:
+            self._uncommitted.add(completed)
+        oldest = min(waiting, default=None)
+        found = sorted(one for one in self._uncommitted if oldest is None or one < oldest)
+        self._uncommitted.difference_update(found)
+        return found
+
+
+def _word(kind: RecordKind) -> str:
+    """The word for a kind of record; its stored spelling is older."""
+    return kind.name.lower()
