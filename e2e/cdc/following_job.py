@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from e2e.support import IN_PROCESS, Process, finish, kill_driver, start
+from e2e.support import IN_PROCESS, Process, failing, finish, kill_driver, start
 
 SECONDS = 90.0
 
@@ -16,6 +16,7 @@ class FollowingJob:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.process: Process | None = None
+        self._armed = 0
 
     def run(self, *more: str, env: Mapping[str, str] | None = None) -> Process:
         words = ("run", "job.conf", "--job-id", "job", *more)
@@ -23,6 +24,11 @@ class FollowingJob:
             self.home, *words, env=env, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out"
         )
         return self.process
+
+    def run_to_failpoint(self, armed: str, *more: str) -> Process:
+        """Run the job with this failpoint, whose hits of earlier runs do not count."""
+        self._armed += 1
+        return self.run(*more, env=failing(armed, self.home / f"hits{self._armed}"))
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:
