@@ -208,3 +208,26 @@ def test_a_stopped_job_copies_a_table_again_at_its_next_start(followed: Followed
     followed.run(*RESTORES)
     followed.wait_equal()
     assert "joins the log" not in errors(followed)
+
+
+def test_a_driver_on_another_machine_is_asked(followed: Followed) -> None:
+    """The answer is that of the driver, and not "at its next start", unless no driver answers."""
+    followed.write(env=f', checkpoint.location = "file://{followed.home}/shared"')
+    followed.run()
+    followed.wait_equal()
+    other = followed.home / "other"
+    other.mkdir()
+    (other / "job.conf").write_text((followed.home / "job.conf").read_text())
+    spoil(followed)
+    words = ("table", "reset", "job", f"public.{TABLE}", "--file", "job.conf")
+    done = seatunnel(other, *words)
+    assert done.code == 0, done
+    assert "its target is emptied, and it is copied again" in done.out and "next start" not in done.out
+    mended(followed)
+    followed.end()
+    spoil(followed)
+    done = seatunnel(other, *words)
+    assert done.code == 0, done
+    assert "at the next start of the job, or as soon as a driver answers" in done.out
+    followed.run(*RESTORES)
+    mended(followed)
