@@ -222,8 +222,9 @@ def _ended(parts: Parts, command: order.PipelineEnded) -> None:
     if reason is None and parts.replanning.ended(command.savepoint):
         return
     if reason is None:
-        closing.goes_on = command.savepoint == END_OF_LOG and parts.replanning.has_ended and not _is_last_run(parts)
-        closing.arrived(TableState.STOPPED if command.savepoint and not closing.goes_on else TableState.DONE)
+        has_ended = command.savepoint == END_OF_LOG and parts.replanning.has_ended
+        closing.goes_on = has_ended and not _is_last_run(parts)
+        closing.arrived(TableState.STOPPED if command.savepoint and not has_ended else TableState.DONE)
         parts.state.emit(effects.HitFailpoint(failpoints.ENDED))
         closing.end(CloseKind.RELEASE)
         return
