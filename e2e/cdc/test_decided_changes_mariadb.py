@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -22,6 +23,7 @@ INBOX = ", schema-changes.enabled = true, schema-changes.behavior = inbox"
 TWO_PHASE = ", is_exactly_once = true"
 TABLE, *OTHERS = TABLES
 GOES_ON = ("--restore", "latest")
+_numbers = count(1)
 
 
 def begin(followed: FollowedLog, source: str = INBOX, sink: str = "") -> None:
@@ -94,10 +96,11 @@ def wait_equal(followed: FollowedLog) -> None:
 
 
 def wait_others(followed: FollowedLog) -> None:
-    """Wait until a row of another table has arrived."""
-    followed.run_there(f"INSERT INTO {OTHERS[0]} (id, seq) VALUES (9000001, 1)")
+    """Wait until a row of another table has arrived, which no other call writes."""
+    number = next(_numbers)
+    followed.run_there(f"INSERT INTO {OTHERS[0]} (id, seq) VALUES (9000001, {number})")
     query = f"SELECT seq FROM {OTHERS[0]} WHERE id = 9000001"
-    wait_for("a row of another table", lambda: here(followed, query) == [(1,)], SECONDS)
+    wait_for("a row of another table", lambda: here(followed, query) == [(number,)], SECONDS)
     followed.run_there(f"DELETE FROM {OTHERS[0]} WHERE id = 9000001")
 
 
