@@ -345,10 +345,7 @@ class JobSession:
             kept = ran_before or job.file.env.checkpoint_location or any(place.checkpoints.glob("records/*"))
             place.clear(finished=not kept, rows=not kept, plan=not kept)
             raise
-        done = last.performed(receipt)
-        if done is not receipt:
-            place.end(done)
-        return done
+        return last.performed(receipt, place.end)
 
     def close(self) -> None:
         """Stop the application."""

@@ -8,7 +8,7 @@ what the job has made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_py.api.log_source import Leftover, LogSource
@@ -113,14 +113,16 @@ class LastRun:
         steps = ", ".join(one.step.id for one in self.logs)
         return f"what the job has made at {steps} is dropped now; `seatunnel jobs drop {receipt.job_id}` completes that"
 
-    def performed(self, receipt: Receipt) -> Receipt:
-        """Drop, and return the receipt with the outcome in place of the intent. The job has ended: an error is a
+    def performed(self, receipt: Receipt, keep: Callable[[Receipt], None]) -> Receipt:
+        """Drop, and ``keep`` the receipt with the outcome in place of the intent. The job has ended: an error is a
         note."""
         if not self.logs:
             return receipt
         notes = [note for one in self.logs for note in self._dropped(one, receipt.job_id)]
         intent = self._intent(receipt)
-        return replace(receipt, notes=(*(note for note in receipt.notes if note != intent), *notes))
+        receipt = replace(receipt, notes=(*(note for note in receipt.notes if note != intent), *notes))
+        keep(receipt)
+        return receipt
 
     def _dropped(self, one: LogAtSource, job_id: str) -> list[str]:
         try:
