@@ -222,8 +222,8 @@ def joined(begun: BegunLog, path: TablePath, start: int) -> BegunLog:
             "changes in between are missing",
             COPY_AGAIN,
         )
-    if path not in dict(place.starts):
-        place = replace(place, starts=(*place.starts, (path, start)))
+    # A table that is copied again had a start before: changes that its new copy has must not come again.
+    place = replace(place, starts=tuple({**dict(place.starts), path: start}.items()))
     earlier: Any = state
     if isinstance(state, Mapping) and _PLACE in state:
         known = LogPlace.of(earlier[_PLACE])
