@@ -288,7 +288,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "the newest positions are confirmed",
         DISCOVERY,
-        "self._confirm(self._stood[min(self._stood.keys() - self._savepoints, default=max(self._stood))])",
+        "self._confirm(self._stood[min(usable, default=max(self._stood))])",
         "self._confirm(self._stood[max(self._stood)])",
         "split_discovery 3",
     ),

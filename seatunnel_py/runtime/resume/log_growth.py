@@ -132,8 +132,8 @@ def _without_commits_of_others(record: CheckpointRecord) -> CheckpointRecord:
 
 
 def _placed(record: CheckpointRecord, log: str, tables: Collection[TablePath], begun: BegunLog) -> CheckpointRecord:
-    """The record of a log that is read next at the place of ``begun``, without changes and stops of tables that have left
-    it."""
+    """The record of a log that is read next at the place of ``begun``, without changes and stops of tables that
+    have left it."""
     snapshots, names = dict(record.snapshots), set(map(str, tables))
     for subtask in record.topology.subtasks([log]):
         state = state_of(snapshots[subtask].state)
