@@ -383,7 +383,7 @@ def _last_run(receipt: Receipt, driver: Any, job: Job, place: JobDirectory) -> L
     from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 
     places = SavepointLocations.of(place.savepoints, job.file.env)
-    return LastRun.of(receipt, driver.job.pipelines.values(), places)
+    return LastRun.of(receipt, driver.ended_pipelines(), places, driver.lineage)
 
 
 def _kept(receipt: Receipt, place: JobDirectory, *, resumable: bool) -> Receipt:

@@ -15,13 +15,13 @@ from seatunnel_py.api.log_source import Leftover, LogSource
 from seatunnel_py.api.source import Split
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.nouns import counted
+from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.plugins.registry import PluginKind
 from seatunnel_py.plan.steps import Job, Step
 from seatunnel_py.protocol.commit.claims import Stored
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.observe.receipt import Receipt
-from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 from seatunnel_py.runtime.targets.prepared_pipeline import prepared_of
 
@@ -63,17 +63,24 @@ def _splits(record: CheckpointRecord) -> Iterable[Split]:
     return (split for some in prepared_of(record.plan).splits.values() for split in some)
 
 
-def finished_logs(machines: Iterable[PipelineMachine]) -> tuple[LogAtSource, ...]:
+@dataclass(frozen=True, slots=True)
+class EndedPipeline:
+    """A pipeline at the end of a run. ``splits``: of all its sources."""
+
+    pipeline: Pipeline
+    splits: tuple[Split, ...]
+
+
+def finished_logs(ended: Sequence[EndedPipeline]) -> tuple[LogAtSource, ...]:
     """The logs that end with this run, of a job whose tables are all done."""
-    every = tuple(machines)
     logs = [
         (log.step, log.source)
-        for log in (one.pipeline.log for one in every)
+        for log in (one.pipeline.log for one in ended)
         if log is not None and isinstance(log.source, LogSource) and log.source.drops_when_finished
     ]
     if not logs:
         return ()
-    splits = tuple(split for one in every for some in one.state.prepared.splits.values() for split in some)
+    splits = tuple(split for one in ended for split in one.splits)
     return tuple(LogAtSource(step, source, splits) for step, source in logs)
 
 
@@ -98,12 +105,10 @@ class LastRun:
     lineage: str
 
     @staticmethod
-    def of(receipt: Receipt, machines: Iterable[PipelineMachine], places: SavepointLocations) -> LastRun:
+    def of(receipt: Receipt, ended: Sequence[EndedPipeline], places: SavepointLocations, lineage: str) -> LastRun:
         """The last run, if this receipt is of one."""
-        every = tuple(machines)
         ends = receipt.exit_code == ExitCode.SUCCESS and not receipt.goes_on
-        lineage = next((one.context.job.lineage for one in every), "")
-        return LastRun(finished_logs(every) if ends else (), places, lineage)
+        return LastRun(finished_logs(ended) if ends else (), places, lineage)
 
     def announced(self, receipt: Receipt) -> Receipt:
         """The receipt with the intent (rule 3)."""

@@ -29,10 +29,10 @@ class WatchedStore(CheckpointStore):
         super().claim(incarnation, claims)
         self._claimed()  # it is durable, whatever the driver meets next
 
-    def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
+    def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> Mapping[str, int]:
         answer = Answer.FENCED
         try:
-            super().write(incarnation, records)
+            sizes = super().write(incarnation, records)
             answer = Answer.DONE
         except FencedOffError:
             self._tell(records, answer)
@@ -43,6 +43,7 @@ class WatchedStore(CheckpointStore):
         self._tell(records, answer)
         if self._world.faults.strikes("answer of the store is lost"):
             raise RetriableError("the connection to the store is gone", "wait")
+        return sizes
 
     def _tell(self, records: Mapping[str, CheckpointRecord], answer: Answer) -> None:
         for key, record in records.items():

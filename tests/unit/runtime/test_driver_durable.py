@@ -140,10 +140,10 @@ def test_a_driver_whose_job_another_one_has_finished_withdraws_where_it_cannot_w
 def refuse(kind: RecordKind, monkeypatch: pytest.MonkeyPatch) -> None:
     write = CheckpointStore.write
 
-    def full(store: CheckpointStore, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
+    def full(store: CheckpointStore, incarnation: int, records: Mapping[str, CheckpointRecord]) -> Any:
         if any(record.kind is kind for record in records.values()):
             raise StoreError("the store cannot be written: No space left on device", "look at space")
-        write(store, incarnation, records)
+        return write(store, incarnation, records)
 
     monkeypatch.setattr(CheckpointStore, "write", full)
 
