@@ -244,3 +244,45 @@ def test_a_job_of_one_table_stops_at_its_change(followed: Followed) -> None:
     followed.run("--restore", "latest")
     wait_alive(followed.process, "orders", partial(is_equal, followed, "orders"), SECONDS)
     assert same_columns(followed)
+
+
+@pytest.mark.parametrize("point", ["", *AT, *(f"driver.savepoint.durable:{hit}" for hit in (2, 3, 4))])
+def test_all_tables_of_a_log_go_on_at_one_start(followed: Followed, point: str) -> None:
+    """Each at its own place, exactly once, whenever the driver dies."""
+    begin(followed, INBOX, ", is_exactly_once = true")
+    for number, table in enumerate(TABLES):
+        change(
+            followed,
+            f"ALTER TABLE {table} ADD COLUMN state int DEFAULT {number}",
+            f"UPDATE {table} SET seq = -1 WHERE id < 50",
+        )
+        wait_waiting(followed, number + 1)
+    followed.wait_failed()  # no table is left
+    for name in waiting(followed):
+        decide(followed, "approve", name)
+    for table in TABLES:
+        change(followed, f"INSERT INTO {table} (id, seq) VALUES (80001, 1)", f"DELETE FROM {table} WHERE id = 60")
+    if point:
+        name, _, hit = point.partition(":")
+        process = followed.run_to_failpoint(f"{name}:kill@{hit or 1}", "--restore", "latest")
+        wait_for("the driver to die", lambda: process.poll() is not None, SECONDS)
+        change(followed, "UPDATE lines SET seq = -3 WHERE id > 500")
+    followed.run("--restore", "latest")
+    for table in TABLES:
+        wait_alive(followed.process, table, partial(is_equal, followed, table), SECONDS)  # type: ignore[arg-type]
+        assert same_columns(followed, table)
+    assert waiting(followed) == []
+
+
+def test_a_table_that_waits_goes_on_beside_one_that_is_copied_again(followed: Followed) -> None:
+    """All tables of the log leave it at this start."""
+    begin(followed, INBOX)
+    change(followed, "ALTER TABLE orders ADD COLUMN a int DEFAULT 1", "UPDATE orders SET a = 2 WHERE id < 50")
+    (name,) = wait_waiting(followed)
+    followed.end()
+    decide(followed, "approve", name)
+    followed.execute(followed.pair.target, "DELETE FROM lines WHERE id < 100", "UPDATE customers SET seq = 0")
+    resets = [word for table in OTHERS for word in ("--reset", table)]
+    followed.run("--restore", "latest", *resets)
+    wait_equal(followed)
+    assert same_columns(followed)

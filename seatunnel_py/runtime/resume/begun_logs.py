@@ -6,7 +6,8 @@ committed (``log_growth.py``), and so do tables that are copied again (``table_r
 the schemas of its position, which the record holds; the source's catalog shows those of today. A change that the log
 has met, and no plan has, comes later: rows of the earlier schema may not be committed. (3) A table that waits at a
 change of its schema leaves the log when a person has decided, and joins it again as it was before the change. A table
-that is copied again does not.
+that is copied again does not. (4) A log always reads a table: of all its tables that leave it, one that waits leaves
+when the others have joined again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import BEGIN_ANEW, FatalError
 from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.altered_log import PlanAgain, PlanTables
+from seatunnel_py.plan.change_rules import ChangeRule
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
@@ -36,10 +38,11 @@ def as_begun(
     plan_tables: PlanTables,
     resets: Collection[str] = (),
     decisions: Mapping[str, Mapping[str, SchemaBehavior]] = MappingProxyType({}),
+    rules: tuple[ChangeRule, ...] = (),
 ) -> tuple[Pipeline, ...]:
     """The pipelines to run. ``plan_again``: for schemas as records hold them, under any policy of today;
     ``plan_tables``: for tables that the job may no longer have; ``resets``: the keys of copies that are made again;
-    ``decisions``: by pipeline and change, those of persons."""
+    ``decisions``: by pipeline and change; ``rules``: they decide about later changes."""
     found = []
     again = frozenset(path for key, one in keys(pipelines).items() if key in resets for path in one.tables)
     for key, pipeline in keys(pipelines).items():
@@ -52,9 +55,9 @@ def as_begun(
             own = _without_copied(decisions.get(key, {}), record, again)
             held = {one.path: one for one in held_in(record.plan) if one.id in own and one.path in now.tables}
             now = _for_tables(now, [one.before for one in held.values()], (), plan_again)
-            now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables)
+            now = _as_recorded(pipeline, now, record, again, held, plan_again, plan_tables)
             now = _with_decisions(now, own)
-        found.append(now)
+        found.append(_with_rules(now, rules))
     return tuple(found)
 
 
@@ -71,6 +74,11 @@ def _with_decisions(pipeline: Pipeline, decisions: Mapping[str, SchemaBehavior])
     return replace(pipeline, becomes=becomes, decisions=decisions)
 
 
+def _with_rules(pipeline: Pipeline, rules: tuple[ChangeRule, ...]) -> Pipeline:
+    becomes = None if pipeline.becomes is None else _with_rules(pipeline.becomes, rules)
+    return replace(pipeline, becomes=becomes, rules=rules)
+
+
 def _had(pipeline: Pipeline, record: CheckpointRecord) -> frozenset[TablePath]:
     """The tables that the log has begun with; older versions stored no tables."""
     stored = frozenset(one.schema.path for one in tables_in(record.plan))
@@ -82,11 +90,12 @@ def _as_recorded(
     now: Pipeline,
     record: CheckpointRecord,
     again: Collection[TablePath],
+    held: Collection[TablePath],
     plan_again: PlanAgain,
     plan_tables: PlanTables,
 ) -> Pipeline:
     """The pipeline for the tables of the record. If the job has others, it becomes the one that is planned ``now``.
-    ``again``: tables that are copied again."""
+    ``again``: tables that are copied again; ``held``: those that go back to their places."""
     assert pipeline.log is not None, f"{pipeline.name} follows no log"
     had, read = _had(pipeline, record), {table.schema.path for table in pipeline.log.tables}
     if had <= read:
@@ -96,20 +105,40 @@ def _as_recorded(
         begun = _with_removed(pipeline, record, plan_tables)
     channels = any(edge.sender == log_tables.vertex_of(begun).id for edge in record.topology.edges)
     begun = log_tables.with_channels(begun) if channels else log_tables.without_channel(begun)
-    if leaves := had.intersection(again):
-        if leaves.issuperset(now.tables):
-            raise FatalError(f"all tables of {pipeline.name} are to be copied again", BEGIN_ANEW)
-        return replace(begun, becomes=log_tables.without(now, leaves))
+    if leaves := had.intersection({*again, *held}):
+        return replace(begun, becomes=_as_left(now, had, leaves, held))
     if not had or had == read:
         return begun
     return replace(begun, becomes=log_tables.with_channels(now))
 
 
+def _as_left(
+    now: Pipeline, had: Collection[TablePath], leaves: frozenset[TablePath], held: Collection[TablePath]
+) -> Pipeline:
+    """The pipeline of a log that these tables leave first, and then join (rule 4)."""
+    if not leaves.issuperset(had):
+        return log_tables.without(now, leaves)
+    late = sorted(leaves.intersection(held), key=str)
+    if not late:
+        raise FatalError(f"all tables of {now.name} are to be copied again", BEGIN_ANEW)
+    if len(now.tables) == 1:
+        raise FatalError(
+            f"{now.name} has no other table than {late[-1]} any more, which waits at an earlier place of the log",
+            f"let the job have the other tables again until {late[-1]} goes on; or {BEGIN_ANEW}",
+        )
+    last = frozenset(late[-1:])
+    whole = replace(log_tables.with_channels(now), becomes=log_tables.without(now, last))
+    return log_tables.without(whole, leaves - last) if leaves - last else whole
+
+
 def _with_removed(pipeline: Pipeline, record: CheckpointRecord, plan_tables: PlanTables) -> Pipeline:
     """The pipeline with tables that the job no longer has: their rows up to the last checkpoint are to be committed."""
-    if refused := refused_in(record.plan):
+    assert pipeline.log is not None, f"{pipeline.name} follows no log"
+    read = {one.schema.path for one in pipeline.log.tables}
+    if refused := read.intersection(refused_in(record.plan)):
         raise FatalError(
-            f"{pipeline.name} cannot leave tables out while the target of {refused[0]} refuses a change of its schema",
+            f"{pipeline.name} cannot leave tables out while the target of {min(refused, key=str)} refuses a change of "
+            "its schema",
             f"restore the old list of tables; or {BEGIN_ANEW}",
         )
     return plan_tables(pipeline, tables_in(record.plan))
