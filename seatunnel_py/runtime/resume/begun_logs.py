@@ -6,8 +6,7 @@ committed (``log_growth.py``), and so do tables that are copied again (``table_r
 the schemas of its position, which the record holds; the source's catalog shows those of today. A change that the log
 has met, and no plan has, comes later: rows of the earlier schema may not be committed. (3) A table that waits at a
 change of its schema leaves the log when a person has decided, and joins it again as it was before the change. A table
-that is copied again does not. (4) A log always reads a table: of all its tables that leave it, one that waits leaves
-when the others have joined again.
+that is copied again does not.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def as_begun(
             own = _without_copied(decisions.get(key, {}), record, again)
             held = {one.path: one for one in held_in(record.plan) if one.id in own and one.path in now.tables}
             now = _for_tables(now, [one.before for one in held.values()], (), plan_again)
-            now = _as_recorded(pipeline, now, record, again, held, plan_again, plan_tables)
+            now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables)
             now = _with_decisions(now, own)
         found.append(_with_rules(now, rules))
     return tuple(found)
@@ -90,12 +89,11 @@ def _as_recorded(
     now: Pipeline,
     record: CheckpointRecord,
     again: Collection[TablePath],
-    held: Collection[TablePath],
     plan_again: PlanAgain,
     plan_tables: PlanTables,
 ) -> Pipeline:
     """The pipeline for the tables of the record. If the job has others, it becomes the one that is planned ``now``.
-    ``again``: tables that are copied again; ``held``: those that go back to their places."""
+    ``again``: tables that are copied again, or go back to their places."""
     assert pipeline.log is not None, f"{pipeline.name} follows no log"
     had, read = _had(pipeline, record), {table.schema.path for table in pipeline.log.tables}
     if had <= read:
@@ -105,30 +103,13 @@ def _as_recorded(
         begun = _with_removed(pipeline, record, plan_tables)
     channels = any(edge.sender == log_tables.vertex_of(begun).id for edge in record.topology.edges)
     begun = log_tables.with_channels(begun) if channels else log_tables.without_channel(begun)
-    if leaves := had.intersection({*again, *held}):
-        return replace(begun, becomes=_as_left(now, had, leaves, held))
+    if leaves := had.intersection(again):
+        if leaves.issuperset(now.tables):
+            raise FatalError(f"all tables of {pipeline.name} are to be copied again", BEGIN_ANEW)
+        return replace(begun, becomes=log_tables.without(now, leaves))
     if not had or had == read:
         return begun
     return replace(begun, becomes=log_tables.with_channels(now))
-
-
-def _as_left(
-    now: Pipeline, had: Collection[TablePath], leaves: frozenset[TablePath], held: Collection[TablePath]
-) -> Pipeline:
-    """The pipeline of a log that these tables leave first, and then join (rule 4)."""
-    if not leaves.issuperset(had):
-        return log_tables.without(now, leaves)
-    late = sorted(leaves.intersection(held), key=str)
-    if not late:
-        raise FatalError(f"all tables of {now.name} are to be copied again", BEGIN_ANEW)
-    if len(now.tables) == 1:
-        raise FatalError(
-            f"{now.name} has no other table than {late[-1]} any more, which waits at an earlier place of the log",
-            f"let the job have the other tables again until {late[-1]} goes on; or {BEGIN_ANEW}",
-        )
-    last = frozenset(late[-1:])
-    whole = replace(log_tables.with_channels(now), becomes=log_tables.without(now, last))
-    return log_tables.without(whole, leaves - last) if leaves - last else whole
 
 
 def _with_removed(pipeline: Pipeline, record: CheckpointRecord, plan_tables: PlanTables) -> Pipeline:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.api import BegunLog, Position, Split, TablePath
-from seatunnel_py.errors import FatalError
 from seatunnel_py.plan.log_tables import copied_again, following, grown, leaving, without
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
-from seatunnel_py.runtime.resume.begun_logs import _as_left
 from seatunnel_py.runtime.resume.log_growth import with_tables
 from seatunnel_py.runtime.values.split_progress import SplitProgress, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
@@ -86,30 +83,3 @@ def test_a_table_leaves_is_copied_and_joins(data: st.DataObject) -> None:
     rest = grown(begun, ())
     assert (copied_again(rest), leaving(rest), set(rest.tables)) == (frozenset(), (), set(whole.tables) - tables)
     assert shape(grown(rest, tables)) == shape(whole)
-
-
-@given(st.data())
-def test_all_tables_of_a_log_leave_it_one_after_the_other(data: st.DataObject) -> None:
-    """Each leaves once and joins again, and the log never is without a table."""
-    whole = logged(NAMES, transformed=data.draw(st.booleans()), targets=data.draw(st.sampled_from((1, 2))))
-    known = data.draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True))
-    had = frozenset(paths(whole)[name] for name in known)
-    leaves = frozenset(data.draw(st.lists(st.sampled_from(sorted(had, key=str)), min_size=1, unique=True)))
-    held = frozenset(data.draw(st.lists(st.sampled_from(sorted(leaves, key=str)), min_size=1, unique=True)))
-    begun = replace(following(whole, had), becomes=_as_left(whole, had, leaves, held))
-    left = list[TablePath]()
-    while begun.becomes is not None:
-        left += leaving(begun)
-        begun = grown(begun, () if leaving(begun) else set(begun.becomes.tables).difference(begun.tables))
-        assert begun.tables
-    assert sorted(left, key=str) == sorted(leaves, key=str)
-    assert shape(begun) == shape(whole)
-
-
-def test_tables_that_are_copied_again_cannot_be_all_of_a_log() -> None:
-    whole = logged(NAMES, transformed=False, targets=1)
-    with pytest.raises(FatalError, match="all tables of .* are to be copied again"):
-        _as_left(whole, whole.tables, frozenset(whole.tables), ())
-    alone = following(whole, whole.tables[:1])
-    with pytest.raises(FatalError, match="has no other table than"):
-        _as_left(alone, alone.tables, frozenset(alone.tables), alone.tables)
