@@ -224,7 +224,8 @@ def _apart(into: dict[str, Any], table: dict[str, Any]) -> str:
         return ""
     if not into["stands"]:
         return f", {into['state']}"
-    return f", {into['state']}: {first_line(into['cause']['message'])}; {stand_text(into['stands'])}"
+    cause = f": {first_line(into['cause']['message'])}" if into["cause"] else ""  # counters hold no causes
+    return f", {into['state']}{cause}; {stand_text(into['stands'])}"
 
 
 def _stands(job: KnownJob, standing: list[dict[str, Any]] | None, silence: str) -> Iterator[str]:

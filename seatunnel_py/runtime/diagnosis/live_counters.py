@@ -73,7 +73,7 @@ def _plain(receipt: Any) -> dict[str, Any]:
     """Convert a receipt, without causes."""
     plain: dict[str, Any] = plain_data(receipt) | {"cause": None, "rows_read_this_run": receipt.rows_read_this_run}
     for into in plain["targets"]:
-        into["cause"] = None
+        into["cause"], into["state"] = None, into["state"] or plain["state"]
     return plain
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.cli.jobs.job_list import SORTS, STATES, Selection, selection
+from seatunnel_py.cli.jobs.job_list import SORTS, STATES, Selection, _arrived, selection
 from seatunnel_py.cli.jobs.job_watch import SHOWN_MAX, SILENT_SECONDS, Rates, Reading, plain, summary, view
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.observe.checkpoint_history import CheckpointAttempt
@@ -127,3 +127,17 @@ def test_every_order_takes_every_job() -> None:
     jobs = [job(state, state) for state in STATES] + [job("x", rows_read=3, seconds=1.0)]
     for sort in SORTS:
         assert len(Selection(sort=sort).of(jobs)) == len(jobs)
+
+
+def test_an_isolated_sink_of_a_running_job_is_shown_without_its_cause() -> None:
+    """Counters hold no causes: `jobs show` ended in a TypeError."""
+    stands = {"checkpoint": 4, "positions": {}}
+    target = {"target": "lake", "rows_written": 3, "state": "ISOLATED", "cause": None, "stands": stands}
+    other = {**target, "target": "hall", "state": "RUNNING", "stands": None}
+    table = {
+        "table": "orders", "state": "RUNNING", "rows_read": 9, "rows_filtered": 0, "rows_rejected": 0, "attempts": 0,
+        "seconds": 1.0, "targets": [target, other], "cause": None,
+    }  # fmt: skip
+    lines = list(_arrived({"tables": [table]}))
+    assert lines[1].strip() == "-> lake: 3 written, ISOLATED; it needs the rows after checkpoint 4"
+    assert lines[2].strip() == "-> hall: 3 written, RUNNING"
