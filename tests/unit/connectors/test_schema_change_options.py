@@ -69,8 +69,8 @@ def test_an_entry_takes_what_it_lacks_from_the_source() -> None:
             "need schema-changes.enabled = true",
         ),
         (entries({"table-pattern": "a"}), "at least one of behavior, include or exclude"),
-        (entries({"behavior": "inbox"}), "table-pattern"),
-        (entries({"table-pattern": "a(", "behavior": "inbox"}), "table-pattern"),
+        (entries({"behavior": "inbox"}), "table_pattern"),
+        (entries({"table-pattern": "a(", "behavior": "inbox"}), "table_pattern"),
         (entries({"table-pattern": "a", "behavior": "inbx"}), "inbox"),
         (
             entries({"table-pattern": "a", "include": ["add.column"], "exclude": ["ADD.COLUMN"]}),

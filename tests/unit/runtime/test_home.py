@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.cli.jobs.job_list import listing
+from seatunnel_py.cli.jobs.job_list import Selection, listing
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.diagnosis.job_log import JobLog
@@ -176,7 +176,7 @@ def test_a_record_that_cannot_be_read_is_named_and_hides_no_other_job(
 
     with pytest.raises(SeaTunnelError, match=re.escape(str(broken))):
         home.job("broken").read("receipt")
-    assert listing(JobLocation(), as_json=False) == 0
+    assert listing(JobLocation(), Selection(), as_json=False) == 0
     _, *lines = capsys.readouterr().out.splitlines()
     assert sorted(line.split()[:2] for line in lines) == [["broken", "UNREADABLE"], ["good", "SUCCESS"]]
 

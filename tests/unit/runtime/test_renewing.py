@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -235,11 +236,11 @@ def test_checkpoint_ids_are_counted_on(tmp_path: Path) -> None:
     stored: list[int] = []
     write = job.driver.job._ports.store.write
 
-    def writing(incarnation: int, records: dict) -> None:  # type: ignore[type-arg]
+    def writing(incarnation: int, records: dict) -> Any:  # type: ignore[type-arg]
         stored.extend(record.checkpoint for record in records.values())
-        write(incarnation, records)
+        return write(incarnation, records)
 
-    job.driver.job._ports.store.write = writing  # type: ignore[method-assign,assignment]
+    job.driver.job._ports.store.write = writing  # type: ignore[method-assign]
 
     assert job.end().state is TableState.DONE and job.anew == 2
     assert stored == sorted(set(stored)) and len(stored) >= 4
