@@ -21,7 +21,6 @@ from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import BEGIN_ANEW, FatalError
 from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.altered_log import PlanAgain, PlanTables
-from seatunnel_py.plan.change_rules import ChangeRule
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
@@ -37,11 +36,10 @@ def as_begun(
     plan_tables: PlanTables,
     resets: Collection[str] = (),
     decisions: Mapping[str, Mapping[str, SchemaBehavior]] = MappingProxyType({}),
-    rules: tuple[ChangeRule, ...] = (),
 ) -> tuple[Pipeline, ...]:
     """The pipelines to run. ``plan_again``: for schemas as records hold them, under any policy of today;
     ``plan_tables``: for tables that the job may no longer have; ``resets``: the keys of copies that are made again;
-    ``decisions``: by pipeline and change; ``rules``: they decide about later changes."""
+    ``decisions``: by pipeline and change, those of persons."""
     found = []
     again = frozenset(path for key, one in keys(pipelines).items() if key in resets for path in one.tables)
     for key, pipeline in keys(pipelines).items():
@@ -56,7 +54,7 @@ def as_begun(
             now = _for_tables(now, [one.before for one in held.values()], (), plan_again)
             now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables)
             now = _with_decisions(now, own)
-        found.append(_with_rules(now, rules))
+        found.append(now)
     return tuple(found)
 
 
@@ -71,11 +69,6 @@ def _without_copied(
 def _with_decisions(pipeline: Pipeline, decisions: Mapping[str, SchemaBehavior]) -> Pipeline:
     becomes = None if pipeline.becomes is None else _with_decisions(pipeline.becomes, decisions)
     return replace(pipeline, becomes=becomes, decisions=decisions)
-
-
-def _with_rules(pipeline: Pipeline, rules: tuple[ChangeRule, ...]) -> Pipeline:
-    becomes = None if pipeline.becomes is None else _with_rules(pipeline.becomes, rules)
-    return replace(pipeline, becomes=becomes, rules=rules)
 
 
 def _had(pipeline: Pipeline, record: CheckpointRecord) -> frozenset[TablePath]:
@@ -93,7 +86,7 @@ def _as_recorded(
     plan_tables: PlanTables,
 ) -> Pipeline:
     """The pipeline for the tables of the record. If the job has others, it becomes the one that is planned ``now``.
-    ``again``: tables that are copied again, or go back to their places."""
+    ``again``: tables that are copied again."""
     assert pipeline.log is not None, f"{pipeline.name} follows no log"
     had, read = _had(pipeline, record), {table.schema.path for table in pipeline.log.tables}
     if had <= read:
@@ -114,12 +107,9 @@ def _as_recorded(
 
 def _with_removed(pipeline: Pipeline, record: CheckpointRecord, plan_tables: PlanTables) -> Pipeline:
     """The pipeline with tables that the job no longer has: their rows up to the last checkpoint are to be committed."""
-    assert pipeline.log is not None, f"{pipeline.name} follows no log"
-    read = {one.schema.path for one in pipeline.log.tables}
-    if refused := read.intersection(refused_in(record.plan)):
+    if refused := refused_in(record.plan):
         raise FatalError(
-            f"{pipeline.name} cannot leave tables out while the target of {min(refused, key=str)} refuses a change of "
-            "its schema",
+            f"{pipeline.name} cannot leave tables out while the target of {refused[0]} refuses a change of its schema",
             f"restore the old list of tables; or {BEGIN_ANEW}",
         )
     return plan_tables(pipeline, tables_in(record.plan))
