@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from e2e.support import IN_PROCESS, Process, failing, finish, kill_driver, start
+from e2e.support import IN_PROCESS, Process, failing, finish, kill_driver, start, wait_alive
+from seatunnel_py.runtime.observe import checkpoint_history
 
 SECONDS = 90.0
 
@@ -29,6 +30,17 @@ class FollowingJob:
         """Run the job with this failpoint, whose hits of earlier runs do not count."""
         self._armed += 1
         return self.run(*more, env=failing(armed, self.home / f"hits{self._armed}"))
+
+    def wait_followed(self) -> None:
+        """Wait for the first checkpoint of the log: requests about its tables are refused before."""
+        assert self.process is not None
+        history = self.home / ".seatunnel/jobs/job/checkpoints.jsonl"
+
+        def begun() -> bool:
+            attempts = checkpoint_history.read(history, kept=None).attempts
+            return any(one.completed and one.table.startswith("log of ") for one in attempts)
+
+        wait_alive(self.process, "a checkpoint of the log", begun, SECONDS)
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:

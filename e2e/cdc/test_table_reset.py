@@ -25,7 +25,7 @@ def begin(followed: Followed, sink: str, **more: str) -> None:
     followed.write(sink, **more)
     with Workload(followed.source_dsn, TABLES, 1):
         followed.run()
-        time.sleep(4.0)
+        followed.wait_followed()
         followed.end()
 
 
