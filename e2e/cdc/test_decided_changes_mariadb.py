@@ -196,24 +196,6 @@ def test_the_driver_dies_between_an_approval_and_its_effect(followed: FollowedLo
     assert [row for row in twice(followed) if row[1] == "again"] == []
 
 
-def test_a_table_goes_on_when_its_target_is_mended(followed: FollowedLog) -> None:
-    """A change of a type that may have changed values is refused; an approval before the target has the new type leaves
-    the table where it is."""
-    begin(followed, ", schema-changes.enabled = true")
-    errors = followed.home / "errors"
-    with MariadbWorkload(followed.connection(), tuple(OTHERS), 5):
-        followed.run_there(f"ALTER TABLE {TABLE} MODIFY seq TEXT", f"UPDATE {TABLE} SET seq = 'x' WHERE id = 1")
-        (name,) = wait_waiting(followed)
-        wait_others(followed)
-        decide(followed, "approve", name)
-        wait_for("the target to refuse again", lambda: errors.read_text().count("ISOLATED") > 1, SECONDS)
-        assert waiting(followed) == [name]
-        execute_here(followed, f"ALTER TABLE {TABLE} ALTER COLUMN seq TYPE text")
-        decide(followed, "approve", name)
-        wait_for("the table to join", lambda: "where it had stopped" in errors.read_text(), SECONDS)
-    wait_equal(followed)
-
-
 def test_a_place_that_was_purged_is_refused_for_its_table_alone(followed: FollowedLog) -> None:
     """F-C9, F-C21: the server keeps its log for a time of its own. The others go on, and a copy mends the table."""
     begin(followed)
