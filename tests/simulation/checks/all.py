@@ -8,7 +8,6 @@ from tests.simulation.checks import (
     data,
     endings,
     fencing,
-    followed,
     isolation,
     restart,
     schemas,
@@ -27,5 +26,4 @@ CHECKERS = (
     *isolation.CHECKERS,
     *commit.CHECKERS,
     *schemas.CHECKERS,
-    *followed.CHECKERS,
 )

@@ -39,7 +39,7 @@ def held(table: str = "orders", place: Position = PLACE) -> HeldChange:
 
 
 def record(*waiting: HeldChange) -> CheckpointRecord:
-    prepared = PreparedPipeline({}, {}, held={one.path: one for one in waiting})
+    prepared = PreparedPipeline({}, {}, held={one.path: one for one in waiting}, log_kept=PLACE)
     topology = graph_of(logged(NAMES, transformed=False, targets=1)).topology
     return CheckpointRecord(15, 1, RecordKind.PERIODIC, 4, topology, {}, {}, plan=prepared.to_plain())
 
@@ -48,7 +48,8 @@ def test_a_record_keeps_what_waits() -> None:
     one = held()
     plain = record(one).plan
     assert held_in(plain) == (one,)
-    assert prepared_of(plain).held == {one.path: one}
+    found = prepared_of(plain)
+    assert (found.held, found.log_kept) == ({one.path: one}, PLACE)
 
 
 def test_an_id_follows_from_the_change_and_its_place() -> None:
