@@ -1,7 +1,7 @@
 """Implements ``seatunnel jobs watch``: shows a running job until it ends.
 
 Rules. (1) It only reads the files that the driver writes, so any number of viewers costs the driver nothing. (2) Only
-the lock shows that the driver is alive; a driver without a sign of life is reported as such, never with old numbers as
+the lock shows that the driver is alive; a driver without a heartbeat is reported as such, never with old numbers as
 if they were new. (3) Rates are differences of two readings of the same run.
 """
 
@@ -45,7 +45,7 @@ class Reading:
 
     @property
     def silent(self) -> float:
-        """Seconds since the driver's last sign of life."""
+        """Seconds since the driver's last heartbeat."""
         return self.at - (self.started if self.counters is None else self.counters["at"])
 
 
@@ -202,7 +202,7 @@ def plain(reading: Reading, rates: Rates) -> dict[str, Any]:
 
 def _silence(reading: Reading) -> Iterator[str]:
     if reading.silent > SILENT_SECONDS:
-        yield f"STALLED: its driver has given no sign of life for {seconds(reading.silent)}; the numbers are that old"
+        yield f"STALLED: its driver has given no heartbeat for {seconds(reading.silent)}; the numbers are that old"
 
 
 def _counts(counters: Mapping[str, Any], rates: Rates) -> str:

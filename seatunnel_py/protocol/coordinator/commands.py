@@ -238,8 +238,8 @@ class RejoinRefused:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointEnded:
-    """Report: the outcome of a checkpoint; ``missing`` names the subtasks that had not acknowledged. ``timing`` is for
-    people, and no part of the outcome."""
+    """Report: the outcome of a checkpoint; ``missing`` names the subtasks that had not acknowledged. ``timing`` is
+    a report, and no part of the outcome."""
 
     checkpoint: int
     reason: Reason | None

@@ -1,7 +1,7 @@
 """Writes the counts of a running job's tables to ``counters.json``.
 
 Rules. (1) They are written after a change, at most once a second, and not in the first one; without a change every
-``BEAT_SECONDS``, as a sign of life. (2) Only changed tables are
+``BEAT_SECONDS``, as a heartbeat. (2) Only changed tables are
 counted again, for at most ``LOOK_SECONDS`` per call, because the loop waits for it: the counts of a thousand tables are
 spread over several calls. (3) They name their run, like a receipt: those of a dead driver show its progress.
 """

@@ -74,7 +74,7 @@ class CheckpointHistory:
 
 
 def line_of(event: CheckpointDone | CheckpointCommitted, driver: int | None) -> dict[str, Any] | None:
-    """The line about an event; None: a refused request, which is no checkpoint."""
+    """The line about an event; None: a request was refused."""
     which = {"pipeline": event.pipeline, "checkpoint": event.checkpoint}
     if isinstance(event, CheckpointCommitted):
         return which | {"committed": event.at}

@@ -1,4 +1,4 @@
-"""Facts about the checkpoints of one pipeline, for people. It decides nothing.
+"""Facts about the checkpoints of one pipeline, for reports. It decides nothing.
 
 Rule. A checkpoint counts as committed once no commit of it, or of an earlier one, waits for its target; commits that a
 target refuses for good do not count.

@@ -60,7 +60,7 @@ def test_a_driver_without_a_sign_of_life_is_reported(tmp_path: Any) -> None:
     """O4: never "running" with old numbers."""
     now = STARTED + 100
     silent = Reading(now + SILENT_SECONDS + 5, STARTED, "a", counters(now, orders=10), None)
-    assert summary(silent, Rates()).startswith("STALLED: its driver has given no sign of life for 35 s")
+    assert summary(silent, Rates()).startswith("STALLED: its driver has given no heartbeat for 35 s")
     assert any(line.startswith("STALLED") for line in view("job", silent, Rates()))
     assert plain(silent, Rates())["silent_seconds"] == 35
 
