@@ -33,6 +33,11 @@ class SchemaAlteration:
     def path(self) -> TablePath:
         return self.table.schema.path
 
+    @property
+    def shown(self) -> str:
+        """The statement, or a phrase in its place."""
+        return self.statement or "its schema has changed"
+
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {
             "table": table_plain(self.table),

@@ -21,8 +21,6 @@ from seatunnel_py.runtime.observe.receipt import FAILED_AGAIN, TableState, stand
 from seatunnel_py.runtime.storage.home import Home
 
 STANDINGS_MAX = 10  # running tables that are explained on a terminal
-
-
 STATES = (
     "RUNNING", "SUCCESS", "SOME_TABLES_FAILED", "FAILED", FAILED_AGAIN, "STOPPED", "KILLED", "NOT ENDED", "UNREADABLE",
 )  # fmt: skip

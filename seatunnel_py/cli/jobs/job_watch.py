@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,11 +49,15 @@ class Reading:
         return self.at - (self.started if self.counters is None else self.counters["at"])
 
 
+_Seen = tuple[float, int, dict[str, int]]
+"""Time, rows that were read then, and those of each table."""
+
+
 class Rates:
     """Rows per second, over the last readings of one run."""
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, int, dict[str, int]]] = deque()
+        self._seen: deque[_Seen] = deque()
         self._run = ""
 
     def add(self, reading: Reading) -> None:
@@ -74,17 +78,17 @@ class Rates:
     @property
     def total(self) -> float | None:
         """None: there is no second reading yet."""
-        if len(self._seen) < 2:
-            return None
-        (began, before, _), (at, now, _) = self._seen[0], self._seen[-1]
-        return max(0.0, (now - before) / (at - began))
+        return self._between(lambda seen: seen[1])
 
     def of(self, table: str) -> float | None:
         """The rate of one table."""
+        return self._between(lambda seen: seen[2].get(table, 0))
+
+    def _between(self, rows: Callable[[_Seen], int]) -> float | None:
         if len(self._seen) < 2:
             return None
-        (began, _, before), (at, _, now) = self._seen[0], self._seen[-1]
-        return max(0.0, (now.get(table, 0) - before.get(table, 0)) / (at - began))
+        first, last = self._seen[0], self._seen[-1]
+        return max(0.0, (rows(last) - rows(first)) / (last[0] - first[0]))
 
 
 def watch(job_id: str, where: JobLocation, *, as_json: bool) -> int:
@@ -106,8 +110,7 @@ def watch(job_id: str, where: JobLocation, *, as_json: bool) -> int:
 
 def _read(job: KnownJob) -> Reading:
     place, about = job.place, job.place.last_claim or {}
-    found = checkpoint_history.read(place.checkpoint_history, kept=1)
-    newest = found.attempts[-1] if found.attempts else None
+    newest = checkpoint_history.newest(place.checkpoint_history)
     return Reading(time.time(), about.get("started", 0.0), about.get("driver", ""), place.counters, newest)
 
 

@@ -66,15 +66,13 @@ def waiting_in(records: Mapping[str, CheckpointRecord]) -> tuple[WaitingChange, 
 
 def _waiting(key: str, record: CheckpointRecord) -> Iterable[WaitingChange]:
     for one in held_in(record.plan):
-        statement = one.alteration.statement or "its schema has changed"
-        yield WaitingChange(one.id, str(one.path), key, statement, *one.why, one.checkpoint)
+        yield WaitingChange(one.id, str(one.path), key, one.alteration.shown, *one.why, one.checkpoint)
     tables = {one.schema.path: one for one in tables_in(record.plan)}
     for vertex in record.topology.by_id if len(tables) == 1 else ():
         for pending in pending_in(record, vertex, tables):
             name = change_id(pending, place_of_log(record, vertex))
-            statement = pending.statement or "its schema has changed"
             why = "its log has stopped at the change"
-            yield WaitingChange(name, str(pending.path), key, statement, why, "", record.checkpoint, alone=True)
+            yield WaitingChange(name, str(pending.path), key, pending.shown, why, "", record.checkpoint, alone=True)
 
 
 def found(waiting: Iterable[WaitingChange], change: str) -> WaitingChange:

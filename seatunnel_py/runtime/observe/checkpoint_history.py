@@ -7,16 +7,16 @@ driver may be writing it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from seatunnel_py.runtime.observe.events import CheckpointCommitted, CheckpointDone
-from seatunnel_py.runtime.observe.rotated_files import generations
+from seatunnel_py.runtime.observe.rotated_files import generations, json_lines
 
 KEPT = 20
+TAIL_BYTES = 2**16  # more than a hundred lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,22 @@ def line_of(event: CheckpointDone | CheckpointCommitted, driver: int | None) -> 
 
 def read(path: Path, *, kept: int | None = KEPT, pipeline: str | None = None) -> CheckpointHistory:
     """Read the checkpoints of a job, or of one ``pipeline``; keep the newest ``kept``, None: all."""
+    lines = filter(None, map(_known, json_lines(generations(path))))
+    return _history((line for line in lines if pipeline in (None, line["pipeline"])), kept)
+
+
+def newest(path: Path) -> CheckpointAttempt | None:
+    """The newest checkpoint of a job. Reads only the end of the file, if that holds one."""
+    lines = filter(None, map(_known, json_lines([path], last_bytes=TAIL_BYTES)))
+    attempts = _history(lines, 1).attempts or read(path, kept=1).attempts
+    return attempts[-1] if attempts else None
+
+
+def _history(lines: Iterable[Mapping[str, Any]], kept: int | None) -> CheckpointHistory:
     attempts: dict[tuple[str, int], CheckpointAttempt] = {}
     completed = failed = 0
-    for line in _lines(generations(path)):
+    for line in lines:
         key = (line["pipeline"], line["checkpoint"])
-        if pipeline is not None and line["pipeline"] != pipeline:
-            continue
         if "committed" in line:
             if key in attempts:
                 attempts[key] = replace(attempts[key], committed=line["committed"])
@@ -107,30 +117,12 @@ def read(path: Path, *, kept: int | None = KEPT, pipeline: str | None = None) ->
     return CheckpointHistory(tuple(attempts.values()), completed, failed)
 
 
-def _lines(paths: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
-    for path in paths:
-        try:
-            file = path.open(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            continue
-        with file:
-            for text in file:
-                line = _parsed(text)
-                if line is not None:
-                    yield line
-
-
 _COMMITTED = {"pipeline", "checkpoint", "committed"}
 _ENDED = set(CheckpointAttempt.__slots__) - {"committed"}
 
 
-def _parsed(text: str) -> Mapping[str, Any] | None:
-    try:
-        line = json.loads(text)
-    except ValueError:
-        return None
-    if not isinstance(line, dict):
-        return None
-    if line.keys() >= _ENDED:  # later releases may add keys
+def _known(line: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The keys of a line that this release knows; None: it is of another kind."""
+    if line.keys() >= _ENDED:
         return {key: line[key] for key in _ENDED}
     return line if line.keys() >= _COMMITTED else None

@@ -8,16 +8,15 @@ read line by line, and only the newest entries are kept; all are counted.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.observe.receipt import CANNOT_RESUME
-from seatunnel_py.runtime.observe.rotated_files import generations
+from seatunnel_py.runtime.observe.rotated_files import generations, json_lines
 
 KEPT = 20
 _SKIPPED = '"level": "DEBUG"'  # most lines of a log with that level
@@ -197,32 +196,11 @@ _ENDS = {
 def read(events: Path, *, alive: bool, kept: int | None = KEPT) -> Timeline:
     """Read the timeline of a job's log; an incomplete last line of a dead driver is skipped."""
     found = Timeline(kept)
-    for line in _lines(events):
-        found.take(line)
+    for line in json_lines(generations(events), without=_SKIPPED):
+        if "event" in line:
+            found.take(line)
     found.end(alive=alive)
     return found
-
-
-def _lines(events: Path) -> Iterable[Mapping[str, Any]]:
-    for path in generations(events):
-        yield from _lines_of(path)
-
-
-def _lines_of(path: Path) -> Iterable[Mapping[str, Any]]:
-    try:
-        file = path.open(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return
-    with file:
-        for text in file:
-            if _SKIPPED in text:
-                continue
-            try:
-                line = json.loads(text)
-            except ValueError:
-                continue
-            if isinstance(line, dict) and "event" in line:
-                yield line
 
 
 def _pause(seconds: float) -> str:

@@ -1,9 +1,12 @@
-"""Names of files that are rotated: ``events.jsonl`` is written to, ``events-000007.jsonl`` is an older generation."""
+"""Files of lines that are rotated: ``events.jsonl`` is written to, ``events-000007.jsonl`` is an older generation."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 
 def older_generations(path: Path) -> list[Path]:
@@ -23,3 +26,26 @@ def next_generation(path: Path) -> Path:
     older = older_generations(path)
     number = int(older[-1].stem.rpartition("-")[2]) + 1 if older else 1
     return path.with_name(f"{path.stem}-{number:06}{path.suffix}")
+
+
+def json_lines(paths: Iterable[Path], *, without: str = "", last_bytes: int | None = None) -> Iterator[dict[str, Any]]:
+    """The JSON objects in these files, one for each line. A line that cannot be read is skipped: a driver may be
+    writing it. ``without``: lines with this text are not parsed; ``last_bytes``: only the end of each file."""
+    for path in paths:
+        try:
+            file = path.open("rb")
+        except FileNotFoundError:
+            continue
+        with file:
+            if last_bytes is not None:
+                file.seek(max(0, path.stat().st_size - last_bytes))
+            for data in file:
+                text = data.decode(errors="replace")
+                if without and without in text:
+                    continue
+                try:
+                    line = json.loads(text)
+                except ValueError:
+                    continue
+                if isinstance(line, dict):
+                    yield line

@@ -85,7 +85,6 @@ def _start(parts: Parts, command: order.SendStart) -> None:
     line = state.context.pipeline
     if event := parts.restarts.started(state.topology, line.id, line.name, state.at):
         state.tell(event)
-    state.tell_committed()
     _tell(parts, command)
     begin_all(parts.executions.values())  # rule 4
 

@@ -199,10 +199,7 @@ def altered_tables(found: AlteredLog | None, prepared: PreparedPipeline) -> tupl
     copied = "was copied, and " if found.pipeline.follows_copies else ""
     back = frozenset[TablePath]() if tables is None else tables.going_back
     return (
-        *(
-            f"{one.path}: {one.statement or 'its schema has changed'}; {_effect_on_targets(one.path, found)}"
-            for one in accepted
-        ),
+        *(f"{one.path}: {one.shown}; {_effect_on_targets(one.path, found)}" for one in accepted),
         *(f"{one}: it {_AT_ITS_PLACE if one in back else copied + 'joins the log'}" for one in joined),
         *(
             f"{one}: it leaves the log, {_WILL_JOIN if one in back else 'is copied again' if one in again else _KEEPS}"

@@ -6,6 +6,8 @@ target refuses for good do not count.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from seatunnel_py.protocol.coordinator.pending import CheckpointTiming
 from seatunnel_py.protocol.coordinator.view import CoordinatorView
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
@@ -19,11 +21,12 @@ class CheckpointProgress:
     def __init__(self) -> None:
         self.record_bytes = 0
         self._rows = 0
-        self._uncommitted: set[int] | None = None  # until the coordinator has begun
+        self._uncommitted: set[int] = set()
 
     def begins_with(self, record: CheckpointRecord | None) -> None:
-        """Start to count after this record."""
+        """Start to count after this record, whose commits are due again."""
         self._rows = rows_in(record)
+        self._uncommitted = {one.checkpoint for one in record.uncommitted} if record is not None else set()
 
     def facts(self, timing: CheckpointTiming, completed: CheckpointRecord | None) -> CheckpointFacts:
         """The facts of a checkpoint that has ended. ``completed``: its record, None: it has failed."""
@@ -33,18 +36,13 @@ class CheckpointProgress:
         if completed is None:
             return facts
         before, self._rows = self._rows, rows_in(completed)
-        return CheckpointFacts(
-            _word(completed.kind), facts.savepoint, facts.triggered_at, facts.acknowledged_at, facts.slowest,
-            self.record_bytes, self._rows - before,
-        )  # fmt: skip
+        return replace(facts, kind=_word(completed.kind), bytes=self.record_bytes, rows=self._rows - before)
 
     def committed(self, view: CoordinatorView, completed: int | None = None) -> list[int]:
         """The checkpoints that are committed since the last call, oldest first. ``completed``: one that is durable
         since then."""
         commits = view.commits
         waiting = {one.checkpoint for one in commits.waiting if one.scope not in commits.refused}
-        if self._uncommitted is None:
-            self._uncommitted = set(waiting)
         if completed is not None:
             self._uncommitted.add(completed)
         oldest = min(waiting, default=None)

@@ -84,7 +84,7 @@ def _holding(
     if not new or place is None or not log.source.source.can_go_back:
         return after
     held, refused = dict(before.held), dict(after.refused)
-    reached = {node.id: paths for node, paths in _nodes_and_tables(pipeline)}
+    reached = _sources(pipeline, ())
     for one in new:
         setups = {node: setup for node, setup in before.setups.items() if one.path in reached.get(node, ())}
         why = refused[one.path]
@@ -114,11 +114,6 @@ def refusing_targets(
             if isinstance(made, UnitFailure):
                 refusing |= dict.fromkeys(reached, made)
     return refusing
-
-
-def _nodes_and_tables(pipeline: Pipeline) -> Iterable[tuple[SinkNode, frozenset[TablePath]]]:
-    reached = log_tables.tables_by_vertex(pipeline)
-    return ((node, reached[vertex.id]) for vertex in pipeline.vertices for node in vertex.sinks)
 
 
 def place_of_log(record: CheckpointRecord, vertex: str) -> Position | None:

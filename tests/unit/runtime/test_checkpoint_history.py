@@ -149,3 +149,13 @@ def test_the_history_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.
     assert sum(one.stat().st_size for one in tmp_path.iterdir()) <= 8_000
     numbers = [one.checkpoint for one in found.attempts]
     assert numbers[-1] == 200 and numbers == list(range(numbers[0], 201)) and len(numbers) > 10
+
+
+def test_the_newest_is_found_at_the_end_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the whole history, also where its line is further from the end than the part that is read."""
+    path = tmp_path / "checkpoints.jsonl"
+    assert checkpoint_history.newest(path) is None
+    written(path, [ended(1), ended(2), CheckpointCommitted("p", "orders", 2, 12.0), ended(3, pipeline="q")])
+    for size in (2**16, 500, 10):
+        monkeypatch.setattr(checkpoint_history, "TAIL_BYTES", size)
+        assert checkpoint_history.newest(path) == checkpoint_history.read(path).attempts[-1]
