@@ -50,7 +50,7 @@ test-protocol: $(STAMP) ## the tests of the protocol, which cover it wholly
 
 test-others: servers ## all other tests; PROCESSES=3; CHECKED=1: without those of `make check`
 	@# Each process has its own servers, and waits for these and for Spark: one more than there are cores keeps them busy.
-	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -p tests.kit.spread -n $(PROCESSES) --durations=25 $(if $(CHECKED),$(addprefix --ignore ,$(CHECKS)))
+	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -p tests.kit.spread -n $(PROCESSES) --durations=0 --durations-min=2 $(if $(CHECKED),$(addprefix --ignore ,$(CHECKS)))
 
 check: $(STAMP) ## lint, format, types, layers, unused code, documentation
 	@$(BIN)/ruff check .

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from seatunnel_py.api.process.failpoints import DIRECTORY_VARIABLE, VARIABLE
+from seatunnel_py.errors import ExitCode
 from tests.kit.copies import MODULE, CopiedProcess, can_be_copied, copies
 from tests.servers.process_tree import descendants, parent_of_each, words_of
 
@@ -162,13 +163,15 @@ def kill9(pid: int) -> None:
 
 def kill_driver(process: Process) -> None:
     """Kill a driver and its Python workers, none of which says a word any more. One that has just ended by itself must
-    have succeeded."""
+    have succeeded, or have been stopped by the command of a test."""
     workers = python_workers(process.pid)
     try:
         kill9(process.pid)
     except ProcessLookupError:
         process.communicate()
-        assert process.returncode == 0, f"the driver had ended by itself with {process.returncode}"
+        assert process.returncode in (0, ExitCode.TERMINATED), (
+            f"the driver had ended by itself with {process.returncode}"
+        )
         return
     process.communicate()
     for worker in workers:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill9, seatunnel, start, wait_alive, wait_for, write_job
+from e2e.support import finish, kill9, start, wait_alive, wait_for, write_job
 from tests.servers.process_tree import jvms_below
 from tests.servers.spark_cluster import SparkCluster, spark_cluster
 
 EXECUTOR_SECONDS_MAX = 180.0  # it starts on a machine that may be busy with other tests
+JOB_SECONDS_MAX = 500.0  # the first one also packs the libraries that travel with it
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def test_a_multi_table_job_runs_on_a_cluster(tmp_path: Path, databases: Database
         """,
     )
 
-    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+    run = finish(start(tmp_path, "run", "job.conf", "--json"), JOB_SECONDS_MAX)
 
     assert run.code == 0, run.err + run.out
     assert len(run.tables("DONE")) == 5
@@ -75,7 +76,7 @@ def test_a_join_runs_on_a_cluster(tmp_path: Path, databases: Databases, cluster:
         """,
     )
 
-    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+    run = finish(start(tmp_path, "run", "job.conf", "--json"), JOB_SECONDS_MAX)
 
     assert run.code == 0, run.err + run.out
     with databases.connect(databases.source) as connection:
@@ -128,7 +129,7 @@ def test_a_killed_executor_costs_only_its_unfinished_units(
         killed = executors()
         for executor in killed:
             kill9(executor)
-        ended = finish(process)
+        ended = finish(process, JOB_SECONDS_MAX)
     finally:
         process.kill()  # where a step above has failed
 

@@ -13,6 +13,8 @@ _TABLE = re.compile(
     r"(?: in (.+)|, (kept as it was))"
 )
 _INTO = re.compile(r" {13}-> (.+?)(?:: ([\d,]+) written)?")
+_CHECKPOINTS = re.compile(r"checkpoints: ([\d,]+) completed(?:, ([\d,]+) failed)?")
+_CHECKPOINT = re.compile(r"  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  (.+?): \w+ checkpoint \d+.*")
 _FAILURE = re.compile(r"  \S.*|      .*|failures: .*")
 
 
@@ -40,6 +42,9 @@ class ShownJob:
     tables: dict[str, Shown] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
+    checkpoints: int = 0
+    newest: list[str] = field(default_factory=list)
+    """The tables of the newest checkpoints."""
 
 
 def shown(text: str) -> ShownJob:
@@ -60,6 +65,10 @@ def shown(text: str) -> ShownJob:
             last.said.append(line.strip())
         elif found := re.fullmatch(r"(events|log): (/.+)", line):
             job.files[found[1]] = found[2]
+        elif found := _CHECKPOINTS.fullmatch(line):
+            job.checkpoints = _number(found[1])
+        elif found := _CHECKPOINT.fullmatch(line):
+            job.newest.append(found[1])
         else:
             assert _FAILURE.fullmatch(line), f"a sentence that nobody knows: {line!r}"
             job.failures.append(line)

@@ -96,6 +96,8 @@ def check_shown(place: Place, run: Run) -> None:
     assert Path(job.file).exists() and all(Path(path).exists() for path in job.files.values()), job.files
     assert job.read == job.this_run == told["totals"]["rows_read"]
     assert job.tables.keys() == run.source.keys()
+    assert job.checkpoints >= sum(one.state == "DONE" for one in job.tables.values())
+    assert bool(job.newest) == bool(job.checkpoints) and set(job.newest) <= job.tables.keys()
     failed = {name for name, line in run.receipt.lines.items() if line.state != "done"}
     for name, one in job.tables.items():
         line = run.receipt.lines[name]
