@@ -47,6 +47,10 @@ class Watch:
         """The sum over the processes of a kind."""
         return sum(size for (each, _), size in self._peaks.items() if each == kind)
 
+    def total(self) -> int:
+        """The sum over all processes."""
+        return sum(self._peaks.values())
+
     def largest(self, kind: str) -> int:
         return max((size for (each, _), size in self._peaks.items() if each == kind), default=0)
 
@@ -74,6 +78,7 @@ def show(rows: int, watch: Watch) -> dict[str, float]:
         "largest_worker_mib": watch.largest("workers") / MIB,
         "command_mib": watch.peak("command") / MIB,
         "jvm_mib": watch.peak("jvm") / MIB,
+        "all_mib": watch.total() / MIB,
     }
     print("   ".join(f"{name} {value:,.0f}" for name, value in figures.items()), flush=True)
     return {name: round(value, 1) for name, value in figures.items()}

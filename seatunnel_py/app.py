@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from seatunnel_py.plan.sql.analysis import SqlAnalyst
     from seatunnel_py.runtime.observe.events import JobEvent
     from seatunnel_py.runtime.observe.receipt import Receipt
+    from seatunnel_py.runtime.resume.source_cleanup import LastRun
     from seatunnel_py.runtime.storage.home import Home
     from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
@@ -249,7 +250,13 @@ def restored_from(home: Home, options: RunOptions, env: EnvOptions) -> str | Non
         raise SeaTunnelError("--restore latest needs to know which job", "add --job-id ID; `seatunnel jobs list`")
     if home.finished(options.job_id):
         raise NothingToDoError(f"the job {options.job_id!r} has finished: there is nothing to do")
-    return (home.place(options.job_id).read("job") or {}).get("savepoint")
+    about = home.place(options.job_id).read("job") or {}
+    if "dropped" in about:
+        raise SeaTunnelError(
+            f"the job {options.job_id!r} was given up: `seatunnel jobs drop` has deleted its checkpoints",
+            "--fresh starts again from nothing",
+        )
+    return about.get("savepoint")
 
 
 def claim(
@@ -306,18 +313,17 @@ class JobSession:
         """Run one job, or the pipelines that ``pick`` derives from it, to its end and write its receipt to ``place``;
         see ``run``."""
         began = self._began or time.time()
-        store = redacted_text(job.file.env.checkpoint_location or str(place.checkpoints))
-        job = Job(job.file, job.steps, job.notes, place.job_id, store=store)
+        job = identified(job, place)
         from seatunnel_py import job_changes
         from seatunnel_py.job_run import PlannedJob, drive
         from seatunnel_py.plan.tables import selection
 
-        ran_before, begun = place.has_plan or place.has_checkpoints, False
+        ran_before = place.has_plan or place.has_checkpoints
+        begun: list[Any] = []
 
         def begin(driver: Any) -> None:
-            nonlocal begun
             on_driver(driver)
-            begun = True
+            begun.append(driver)
 
         try:
             analyst = self._engines.analyst() if needs_catalyst(job) else None
@@ -330,15 +336,16 @@ class JobSession:
                 plain = job_changes.baseline(planned, place)
                 work = PlannedJob(planned.job, plain, pipelines, isolated_tables, analyst, reset, planned.graph)
                 receipt, resumable = drive(work, engine, place, tell, begin, began)
-            receipt = _kept(receipt, place, resumable=resumable)
+            last = _last_run(receipt, begun[-1], job, place)
+            receipt = _kept(last.announced(receipt), place, resumable=resumable)
         except BaseException as error:
             with contextlib.suppress(OSError, SeaTunnelError):  # errors are raised
-                place.gave_up(redacted_text(first_line(str(error)) or type(error).__name__), changed=begun)
+                place.gave_up(redacted_text(first_line(str(error)) or type(error).__name__), changed=bool(begun))
             # The shared store may already hold state of this job: keep everything that its records may name.
             kept = ran_before or job.file.env.checkpoint_location or any(place.checkpoints.glob("records/*"))
             place.clear(finished=not kept, rows=not kept, plan=not kept)
             raise
-        return receipt
+        return last.performed(receipt, place.end)
 
     def close(self) -> None:
         """Stop the application."""
@@ -363,6 +370,20 @@ def _listeners(
     level = job.file.env.log_level.value
     with JobLog(place.events, place.job_id, level) as log, CheckpointLog(place.checkpoint_history) as history:
         yield Listeners(log, (history, *hook_listeners(hooks().manager), listen))
+
+
+def identified(job: Job, place: JobDirectory) -> Job:
+    """The job with its id and its store, which names at sources and targets follow from."""
+    store = redacted_text(job.file.env.checkpoint_location or str(place.checkpoints))
+    return Job(job.file, job.steps, job.notes, place.job_id, store=store)
+
+
+def _last_run(receipt: Receipt, driver: Any, job: Job, place: JobDirectory) -> LastRun:
+    from seatunnel_py.runtime.resume.source_cleanup import LastRun
+    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
+
+    places = SavepointLocations.of(place.savepoints, job.file.env)
+    return LastRun.of(receipt, driver.ended_pipelines(), places, driver.lineage)
 
 
 def _kept(receipt: Receipt, place: JobDirectory, *, resumable: bool) -> Receipt:

@@ -261,7 +261,8 @@ class _JobRun:
         )
 
     def _reset(self, work: PlannedJob, tables: Sequence[str]) -> None:
-        lines = table_reset.lines_of(table_reset.copies_of(keys(work.pipelines), self.authority.records, tables))
+        named, kept = keys(work.pipelines), self.journal.journal
+        lines = table_reset.lines_of(table_reset.copies_of(named, self.authority.records, tables, kept.resets))
         self.journal.append(lines)
         for line in lines:
             self.journal.journal.apply(line)

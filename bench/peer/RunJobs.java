@@ -1,6 +1,7 @@
 import com.hazelcast.client.config.ClientConfig;
 import com.hazelcast.instance.impl.HazelcastInstanceImpl;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -24,9 +25,14 @@ import org.apache.seatunnel.engine.server.SeaTunnelServerStarter;
  * line, one after the other. Behind a tab may stand the id that the job is to have, and behind another one
  * "restore": it goes on from its newest checkpoint. Prints one JSON line when the engine is up and one per job: the seconds of a
  * job are from reading its file until its result is known, so the engine's start is in none of them.
+ *
+ * "stream", a tab and a file begin a job that does not end by itself: a line says that it was submitted. The next line must be
+ * "cancel": it ends the job, and prints its result.
  */
 public final class RunJobs {
     private static final String CLUSTER = "bench";
+    private static final String STREAM = "stream\t";
+    private static final String CANCEL = "cancel";
 
     public static void main(String[] arguments) throws Exception {
         // Standard output carries JSON lines only; what the engine prints goes to standard error.
@@ -45,7 +51,12 @@ public final class RunJobs {
         BufferedReader jobs = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String job = jobs.readLine(); job != null; job = jobs.readLine()) {
             if (!job.isBlank()) {
-                answers.println(run(client, config, job.strip()));
+                String line = job.strip();
+                if (line.startsWith(STREAM)) {
+                    stream(client, config, line.substring(STREAM.length()), jobs, answers);
+                } else {
+                    answers.println(run(client, config, line));
+                }
                 answers.flush();
             }
         }
@@ -70,6 +81,30 @@ public final class RunJobs {
                     counts.getSourceReadCount(), counts.getSinkWriteCount(), result.getError());
         } catch (Exception | LinkageError failure) {
             return answer(file, "FAILED", secondsSince(started), 0, 0, failure.toString());
+        }
+    }
+
+    private static void stream(
+            SeaTunnelClient client, SeaTunnelConfig config, String file, BufferedReader lines, PrintStream answers)
+            throws IOException {
+        long started = System.nanoTime();
+        try {
+            JobConfig job = new JobConfig();
+            job.setName(Path.of(file).getFileName().toString());
+            ClientJobProxy proxy = client.createExecutionContext(file, job, config).execute();
+            answers.println(answer(file, "SUBMITTED", secondsSince(started), 0, 0, null));
+            answers.flush();
+            String line = lines.readLine();
+            if (line != null && !line.equals(CANCEL)) {
+                throw new IllegalArgumentException("a job that streams can only be cancelled, not: " + line);
+            }
+            if (!proxy.getJobStatus().isEndState()) {
+                proxy.cancelJob();
+            }
+            JobResult result = proxy.waitForJobCompleteV2();
+            answers.println(answer(file, result.getStatus().name(), secondsSince(started), 0, 0, result.getError()));
+        } catch (Exception | LinkageError failure) {
+            answers.println(answer(file, "FAILED", secondsSince(started), 0, 0, failure.toString()));
         }
     }
 

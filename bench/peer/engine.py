@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -83,15 +84,40 @@ class PeerEngine:
 
     def run(self, job: str) -> JobResult:
         """Run the text of a job file to its end."""
-        assert self._process is not None and self._process.stdin is not None
-        path = Path(self._work.name) / "job.conf"
-        path.write_text(job)
-        self._process.stdin.write(f"{path}\n")
-        self._process.stdin.flush()
+        self._say(str(self._written(job)))
         answer = self._answer()
         if answer["status"] != "FINISHED":
             raise PeerError(f"SeaTunnel's job ended as {answer['status']}: {answer['error'][:3000]}\n{job}")
         return JobResult(answer["seconds"], answer["read"], answer["written"])
+
+    @contextlib.contextmanager
+    def streaming(self, job: str) -> Iterator[None]:
+        """Run the text of a job file that does not end, until the block ends. Raises PeerError if it failed before."""
+        self._say(f"stream\t{self._written(job)}")
+        answer = self._answer()
+        if answer["status"] != "SUBMITTED":
+            raise PeerError(f"SeaTunnel refused the job: {answer['error'][:3000]}\n{job}")
+        failure: BaseException | None = None
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the engine may know the cause
+            failure = error
+        self._say("cancel")
+        answer = self._answer()
+        if failure is not None or answer["status"] != "CANCELED":
+            raise PeerError(
+                f"SeaTunnel's job ended as {answer['status']}: {answer['error'][:3000]}\n{job}"
+            ) from failure
+
+    def _written(self, job: str) -> Path:
+        path = Path(self._work.name) / "job.conf"
+        path.write_text(job)
+        return path
+
+    def _say(self, line: str) -> None:
+        assert self._process is not None and self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
 
     def _answer(self) -> dict[str, Any]:
         assert self._process is not None and self._process.stdout is not None

@@ -17,7 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CACHE = HERE.parent.parent / ".cache" / "peer"
 # Maven profiles of pom.xml, and whether what they need comes along.
-PROFILES = {"engine": True, "plugins": False, "files": False, "lib": False}
+PROFILES = {"engine": True, "plugins": False, "files": False, "cdc": False, "lib": False, "drivers": False}
 NOT_ON_CLASS_PATH = ("config-1.3.3.jar",)
 FIRST_ON_CLASS_PATH = ("seatunnel-config-shade", "seatunnel-config-sql")
 
@@ -27,6 +27,7 @@ seatunnel.sink.Jdbc = connector-jdbc
 seatunnel.source.FakeSource = connector-fake
 seatunnel.sink.Console = connector-console
 seatunnel.source.LocalFile = connector-file-local
+seatunnel.source.MySQL-CDC = connector-cdc-mysql
 seatunnel.sink.LocalFile = connector-file-local
 """
 SEATUNNEL_YAML = """\
@@ -141,7 +142,9 @@ def prepare() -> PeerHome:
     (home / "starter").mkdir(exist_ok=True)
     fill(home / "connectors", CACHE / "plugins")
     fill(home / "connectors", CACHE / "files")
+    fill(home / "connectors", CACHE / "cdc")
     fill(home / "lib", CACHE / "lib")
+    fill(home / "lib", CACHE / "drivers")
     (home / "connectors" / "plugin-mapping.properties").write_text(PLUGIN_MAPPING)
     jars = class_path_of(CACHE / "engine") + sorted((home / "lib").glob("*.jar"))
     classes = compile_main(jars)

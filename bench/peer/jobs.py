@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench import pg
+from tests.servers import mariadb
+from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import DATABASE, PostgresServer
 
 DRIVER = "org.postgresql.Driver"
+CDC_USER = "replica"
+"""User and password: SeaTunnel refuses an empty one."""
 
 ENV = """\
 env {{
@@ -69,6 +73,37 @@ sink {{
     generate_sink_sql = true
     database = "{DATABASE}"
     table = "{pg.TARGET}.${{table_name}}"
+  }}
+}}
+"""
+
+
+def binlog(source: MariadbServer, target: PostgresServer, start: tuple[str, int], relation: str) -> str:
+    """MariaDB's log of one table from a place on, into an existing keyed table, as its documentation shows it."""
+    file, offset = start
+    return f"""env {{
+  job.mode = "STREAMING"
+  parallelism = 1
+  checkpoint.interval = 500
+}}
+source {{
+  MySQL-CDC {{
+    base-url = "{source.jdbc_url()}"
+    username = "{CDC_USER}"
+    password = "{CDC_USER}"
+    startup.mode = "specific"
+    startup.specific-offset.file = "{file}"
+    startup.specific-offset.pos = {offset}
+    table-names = ["{mariadb.DATABASE}.{pg.BIG_TABLE}"]
+  }}
+}}
+sink {{
+  Jdbc {{
+{connection(target)}
+    generate_sink_sql = true
+    database = "{DATABASE}"
+    table = "{relation}"
+    primary_keys = ["id"]
   }}
 }}
 """

@@ -39,7 +39,8 @@ class SchemaChangeOptions(Options):
         key="schema-changes.log.max-bytes",
         ge=0,
         doc="bytes of log that the source's server keeps for tables that wait for a decision, or whose target has "
-        "refused a change; beyond them such a table must be copied again",
+        "refused a change; beyond them such a table must be copied again. A binary log is kept for the server's "
+        "own time",
     )
 
     schema_rules: ClassVar[tuple[Rule, ...]] = (

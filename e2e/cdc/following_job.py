@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from e2e.support import IN_PROCESS, Process, finish, kill_driver, start
+from e2e.support import IN_PROCESS, Process, failing, finish, kill_driver, start, wait_alive
+from seatunnel_py.runtime.observe import checkpoint_history
 
 SECONDS = 90.0
 
@@ -16,6 +17,7 @@ class FollowingJob:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.process: Process | None = None
+        self._armed = 0
 
     def run(self, *more: str, env: Mapping[str, str] | None = None) -> Process:
         words = ("run", "job.conf", "--job-id", "job", *more)
@@ -23,6 +25,22 @@ class FollowingJob:
             self.home, *words, env=env, program=IN_PROCESS, errors=self.home / "errors", output=self.home / "out"
         )
         return self.process
+
+    def run_to_failpoint(self, armed: str, *more: str) -> Process:
+        """Run the job with this failpoint, whose hits of earlier runs do not count."""
+        self._armed += 1
+        return self.run(*more, env=failing(armed, self.home / f"hits{self._armed}"))
+
+    def wait_followed(self) -> None:
+        """Wait for the first checkpoint of the log: requests about its tables are refused before."""
+        assert self.process is not None
+        history = self.home / ".seatunnel/jobs/job/checkpoints.jsonl"
+
+        def begun() -> bool:
+            attempts = checkpoint_history.read(history, kept=None).attempts
+            return any(one.completed and one.table.startswith("log of ") for one in attempts)
+
+        wait_alive(self.process, "a checkpoint of the log", begun, SECONDS)
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:

@@ -3,43 +3,21 @@ while the others are followed."""
 
 from __future__ import annotations
 
-import json
 import time
 from functools import partial
-from typing import Any
 
 import pytest
 
+from e2e.cdc.decisions import changes, decide, wait_waiting, waiting
 from e2e.cdc.following_job import SECONDS
 from e2e.cdc.test_postgres_cdc import TABLES, Followed, followed, logical
 from e2e.cdc.test_schema_changes import FOLLOWS, Writer, columns, is_equal, rows, same_columns, wait_equal
 from e2e.cdc.test_schema_policies import FIRST, begin, change, wait_rows
-from e2e.support import kill_driver, seatunnel, wait_alive, wait_for
+from e2e.support import events, kill_driver, seatunnel, wait_alive, wait_for
 
 __all__ = ["followed", "logical"]
 INBOX = ", schema-changes.enabled = true, schema-changes.behavior = inbox"
 OTHERS = tuple(one for one in TABLES if one != "orders")
-
-
-def changes(followed: Followed) -> list[dict[str, Any]]:
-    shown = seatunnel(followed.home, "changes", "list", "job", "--json")
-    assert shown.code == 0, shown
-    found: list[dict[str, Any]] = json.loads(shown.out)
-    return found
-
-
-def waiting(followed: Followed) -> list[str]:
-    return [one["change"] for one in changes(followed) if one["waits"]]
-
-
-def wait_waiting(followed: Followed, number: int = 1) -> list[str]:
-    wait_for(f"{number} changes to wait", lambda: len(waiting(followed)) == number, SECONDS)
-    return waiting(followed)
-
-
-def decide(followed: Followed, verdict: str, change_id: str) -> None:
-    done = seatunnel(followed.home, "changes", verdict, "job", change_id, "--by", "anna")
-    assert done.code == 0, done
 
 
 def wait_lines(followed: Followed) -> None:
@@ -228,7 +206,8 @@ def test_targets_follow_what_they_can(followed: Followed) -> None:
 
 
 def test_a_log_that_is_not_kept_any_more_is_refused(followed: Followed) -> None:
-    """``schema-changes.log.max-bytes``: the slot moves on, an approval names both places, and a copy mends the table."""
+    """``schema-changes.log.max-bytes``: the slot moves on, which an event and `jobs show` say; an approval names both
+    places, and a copy mends the table."""
     begin(followed, INBOX + ", schema-changes.log.max-bytes = 0")
     change(followed, "ALTER TABLE orders ADD COLUMN a int", "UPDATE orders SET a = 1 WHERE id < 50")
     (name,) = wait_waiting(followed)
@@ -237,6 +216,11 @@ def test_a_log_that_is_not_kept_any_more_is_refused(followed: Followed) -> None:
         query = "SELECT 1 FROM pg_replication_slots WHERE confirmed_flush_lsn > %s AND database = current_database()"
         while not db.execute(query, [place]).fetchall():
             wait_lines(followed)
+    wait_for("the event", lambda: events(followed.home, "log_released"), SECONDS)
+    (released,) = events(followed.home, "log_released")
+    assert (released["change"], released["allowed"]) == (name, 0) and released["bytes"] > 0
+    shown = seatunnel(followed.home, "jobs", "show", "job").out
+    assert f"waits at its change {name}, and its log is not kept any more" in shown
     errors = followed.home / "errors"
     decide(followed, "approve", name)
     wait_for("the refusal", lambda: "has been confirmed up to" in errors.read_text(), SECONDS)

@@ -15,8 +15,6 @@ from e2e.cdc.following_job import SECONDS, FollowingJob
 from e2e.cdc.workload import NOTE_BYTES, WHOLE, Workload
 from e2e.conftest import Databases
 from e2e.support import (
-    Process,
-    failing,
     finish,
     kill_driver,
     seatunnel,
@@ -50,7 +48,6 @@ class Followed(FollowingJob):
                 db.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, source text, seq int, note text)".encode())
                 db.execute(f"INSERT INTO {table} SELECT i, 'first', i, 'old' FROM generate_series(1, 1000) i".encode())
             db.execute(f"ALTER TABLE {WHOLE} REPLICA IDENTITY FULL".encode())
-        self._armed = 0
 
     @property
     def source_dsn(self) -> str:
@@ -67,11 +64,6 @@ class Followed(FollowingJob):
             sink {{ Jdbc {{ {self.pair.jdbc(self.pair.target)}, generate_sink_sql = true,
                             database = {self.pair.target}, table = "public.${{table_name}}" {sink} }} }}""",
         )
-
-    def run_to_failpoint(self, armed: str, *more: str) -> Process:
-        """Run the job with this failpoint, whose hits of earlier runs do not count."""
-        self._armed += 1
-        return self.run(*more, env=failing(armed, self.home / f"hits{self._armed}"))
 
     def execute(self, database: str, *statements: str) -> None:
         """Run these statements, each in a transaction of its own."""

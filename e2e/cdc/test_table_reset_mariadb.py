@@ -26,7 +26,7 @@ def test_a_table_is_copied_again_and_followed(followed: FollowedLog, sink: str, 
     followed.write(sink=sink)
     with MariadbWorkload(followed.connection(), TABLES, 1):
         followed.run()
-        time.sleep(4.0)
+        followed.wait_followed()
         followed.end()
     with psycopg.connect(followed.target.dsn_of(followed.into), autocommit=True) as db:
         db.execute(f"DELETE FROM {TABLE} WHERE id % 3 = 0".encode())

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
     from seatunnel_py.api.job_registry import JobRegistry
-    from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogLag, LogSource
+    from seatunnel_py.api.log_source import BegunLog, FollowedTable, Leftover, LogLag, LogSource
     from seatunnel_py.api.names import NameRules, Naming, TargetPlace, as_pattern, dotted, globbed
     from seatunnel_py.api.native import (
         Block,
@@ -197,6 +197,7 @@ __all__ = [
     "JobMode",
     "JobRegistry",
     "Kind",
+    "Leftover",
     "LogLag",
     "LogSource",
     "NamePattern",
@@ -317,7 +318,7 @@ _MODULES = {
     "api.capabilities": "Cardinality Determinism Guarantee SinkCapabilities SourceCapabilities TransformCapabilities",
     "api.factory": "JobMode SinkFactory SourceFactory StepContext TransformFactory",
     "api.job_registry": "JobRegistry",
-    "api.log_source": "BegunLog FollowedTable LogLag LogSource",
+    "api.log_source": "BegunLog FollowedTable Leftover LogLag LogSource",
     "api.names": "NameRules Naming TargetPlace as_pattern dotted globbed",
     "api.native": "Block NativeForm NativeReader NativeRefusedError NativeSink NativeSource NativeWriter",
     "api.options": "Options Secret option",

@@ -50,6 +50,17 @@ class LogLag:
     remedy: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """An object at the source that a job needs as long as it goes on, such as a replication slot. ``name``: for
+    messages; ``kept``: why it is not dropped, empty: the job has made it; ``retained``: bytes of log that the server
+    keeps for it."""
+
+    name: str
+    kept: str = ""
+    retained: int | None = None
+
+
 class LogSource(Source):
     """Description of a source with one log for all of its tables. Its factory's capabilities are those of the log."""
 
@@ -95,6 +106,19 @@ class LogSource(Source):
     def log_bytes(self, split: Split, earlier: Position, later: Position) -> int:
         """Return the bytes of log between two places of a split."""
         return 0
+
+    def leftovers(self, splits: Sequence[Split]) -> Sequence[Leftover]:
+        """Return the objects of the job that exist at the source now. ``splits``: all that its checkpoints hold."""
+        return ()
+
+    def drop(self, splits: Sequence[Split]) -> None:
+        """Drop the leftovers that are not ``kept``. Called once no checkpoint needs them, and again if the driver dies
+        meanwhile. Raise SeaTunnelError if one stays."""
+
+    @property
+    def drops_when_finished(self) -> bool:
+        """Whether a run that ends by itself is the last one: then the leftovers are dropped."""
+        return False
 
     @property
     def log_end(self) -> str:

@@ -127,12 +127,6 @@ class Reader(ABC):
         missed or come again."""
         return
 
-    def idle(self) -> None:
-        """Keep the connection alive. Called every second by another thread while a resident reader waits for its next
-        unit, and while its rows are written, but not while it makes an element. Must return at once, and must not read
-        on."""
-        return
-
     def close(self) -> None:
         """Return borrowed connections to the pool. Not called if the worker is killed."""
         return

@@ -160,6 +160,24 @@ def jobs_cancel(
     raise typer.Exit(command.cancel(job_id, where, tuple(table or ()), seconds=timeout, as_json=as_json))
 
 
+@jobs_app.command("drop", epilog="Example: seatunnel jobs drop nightly --yes")
+def jobs_drop(
+    job_id: JobId,
+    yes: Annotated[bool, typer.Option("--yes", help="do it; without it only the consequences are shown")] = False,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a job up: delete its checkpoints, and drop what it has made at its sources.
+
+    Replication slots and publications of Postgres-CDC. Targets keep their rows. Refused while a savepoint of the job
+    exists.
+    """
+    from seatunnel_py.cli.jobs import drop as command
+
+    raise typer.Exit(command.drop(job_id, where_of(file, variable), yes=yes, as_json=as_json))
+
+
 @state_app.command("show", epilog="Example: seatunnel state show nightly --json")
 def state_show(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
     """Show the checkpoints of a job, table by table and split by split."""

@@ -8,7 +8,7 @@ import sys
 from seatunnel_py import api
 
 EXPORTS = """
-BegunLog CommitLostError FencedError FollowedTable ForeignLedgerError LogLag LogSource RowSelection StoredRows TableStopped TableTruncated
+BegunLog CommitLostError FencedError FollowedTable ForeignLedgerError Leftover LogLag LogSource RowSelection StoredRows TableStopped TableTruncated
 SchemaBehavior SchemaEvent SchemaPolicy is_widened
 BadRowsError Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType Conversion DataType Detail DetailKind Determinism Effect Element
 Enumerator Failpoint FatalError FixedSplits GenerationLostError Guarantee Heartbeat JobMode JobRegistry Kind NameRules Naming NativeForm NativeReader NativeRefusedError NativeSink NativeSource

@@ -19,7 +19,6 @@ OUT_OF_SCOPE = {
     "F36": f"an idle database while a slot waits: {NO_CDC}",
     "F47": "an object store as a target: files are written to file systems only",
     "F49": "an HTTP source: there is none",
-    "I42": f"from a snapshot to the stream behind it: {NO_CDC}",
 }
 _REAL = (1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 19, 22, 24, 25, *range(28, 35), 37, 38, *range(40, 47), 48, 50, 51)
 REAL = {f"F{number}" for number in _REAL}

@@ -24,7 +24,6 @@ KEPT = {
     "invisible": "change data capture: definitions are compared with it",
     "speed": "change data capture: the speed that a barrier asks of a source",
     "restart_identity": "change data capture: a truncation reaches the sinks with schema changes",
-    "drop_slot": "change data capture: the end of a job that owns its slot",
     "log_lag": "`jobs show` reads it as plain data",
     "parallel": "public api: a source declares it",
     "transaction_id": "public api: change data capture fills it",

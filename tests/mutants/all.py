@@ -11,6 +11,7 @@ from tests.mutants import (
     driver_rules,
     keeping_rules,
     leaving_rules,
+    log_rules,
     machine_rules,
     participant_rules,
     passage_rules,
@@ -41,4 +42,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *machine_rules.MUTANTS,
     *closing_rules.MUTANTS,
     *driver_rules.MUTANTS,
+    *log_rules.MUTANTS,
 )

@@ -23,6 +23,8 @@ STREAMS = (
     "sizes",
 )
 """Many, so that a change of one leaves the others what they were. Each fault has one of its own besides."""
+FOLLOWED = "followed"
+"""The stream of jobs that follow a log. It has numbers of its own, so other jobs are what they were without it."""
 Script = dict[str, list[float]]
 
 
@@ -67,6 +69,8 @@ class Choices:
         self.streams: dict[str, Stream] = {}
         self.shape, self.vertices, self.settings, self.switches = map(self.stream, STREAMS[:4])
         self.wishes, self.rows, self.delay, self.outcome, self.sizes = map(self.stream, STREAMS[4:])
+        own = None if seed is None or FOLLOWED in self._script else random.Random(f"{FOLLOWED} {seed}")
+        self.followed = self.streams[FOLLOWED] = Stream(own, self._script.get(FOLLOWED, ()))
 
     def stream(self, name: str) -> Stream:
         """The stream of this name."""

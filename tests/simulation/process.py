@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.process.failpoints import Failpoint
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.altered_log import no_plan
-from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.pipelines import Pipeline, PlannedVertex
 from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.driver.job_runner import JobRunner
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
@@ -62,7 +62,10 @@ class Process:
         self.world = world
         world.current = self
         self.jobs = world.jobs
-        self.pipelines: list[Pipeline] = [job.pipeline for job in world.jobs]
+        followed = world.followed
+        self.pipelines: list[Pipeline] = (
+            [job.pipeline for job in world.jobs] if followed is None else list(followed.pipelines())
+        )
         self.alive = True
         self.stopped_at: float | None = None
         self.watches: dict[PipelineMachine, MachineWatch] = {}
@@ -72,12 +75,16 @@ class Process:
         self.engine = SimulatedEngine(self)
         store, authority = claimed(world, list(keys(self.pipelines)))
         self.incarnation = authority.incarnation
-        lines = as_begun(tuple(self.pipelines), authority.records, plan_again, no_plan)
+        planner = plan_again if followed is None else followed.planner.again
         self._journal = WatchedJournal(JournalStorage(self), authority.incarnation, world)
         world.read(self._journal.journal)  # its driver may have died before it heard of these lines
+        if followed is None:
+            lines = as_begun(tuple(self.pipelines), authority.records, plan_again, no_plan)
+        else:
+            lines = followed.begin(authority, self._journal)
         self.job = WatchedJob(
             self, lines, "j", authority, store, self._journal, world.settings, world.clock,
-            SimulatedExecutors(self), self.post, self._listen, plan_again, TableRefreshes(),
+            SimulatedExecutors(self), self.post, self._listen, planner, TableRefreshes(),
         )  # fmt: skip
         self._perform, self.job._performer.perform = self.job._performer.perform, self._watched  # type: ignore[method-assign]
         self.later(0.0, self.job.admit)
@@ -173,6 +180,10 @@ class Process:
 
     def _owner(self, unit: UnitId) -> PipelineMachine | None:
         return self.job._owner.get(unit.vertex)
+
+    def planned(self, vertex: str) -> PlannedVertex:
+        """A vertex of the machine that runs it now."""
+        return next(one for one in self.job._owner[vertex].pipeline.vertices if one.id == vertex)
 
     def waits_for(self, unit: UnitId) -> bool:
         """Whether the result of a unit may count."""

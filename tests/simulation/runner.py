@@ -15,6 +15,7 @@ from seatunnel_py.runtime.messages import effects, events
 from seatunnel_py.runtime.observe.receipt import TableState
 from tests.simulation.choices import Choices
 from tests.simulation.faults import CHANCES
+from tests.simulation.followed.situations import SITUATIONS as FOLLOWED
 from tests.simulation.machine.expected import PHASES
 from tests.simulation.violation import JobViolationError
 from tests.simulation.wishes import WISHES
@@ -29,6 +30,7 @@ SITUATIONS = (
     "a damaged record was noticed",
     "a missing record was noticed",
     "a final commit",
+    *FOLLOWED,
 )
 SOMETIMES = (
     *(one.__name__ for one in get_args(effects.Effect)),

@@ -90,6 +90,8 @@ class Wishes:
 
     def _cancel(self, process: Process) -> None:
         line = self._chance.pick(list(process.job.pipelines.values()))
+        if self._world.followed is not None and line.pipeline.log is not None:
+            return  # before its first checkpoint it begins again from nothing, for which no table may be copied again
         process.later(0.0, lambda: process.job.cancel_all([line], "it was cancelled", whole=False))
 
     def _savepoint(self, process: Process) -> None:

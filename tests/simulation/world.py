@@ -14,13 +14,14 @@ from unittest.mock import patch
 
 from seatunnel_py.api.process.failpoints import Failpoint
 from seatunnel_py.config.env import Retain
-from seatunnel_py.errors import RetriableError
+from seatunnel_py.errors import FatalError, RetriableError
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.runtime.driver import admission
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.storage.journal import Journal
+from seatunnel_py.runtime.targets import target_alteration
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
 from seatunnel_py.work.unit import Budget
@@ -28,6 +29,7 @@ from tests.simulation import starts
 from tests.simulation.checks.line import Line
 from tests.simulation.choices import Choices
 from tests.simulation.faults import Faults
+from tests.simulation.followed.job import FollowedJob
 from tests.simulation.jobs.rows import Row
 from tests.simulation.jobs.shapes import Job, Terms, pipeline_of, resized, sized_as, sources_of
 from tests.simulation.jobs.sources import opened
@@ -46,6 +48,8 @@ PATIENT_AFTER_DRIVERS = 3
 """A pipeline that is started again and again is given more time at last."""
 CLOCK_JUMP_SECONDS = 3600.0
 OUTLIVE_SECONDS = 60.0
+FOLLOWED_SHARE = 0.15
+"""Of the runs in which a job copies tables and follows their log."""
 UNRECOVERABLE = re.compile(r"this run does not deliver them: .* batches were received of ")
 REFUSED_SIZE = "cannot resume with another parallelism"
 
@@ -78,6 +82,7 @@ class World:
         self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._order = 0
         self.settings = self._settings()
+        self.followed: FollowedJob | None = None
         self.jobs = self._jobs()
         self.faults = Faults(choices)
         self.storage = MemoryStorage()
@@ -93,6 +98,8 @@ class World:
         self.lines: dict[str, Line] = {}
         self.calm_at = float("inf")
         self.limits = Limits(self)
+        if choices.followed.chance(FOLLOWED_SHARE):
+            self._follows()
         self._wishes = Wishes(self, choices.wishes)
         self._open_max = choices.settings.pick((admission.OPEN_MAX, 1, 2))
         self.processes: list[Process] = []
@@ -102,7 +109,7 @@ class World:
         self.finished = False
         self.violation: JobViolationError | None = None
         """What was raised where the code under test may catch it."""
-        for job in self.jobs:
+        for job in self.jobs if self.followed is None else ():
             self._watch_targets(job)
 
     def _jobs(self) -> list[Job]:
@@ -140,9 +147,15 @@ class World:
 
     def _watch_targets(self, job: Job) -> None:
         for target in (*ledgers(job.pipeline).values(), *(source.state for source in sources_of(job.pipeline))):
-            target.act = self._at_target
+            target.act = self.at_target
 
-    def _at_target(self, what: str) -> None:
+    def _follows(self) -> None:
+        """Instead of the jobs: one that copies tables and follows their log. A table that stops must not end the others."""
+        self.settings = replace(self.settings, fail_fast=False)
+        self.followed = FollowedJob(self)
+        self.jobs = self.followed.jobs
+
+    def at_target(self, what: str) -> None:
         if what == "committed":
             if self.faults.strikes("answer of a commit is lost"):
                 raise RetriableError("the connection is gone", "wait")
@@ -166,7 +179,11 @@ class World:
 
     def run(self) -> World:
         """To the end: every row is in every sink once."""
-        with patch.object(admission, "OPEN_MAX", self._open_max), patch.object(Failpoint, "hit", self._hit()):
+        with (
+            patch.object(admission, "OPEN_MAX", self._open_max),
+            patch.object(Failpoint, "hit", self._hit()),
+            patch.object(target_alteration, "PAUSE_SECONDS", 0.0),
+        ):
             self._run()
         return self
 
@@ -180,6 +197,8 @@ class World:
     def _run(self) -> None:
         self.start()
         self._wishes.begin()
+        if self.followed is not None:
+            self.followed.begin_wishes()
         while not self.finished:
             self.limits.step(len(self._heap))
             self._step()
@@ -224,6 +243,10 @@ class World:
             patient = replace(self.settings.checkpoint, timeout=60.0, tolerable_failures=1000)
             self.settings = replace(self.settings, checkpoint=patient)
         self._resize()
+        if self.followed is not None:
+            self.jobs = self.followed.jobs
+            for job in self.jobs:
+                self.line(job.pipeline.name)  # an older driver may come to it when the job has it no longer
         try:
             process = Process(self)
         except RetriableError:
@@ -234,6 +257,10 @@ class World:
             self._start_later()
         except Died:
             self.counters["a driver died"] += 1
+            self._start_later()
+        except FatalError:
+            assert self.followed is not None, "a job without a log is refused"
+            self.followed.start_refused()
             self._start_later()
         else:
             self.counters["two drivers at once"] += any(one.alive for one in self.processes)
@@ -263,7 +290,7 @@ class World:
     def ended(self, process: Process) -> None:
         """By itself: a person starts it again where something is missing."""
         self.counters["a log was read to the end of a run"] += sum(map(read_more, process.job.pipelines.values()))
-        for job in self.jobs:
+        for job in process.jobs:
             line = job.pipeline
             ends = list(dict.fromkeys(state for state in process.states.get(line.id, ()) if state.ended))
             assert len(ends) == 1, f"{line.name} ended as {ends} in driver {process.incarnation}"
@@ -271,13 +298,14 @@ class World:
         if process is not self.processes[-1]:
             self.counters["an overtaken driver ended"] += 1
             return
-        for job in self.jobs:
+        for job in process.jobs:
             self.line(job.pipeline.name).unrecoverable |= _unrecoverable(process.job.pipelines[job.pipeline.name])
-        if self._all_done(process) and all(self._whole(job) for job in self.jobs):
+        done = self._all_done(process) if self.followed is None else self.followed.ended(process)
+        if done and all(self._whole(job) for job in self.jobs):
             self.finished = True
             return
         self.limits.driver_ended()
-        self.jobs = [self._as_recorded(job, process) for job in self.jobs]
+        self.jobs = [self._as_recorded(job, process) for job in process.jobs]
         self._start_later()
 
     def _as_recorded(self, job: Job, process: Process) -> Job:
@@ -301,6 +329,9 @@ class World:
         """A stream never ends: it is stopped once everything has arrived, and it is calm."""
         if not process.alive or process is not self.processes[-1]:
             return
+        if self.followed is not None:
+            self._look_at_log(process, self.followed)
+            return
         at_work = [one for one in process.job.pipelines.values() if one.key not in process.job.closed]
         streams = {one.pipeline.name for one in at_work if not one.context.bounded}
         settled = len(streams) == len(at_work) and all(
@@ -312,6 +343,16 @@ class World:
             if streams and settled:
                 self.calm()
             self.later(0.5, self._look_at_streams, process)
+
+    def _look_at_log(self, process: Process, followed: FollowedJob) -> None:
+        """A log is stopped once it has brought all that it can bring; then persons decide, or all is well."""
+        if not followed.looks_at(process):
+            self.later(0.5, self._look_at_streams, process)
+        elif self.faults.on and followed.whole:
+            self.calm()
+            self.later(0.5, self._look_at_streams, process)
+        else:
+            stop(process)
 
     # ---------------------------------------------------------------- what is checked
 

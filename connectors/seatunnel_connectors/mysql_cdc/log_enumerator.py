@@ -28,7 +28,18 @@ from seatunnel_connectors.mysql_cdc.reading.log_position import BinlogPosition
 from seatunnel_connectors.mysql_cdc.schema.ddl_statement import Name
 from seatunnel_connectors.mysql_cdc.schema.definitions import TableDefinition
 from seatunnel_connectors.mysql_cdc.schema.from_catalog import at_place, definitions_of
-from seatunnel_py.api import COPY_AGAIN, BegunLog, Enumerator, FatalError, FollowedTable, Plain, RetriableError, Split
+from seatunnel_py.api import (
+    COPY_AGAIN,
+    BegunLog,
+    Enumerator,
+    FatalError,
+    FollowedTable,
+    Plain,
+    Position,
+    RetriableError,
+    Split,
+    TablePath,
+)
 
 ENDED = "ended"
 """Key of the event of a reader, and of the state: the position at which the split has ended."""
@@ -197,6 +208,41 @@ def _read_to(begun: BegunLog, place: BinlogPlace) -> BinlogPosition:
     if isinstance(state, Mapping) and ENDED in state:
         return BinlogPosition.of(state[ENDED])
     return place.begin if begun.position is None else BinlogPosition.of(begun.position.value)
+
+
+def gone_back(address: Address, begun: BegunLog, path: TablePath, to: BinlogPosition) -> BegunLog:
+    """The log that is read again from ``to`` for one table. The others count from where the log is, or from a later
+    place. Raises FatalError if the server has purged the place, or another server has taken its place."""
+    place, name = BinlogPlace.of(begun.split.payload), (path.database, path.table)
+    at = _read_to(begun, place)
+    with explained(f"looking up the log of {address.display}"), sessions(address) as session:
+        _require_place_of(path, to, at, identity_of(session))
+        require_log(session, to, COPY_AGAIN)
+    goes = to.place < at.place
+    starts = {
+        one: at if goes and (start.server not in ("", at.server) or start.place < at.place) else start
+        for one, start in place.starts.items()
+    }
+    starts[name] = to
+    position = Position((to if goes else at).to_plain())
+    state: Any = begun.state
+    if isinstance(state, Mapping) and _PLACE in state:
+        state = {**state, _PLACE: replace(BinlogPlace.of(state[_PLACE]), starts=starts).to_plain()}
+    has_ended = isinstance(state, Mapping) and ENDED in state
+    if has_ended:
+        state = {**state, ENDED: dict(position.value)}
+    split = replace(begun.split, payload=replace(place, starts=starts).to_plain())
+    return BegunLog(split, None if has_ended else position, state)
+
+
+def _require_place_of(path: TablePath, to: BinlogPosition, at: BinlogPosition, here: str) -> None:
+    """Raise FatalError unless both places are of this server: those of two servers have no order (F-C24)."""
+    if not (to.file and at.file and to.server == at.server == here):
+        raise FatalError(
+            f"table {path} has stopped at {to.file}:{to.offset} of the server {to.server}, the log was read up to "
+            f"{at.file}:{at.offset} of the server {at.server}, and the log of the server {here} has other places",
+            COPY_AGAIN,
+        )
 
 
 def _name(one: FollowedTable) -> Name:

@@ -103,7 +103,13 @@ def oldest(places: Iterable[BinlogPosition]) -> BinlogPosition:
     return found
 
 
-def require_log(session: MysqlSession, place: BinlogPosition) -> None:
+_START_OVER = (
+    "start over with --fresh, which copies the tables again, or with startup.mode = latest, which leaves a gap; "
+    "raise binlog_expire_logs_seconds for the next time"
+)
+
+
+def require_log(session: MysqlSession, place: BinlogPosition, remedy: str = _START_OVER) -> None:
     """Raise PurgedLogError unless the server still has the log from this place on (F-C9, F-C21)."""
     sizes = file_sizes(session)
     if not place.file or place.offset <= sizes.get(place.file, -1):
@@ -115,8 +121,7 @@ def require_log(session: MysqlSession, place: BinlogPosition) -> None:
         why = f"was purged: the server's log begins at {begins}"
     raise PurgedLogError(
         f"the log from {place.file}:{place.offset} {why}",
-        "start over with --fresh, which copies the tables again, or with startup.mode = latest, which leaves a gap; "
-        "raise binlog_expire_logs_seconds for the next time",
+        remedy,
     )
 
 

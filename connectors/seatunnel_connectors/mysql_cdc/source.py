@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.copy import BinlogCopySource
 from seatunnel_connectors.mysql_cdc.dump.log_lag import lag_of
 from seatunnel_connectors.mysql_cdc.dump.session import identity_of
-from seatunnel_connectors.mysql_cdc.log_enumerator import BinlogEnumerator, joined
+from seatunnel_connectors.mysql_cdc.log_enumerator import BinlogEnumerator, gone_back, joined
 from seatunnel_connectors.mysql_cdc.log_places import file_sizes
 from seatunnel_connectors.mysql_cdc.log_split import BinlogPlace
 from seatunnel_connectors.mysql_cdc.options import BinlogCdcOptions, BinlogStart, BinlogStop
@@ -33,6 +33,7 @@ from seatunnel_py.api import (
     LogLag,
     LogSource,
     Plain,
+    Position,
     PrimaryKey,
     Reader,
     SchemaPolicy,
@@ -40,6 +41,7 @@ from seatunnel_py.api import (
     SourceCapabilities,
     SourceTable,
     TableLeftOut,
+    TablePath,
     name_pattern,
 )
 
@@ -125,6 +127,11 @@ class BinlogCdcSource(LogSource):
 
     def join(self, begun: BegunLog, table: FollowedTable) -> BegunLog:
         return joined(self.address, begun, table, copies=self.copy_source() is not None)
+
+    can_go_back = True
+
+    def goes_back(self, begun: BegunLog, table: TablePath, place: Position) -> BegunLog:
+        return gone_back(self.address, begun, table, BinlogPosition.of(place.value))
 
     def lag(self, begun: BegunLog) -> LogLag | None:
         place = BinlogPlace.of(begun.split.payload)

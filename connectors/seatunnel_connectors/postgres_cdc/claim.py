@@ -3,7 +3,8 @@
 Rules. (1) The publication exists before the slot, and names every table before the table is copied: a slot cannot
 decode what was written before. (2) The slot exists before any table is copied, so the log holds all changes after each
 copy. (3) A slot with the name that the job gives is the job's own, and is used as it is if it exists: its position is
-older than any copy. (4) Nothing is dropped here.
+older than any copy. (4) Nothing is dropped here. (5) Splits name what the job
+has made, before its log is read: only that is dropped later (``replication/leftovers.py``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from seatunnel_connectors.jdbc.postgres.connection.session import Statements, co
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.replication import failpoints
 from seatunnel_connectors.postgres_cdc.replication.connection import ReplicationConnection
+from seatunnel_connectors.postgres_cdc.replication.leftovers import PUBLICATION, SLOT
 from seatunnel_connectors.postgres_cdc.replication.lsn import lsn_text
 from seatunnel_connectors.postgres_cdc.replication.slots import FoundSlot, find_slot, running_transactions, take_over
 from seatunnel_py.api import FatalError, TablePath, TimeLimitError
@@ -51,10 +53,11 @@ class LogNames:
 
 @dataclass(slots=True)
 class LogClaims:
-    """The claims of one driver, by slot. ``tables``: all tables of a step, which its publication names. A worker gets
-    none."""
+    """The claims of one driver, by slot. ``tables``: all tables of a step, which its publication names; ``made``: SLOT
+    and PUBLICATION, where this driver has created them. A worker gets none."""
 
     tables: dict[str, Sequence[TablePath]] = field(default_factory=dict)
+    made: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _claimed: dict[str, FoundSlot] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -67,15 +70,18 @@ class LogClaims:
         with self._lock:
             if names.slot not in self._claimed:
                 with statements(address) as db:
-                    _publish(db, names, self.tables.get(names.slot, ()))
-                    self._claimed[names.slot] = _slot(db, address, names, known=known, wait_seconds=wait_seconds)
+                    published = _publish(db, names, self.tables.get(names.slot, ()))
+                    found, created = _slot(db, address, names, known=known, wait_seconds=wait_seconds)
+                    self.made[names.slot] = (SLOT,) * created + (PUBLICATION,) * published
+                    self._claimed[names.slot] = found
             return self._claimed[names.slot]
 
 
 # ---------------------------------------------------------------- the publication
 
 
-def _publish(db: Statements, names: LogNames, tables: Sequence[TablePath]) -> None:
+def _publish(db: Statements, names: LogNames, tables: Sequence[TablePath]) -> bool:
+    """Let the publication name the tables; return whether it was created."""
     what = f"the publication {names.publication!r}"
     with explained(f"preparing {what}"):
         found = db.execute(_PUBLICATION, [names.publication]).fetchone()
@@ -84,7 +90,7 @@ def _publish(db: Statements, names: LogNames, tables: Sequence[TablePath]) -> No
             root = " WITH (publish_via_partition_root = true)" if db.info.server_version >= 130000 else ""
             db.execute(f"CREATE PUBLICATION {quote(names.publication)} FOR TABLE {', '.join(wanted)}{root}".encode())
             failpoints.PUBLICATION_MADE.hit()
-            return
+            return True
         if found is None:
             raise FatalError(
                 f"{what} does not exist",
@@ -100,6 +106,7 @@ def _publish(db: Statements, names: LogNames, tables: Sequence[TablePath]) -> No
         missing = _missing(db, names, tables)
         if missing and not everything:
             _add(db, names, missing, what)
+        return False
 
 
 def _missing(db: Statements, names: LogNames, tables: Iterable[TablePath]) -> list[str]:
@@ -117,7 +124,10 @@ def _add(db: Statements, names: LogNames, missing: Sequence[str], what: str) -> 
 # ---------------------------------------------------------------- the slot
 
 
-def _slot(db: Statements, address: Address, names: LogNames, *, known: bool, wait_seconds: float) -> FoundSlot:
+def _slot(
+    db: Statements, address: Address, names: LogNames, *, known: bool, wait_seconds: float
+) -> tuple[FoundSlot, bool]:
+    """The slot, and whether it was created."""
     found = _whole_slot(db, names.slot, wait_seconds)
     created = found is None and not known
     if created:
@@ -135,7 +145,7 @@ def _slot(db: Statements, address: Address, names: LogNames, *, known: bool, wai
             f"the replication slot {names.slot!r} exists already, at {lsn_text(found.confirmed)}",
             "set slot.reuse = true if no other program reads it, or choose another slot.name",
         )
-    return found
+    return found, created
 
 
 def _whole_slot(db: Statements, name: str, wait_seconds: float) -> FoundSlot | None:

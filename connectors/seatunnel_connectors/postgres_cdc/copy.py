@@ -20,6 +20,8 @@ from seatunnel_py.api import Enumerator, Plain, SourceTable, Split
 
 SLOT = "slot"
 """Key of a split's payload: the name of the slot with the changes after it."""
+MADE = "made"
+"""Key of a split's payload: what this job has created at the server, of slot and publication."""
 _HIDDEN = "hidden"
 """Key of a split's payload: ``Keeper.oldest_hidden`` of its first snapshot."""
 
@@ -82,4 +84,6 @@ class CopyEnumerator(JdbcEnumerator):
             payload[MOVED_SINCE] = payload[_HIDDEN]
         if self._copy.names is not None:
             payload[SLOT] = self._copy.names.slot
+            if made := self._copy.registry.get(LogClaims).made.get(self._copy.names.slot):
+                payload[MADE] = [*made]
         return replace(split, payload=payload, generation=snapshot.generation)

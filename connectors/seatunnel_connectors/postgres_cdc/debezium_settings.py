@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 MEANT: Mapping[str, tuple[str, str]] = {
     "slot.name": ("slot_name", "slot.name"),
+    "slot.drop.on.stop": ("slot_drop", "slot.drop"),
     "publication.name": ("publication_name", "publication.name"),
     "publication.autocreate.mode": ("publication_mode", "publication.autocreate.mode"),
     "plugin.name": ("plugin", "decoding.plugin.name"),
@@ -18,9 +19,7 @@ _SNAPSHOT_MODES = {"initial": "initial", "never": "latest", "no_data": "latest",
 _VALUES: Mapping[str, Mapping[str, str]] = {
     "snapshot.mode": _SNAPSHOT_MODES,
     "publication.autocreate.mode": {"filtered": "filtered", "disabled": "disabled"},
-}
-_ONLY: Mapping[str, tuple[str, str]] = {
-    "slot.drop.on.stop": ("false", "a job that goes on needs its slot; drop it when the job is not needed any more"),
+    "slot.drop.on.stop": {"false": "never", "true": "when-finished"},
 }
 ACCEPTED = frozenset(
     {
@@ -79,15 +78,13 @@ def _value(name: str, text: str) -> str:
 def _problem(name: str, text: str, options: Mapping[str, object]) -> str:
     if name in REFUSED:
         return f"{name} has no effect here; {REFUSED[name]}"
-    if name in _ONLY and text.lower() != _ONLY[name][0]:
-        return f"{name} must be {_ONLY[name][0]}: {_ONLY[name][1]}"
     if name in MEANT:
         attribute, key = MEANT[name]
         if not (value := _value(name, text)):
             return f"{name} = {text} is not supported; use {' or '.join(_VALUES[name])}"
         other = options.get(attribute, value)
         return f"{name} = {text}, but {key} = {other}: give only one" if other != value else ""
-    if name in {*_ONLY, *ACCEPTED}:
+    if name in ACCEPTED:
         return ""
-    near = difflib.get_close_matches(name, [*MEANT, *_ONLY, *ACCEPTED, *REFUSED], n=1)
+    near = difflib.get_close_matches(name, [*MEANT, *ACCEPTED, *REFUSED], n=1)
     return f"{name} is not known" + (f"; did you mean {near[0]!r}?" if near else "; leave it out")

@@ -14,7 +14,7 @@ from typing import Any
 from seatunnel_connectors.jdbc.postgres.connection.session import conninfo, statements
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames
-from seatunnel_connectors.postgres_cdc.copy import SLOT
+from seatunnel_connectors.postgres_cdc.copy import MADE, SLOT
 from seatunnel_connectors.postgres_cdc.log_bound import LogBound, fixed_bound
 from seatunnel_connectors.postgres_cdc.log_rows import has_reached, place_of
 from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, StartupMode, StopMode
@@ -51,7 +51,8 @@ class LogPlace:
     """Content of the split of a log. ``starts``: by table, the position from which its transactions count; ``system``:
     the server's identity, which a failover keeps; ``begin``: the position at which the earlier run has ended;
     ``bound``: where this run ends; ``timeline``: that of the starts, 0 if it is unknown. ``given``: by table, the place
-    up to which its rows were given before the log has gone back for another one."""
+    up to which its rows were given before the log has gone back for another one; ``made``: what the job has created at
+    the server, of slot and publication."""
 
     slot: str
     publication: str
@@ -61,6 +62,7 @@ class LogPlace:
     bound: LogBound | None = None
     timeline: int = 0
     given: tuple[tuple[TablePath, LogPosition], ...] = ()
+    made: tuple[str, ...] = ()
 
     def split(self, run: int = 1) -> Split:
         name = LOG if run == 1 else f"{LOG}~{run}"
@@ -72,6 +74,8 @@ class LogPlace:
             "slot": self.slot, "publication": self.publication, "starts": starts, "system": self.system,
             "timeline": self.timeline,
         }  # fmt: skip
+        if self.made:
+            plain[MADE] = [*self.made]
         if self.given:
             plain["given"] = [
                 [path.database, path.schema, path.table, place.commit, place.end, place.open_commit, place.index]
@@ -100,7 +104,7 @@ class LogPlace:
         given = tuple((TablePath(*row[:3]), LogPosition(*row[3:])) for row in plain.get("given", ()))
         return LogPlace(
             str(plain["slot"]), str(plain["publication"]), tuple(starts), str(plain["system"]), begin, bound,
-            int(plain.get("timeline", 0)), given,
+            int(plain.get("timeline", 0)), given, tuple(plain.get(MADE, ())),
         )  # fmt: skip
 
 
@@ -162,9 +166,11 @@ class LogEnumerator(Enumerator):
             check_start(find_slot(db, slot.name), slot.name, min(position for _, position in starts))
         bound = self._bound(min(position for _, position in starts))
         server = self._server()
+        made = made_in(split for one in self._tables for split in one.copied) | {*claims.made.get(slot.name, ())}
         return LogPlace(
-            slot.name, self._names.publication, starts, server.system, bound=bound, timeline=server.timeline
-        )
+            slot.name, self._names.publication, starts, server.system, bound=bound, timeline=server.timeline,
+            made=tuple(sorted(made)),
+        )  # fmt: skip
 
     def _bound(self, begin: int) -> LogBound | None:
         """The end of the run that begins there."""
@@ -189,6 +195,12 @@ class LogEnumerator(Enumerator):
             replication.close()
 
 
+def made_in(splits: Iterable[Split]) -> set[str]:
+    """What the job has created at the server, of slot and publication."""
+    found: list[Any] = [split.payload.get(MADE, ()) for split in splits]
+    return {str(one) for made in found for one in made}
+
+
 def copied_at(one: FollowedTable) -> int:
     """The position of the copy's snapshot; of a copy under several snapshots, the oldest one."""
     positions = [split.payload.get(LOG_POSITION) for split in one.copied]
@@ -210,8 +222,8 @@ def joined(begun: BegunLog, path: TablePath, start: int) -> BegunLog:
             "changes in between are missing",
             COPY_AGAIN,
         )
-    if path not in dict(place.starts):
-        place = replace(place, starts=(*place.starts, (path, start)))
+    # A table that is copied again had a start before: changes that its new copy has must not come again.
+    place = replace(place, starts=tuple({**dict(place.starts), path: start}.items()))
     earlier: Any = state
     if isinstance(state, Mapping) and _PLACE in state:
         known = LogPlace.of(earlier[_PLACE])

@@ -37,6 +37,18 @@ FOLLOWS_A_SLOT = (StartupMode.COMMITTED, StartupMode.EARLIEST, StartupMode.SPECI
 """Modes that read an existing slot."""
 
 
+_MAKES_NONE = frozenset({*FOLLOWS_A_SLOT, StartupMode.SNAPSHOT_ONLY, _SNAPSHOT})
+
+
+def _drops(known: Mapping[str, object]) -> bool:
+    return str(known.get("slot_drop")).lower() == SlotDrop.WHEN_FINISHED
+
+
+def _makes_a_slot(known: Mapping[str, object]) -> bool:
+    reuses = str(known.get("slot_reuse")).lower() == "true"
+    return not reuses and str(known.get("start")).lower() not in _MAKES_NONE
+
+
 class TableConfig(Options):
     """One entry of ``table-names-config``."""
 
@@ -56,6 +68,13 @@ class StopMode(StrEnum):
     LATEST = "latest"
     SPECIFIC = "specific"
     TIMESTAMP = "timestamp"
+
+
+class SlotDrop(StrEnum):
+    """When the slot and the publication that the job has made are dropped."""
+
+    NEVER = "never"
+    WHEN_FINISHED = "when-finished"
 
 
 class LogRowForm(StrEnum):
@@ -132,6 +151,12 @@ class PostgresCdcOptions(SourceOptions, SchemaChangeOptions):
     )
     slot_reuse: bool = option(
         False, key="slot.reuse", doc="use an existing slot of that name, which then moves with this job"
+    )
+    slot_drop: SlotDrop = option(
+        SlotDrop.NEVER,
+        key="slot.drop",
+        doc="never: the slot and the publication that the job has made stay until `seatunnel jobs drop`; "
+        "when-finished: a job that ends by itself is finished then, and drops them: no later run goes on with it",
     )
     slot_max_lag: int | None = option(
         None,
@@ -213,6 +238,11 @@ class PostgresCdcOptions(SourceOptions, SchemaChangeOptions):
         exactly_one("table_names", "table_pattern"),
         required_when("start_lsn", other="start", equals=(StartupMode.SPECIFIC,)),
         required_when("slot_name", other="start", equals=(StartupMode.SPECIFIC,)),
+        Rule(
+            "{slot_drop} = when-finished drops a slot that the job has made; {slot_reuse} and {start} = "
+            "committed-offset, earliest, specific or snapshot-only make none",
+            lambda given, known: not _drops(known) or _makes_a_slot(known),
+        ),
         required_when("stop_lsn", other="stop", equals=(StopMode.SPECIFIC,)),
         required_when("stop_timestamp", other="stop", equals=(StopMode.TIMESTAMP,)),
         *SchemaChangeOptions.schema_rules,

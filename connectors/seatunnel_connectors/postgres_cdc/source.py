@@ -13,16 +13,25 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
 from seatunnel_connectors.postgres_cdc.copy import CopySource
 from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logged_by_key, whole_path
-from seatunnel_connectors.postgres_cdc.log_enumerator import LogEnumerator, LogPlace, copied_at, gone_back, joined
+from seatunnel_connectors.postgres_cdc.log_enumerator import (
+    LogEnumerator,
+    LogPlace,
+    copied_at,
+    gone_back,
+    joined,
+    made_in,
+)
 from seatunnel_connectors.postgres_cdc.log_rows import place_of
 from seatunnel_connectors.postgres_cdc.options import (
     FOLLOWS_A_SLOT,
     PostgresCdcOptions,
     PublicationMode,
+    SlotDrop,
     StartupMode,
     StopMode,
 )
 from seatunnel_connectors.postgres_cdc.reader import SlotReader
+from seatunnel_connectors.postgres_cdc.replication.leftovers import PUBLICATION, SLOT, Leftovers
 from seatunnel_connectors.postgres_cdc.replication.slot_lag import find_retention, lag_of
 from seatunnel_connectors.postgres_cdc.replication.slots import check_start, find_slot
 from seatunnel_connectors.postgres_cdc.slot_snapshots import consistent_point
@@ -34,6 +43,7 @@ from seatunnel_py.api import (
     FollowedTable,
     JobMode,
     JobRegistry,
+    Leftover,
     LogLag,
     LogSource,
     Plain,
@@ -112,6 +122,24 @@ class PostgresCdcSource(LogSource):
     def log_bytes(self, split: Split, earlier: Position, later: Position) -> int:
         return _end_of(later, split) - _end_of(earlier, split)
 
+    def leftovers(self, splits: Sequence[Split]) -> Sequence[Leftover]:
+        with statements(self.address) as db:
+            return tuple(self._left(splits).found(db))
+
+    def drop(self, splits: Sequence[Split]) -> None:
+        with statements(self.address) as db:
+            self._left(splits).drop(db, self.options.slot_wait_seconds)
+
+    def _left(self, splits: Sequence[Split]) -> Leftovers:
+        names = self.names
+        own = {SLOT: names.own_slot, PUBLICATION: names.own_publication and self.options.publication_name is None}
+        known = made_in(one for one in splits if one.payload.get(SLOT) == names.slot)
+        return Leftovers(names.slot, names.publication, {*known, *(kind for kind in own if own[kind])})
+
+    @property
+    def drops_when_finished(self) -> bool:
+        return self.options.slot_drop is SlotDrop.WHEN_FINISHED
+
     def _published(self) -> int:
         """Publish the tables of the step; return a position from which the log has all of their changes. It lacks
         those before, and those of transactions that run now."""
@@ -128,7 +156,8 @@ class PostgresCdcSource(LogSource):
 
     @property
     def log_end(self) -> str:
-        return _ENDS[self.stop].format(self.options.stop_lsn or self.options.stop_timestamp)
+        end = _ENDS[self.stop].format(self.options.stop_lsn or self.options.stop_timestamp)
+        return f"{end}, and its replication slot is dropped" if self.drops_when_finished else end
 
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         return SlotReader(self.address, tables, self.options.schema_policy)
@@ -158,7 +187,13 @@ def stop_of(options: PostgresCdcOptions, mode: JobMode) -> StopMode:
     """The end of a run of the job. Raises ValueError for a batch job that would have none."""
     if options.stop is StopMode.NEVER and mode is JobMode.BATCH:
         raise ValueError("stop.mode: never, but a job with job.mode = BATCH ends; leave it out, or set STREAMING")
-    return options.stop or (StopMode.LATEST if mode is JobMode.BATCH else StopMode.NEVER)
+    stop = options.stop or (StopMode.LATEST if mode is JobMode.BATCH else StopMode.NEVER)
+    if options.slot_drop is SlotDrop.WHEN_FINISHED and stop is StopMode.NEVER:
+        raise ValueError(
+            "slot.drop: when-finished, but the job does not end by itself; set job.mode = BATCH or a stop.mode, or "
+            "leave it out, and drop the slot with `seatunnel jobs drop`"
+        )
+    return stop
 
 
 @dataclass(frozen=True, slots=True)

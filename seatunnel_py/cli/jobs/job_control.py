@@ -66,14 +66,16 @@ def asked_of_tables(
     job: KnownJob, requests: Sequence[ControlRequest], later: str, *, quiet: bool
 ) -> list[ControlAnswer]:
     """The answers to requests about followed tables. A stopped job performs them at its next start, with the answer
-    ``later``."""
+    ``later``. So does a job of another machine whose driver does not answer."""
     if job.receipt is not None and job.receipt["state"] == "SUCCESS" and not job.receipt.get("goes_on"):
         raise SeaTunnelError(f"the job {job.job_id!r} has finished: it follows no table any more")
-    runs = job.receipt is None and _is_here(job, ended=False)
+    runs = job.receipt is None and _is_at_work(job)
     for request in requests:  # all of them at once: the job begins again only once
         job.control().ask(request)
     if not runs:
-        return [ControlAnswer(request.id, True, later, about={"later": True}) for request in requests]
+        silent = f"{later}, or as soon as a driver answers: none has within {EXPLAIN_SECONDS:.0f} s"
+        text = silent if job.location is not None and job.receipt is None else later
+        return [ControlAnswer(request.id, True, text, about={"later": True}) for request in requests]
     return [_answer_to(job, request, quiet=quiet) for request in requests]
 
 
@@ -136,6 +138,13 @@ def _is_here(job: KnownJob, *, ended: bool) -> bool:
     while not (here := bool(job.here)) and not ended and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
     return here
+
+
+def _is_at_work(job: KnownJob) -> bool:
+    """Whether a driver receives requests now. One on another machine is asked: nothing else shows that it is alive."""
+    if job.location is None or job.here:
+        return _is_here(job, ended=False)
+    return explained(job)[0] is not None
 
 
 def _way_on(job: KnownJob, receipt: dict[str, Any] | None) -> str:

@@ -101,6 +101,8 @@ class KnownJob:
         running one."""
         if self.here:
             return "RUNNING"
+        if "dropped" in (self.about or {}):
+            return "DROPPED"
         receipt = self.receipt
         if receipt is not None:
             return str(receipt["state"])

@@ -17,7 +17,7 @@ from rich.text import Text
 from seatunnel_py.cli.view.numbers import count, percent, rows, seconds, size
 from seatunnel_py.cli.view.safe_console import make_safe
 from seatunnel_py.cli.view.terminal import say
-from seatunnel_py.errors import first_line
+from seatunnel_py.errors import COPY_AGAIN, first_line
 from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.observe.events import (
     ANEW,
@@ -30,6 +30,7 @@ from seatunnel_py.runtime.observe.events import (
     JobStalled,
     JobStarted,
     LogAtRisk,
+    LogReleased,
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
@@ -145,7 +146,7 @@ class _View:
                 return _said(event)
             case UnitGivenUp() | SinkIsolated():
                 return self._gave_up(event)
-            case StateLarge() | LogAtRisk():
+            case StateLarge() | LogAtRisk() | LogReleased():
                 return _warned(event)
             case JobEnded() | CheckpointDone() | CheckpointCommitted():
                 return None
@@ -276,8 +277,11 @@ def _rate(rows: int, elapsed: float) -> str:
     return f"{count(rows / max(elapsed, 1e-6))} rows/s" if rows else ""
 
 
-def _warned(event: StateLarge | LogAtRisk) -> Text:
+def _warned(event: StateLarge | LogAtRisk | LogReleased) -> Text:
     """Events that warn about one pipeline, before anything fails."""
+    if isinstance(event, LogReleased):
+        size = f"{event.bytes:,} bytes since its change {event.change}, and {event.allowed:,} are allowed"
+        return Text(f"{event.table}: its log is not kept any more ({size})\n    remedy: {COPY_AGAIN}", "yellow")
     if isinstance(event, StateLarge):
         size = f"{event.bytes:,} bytes of {event.allowed:,} that are allowed"
         return Text(f"{event.name}: {event.what} takes {size}, in every checkpoint", "yellow")

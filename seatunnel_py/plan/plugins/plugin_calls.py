@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args
 from seatunnel_py.api.batch import Position, SchemaChange
 from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.factory import JobMode
-from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogLag, LogSource
+from seatunnel_py.api.log_source import BegunLog, FollowedTable, Leftover, LogLag, LogSource
 from seatunnel_py.api.names import NameRules, TargetPlace
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
@@ -59,6 +59,14 @@ def attributed(step: Step, method: str) -> Iterator[None]:
         raise PluginCallError(step.id, _failed(step, method, error), FAILED) from error
 
 
+def created(step: Step, job: Job) -> Source:
+    """Create a source, which is not asked for anything yet."""
+    factory: Any = step.factory
+    context = step.context(job)
+    made: Source = _one(step, "create", _told(step, "create", lambda: factory.create(step.options, context)), Source)
+    return made
+
+
 def source_of(
     step: Step, job: Job
 ) -> tuple[Source, tuple[SourceTable, ...], tuple[TableFailure, ...], tuple[TableLeftOut, ...], SourceCapabilities]:
@@ -66,7 +74,7 @@ def source_of(
     capabilities."""
     factory: Any = step.factory
     context = step.context(job)
-    source = _one(step, "create", _told(step, "create", lambda: factory.create(step.options, context)), Source)
+    source = created(step, job)
     with naming_holders(source.blocked_by) as holders:
         kinds = SourceTable | TableFailure | TableLeftOut
         found = _told(step, "tables", lambda: _all(step, "tables", source.tables(), kinds))
@@ -230,6 +238,18 @@ def lag_of(step: Step, source: LogSource, begun: BegunLog) -> LogLag | None:
     with attributed(step, "lag"):
         found = source.lag(begun)
         return None if found is None else _one(step, "lag", found, LogLag)
+
+
+def leftovers_of(step: Step, source: LogSource, splits: Sequence[Split]) -> tuple[Leftover, ...]:
+    """The objects of the job that exist at the source."""
+    with attributed(step, "leftovers"):
+        return tuple(_all(step, "leftovers", source.leftovers(splits), Leftover))
+
+
+def drop_leftovers(step: Step, source: LogSource, splits: Sequence[Split]) -> None:
+    """Drop those that the job has made."""
+    with attributed(step, "drop"):
+        source.drop(splits)
 
 
 def going_back_by(step: Step, source: LogSource, begun: BegunLog, table: TablePath, place: Position) -> BegunLog:

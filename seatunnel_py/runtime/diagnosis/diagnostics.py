@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
-from seatunnel_py.errors import first_line
+from seatunnel_py.errors import COPY_AGAIN, first_line
 from seatunnel_py.nouns import counted
 from seatunnel_py.protocol import stuck
 from seatunnel_py.protocol.stuck import SubtaskActivity, SubtaskWait
@@ -47,6 +47,10 @@ def status_of(machine: PipelineMachine, at: float, moved_at: float | None) -> Pi
         f"{first_line(machine.isolated.cause(subtask.vertex).message)}"
         for subtask, run in machine.executions.items()
         if subtask in state.isolated and run.vertex.sinks and not subtask.index
+    )
+    waits += (
+        f"{table} waits at its change {change}, and its log is not kept any more: {COPY_AGAIN}"
+        for change, table in state.released.items()
     )
     return PipelineDiagnosis(
         machine.pipeline.name,

@@ -31,6 +31,7 @@ from seatunnel_py.runtime.observe.events import (
     JobStalled,
     JobStarted,
     LogAtRisk,
+    LogReleased,
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
@@ -128,7 +129,7 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             return "WARNING", "state_large", {**about, "bytes": event.bytes, "allowed": event.allowed}
         case CheckpointDone() | CheckpointCommitted():
             return _line_of_checkpoint(event)
-        case TargetSwept() | SchemaChanged() | TableRefreshed():
+        case TargetSwept() | SchemaChanged() | TableRefreshed() | LogReleased():
             return _line_of_target(event)
         case JobStalled() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreUnavailable() | LogAtRisk():
             return _line_of_job(event)
@@ -151,7 +152,12 @@ def _line_of_checkpoint(event: CheckpointDone | CheckpointCommitted) -> tuple[st
     }  # fmt: skip
 
 
-def _line_of_target(event: TargetSwept | SchemaChanged | TableRefreshed) -> tuple[str, str, dict[str, Any]]:
+def _line_of_target(
+    event: TargetSwept | SchemaChanged | TableRefreshed | LogReleased,
+) -> tuple[str, str, dict[str, Any]]:
+    if isinstance(event, LogReleased):
+        about = {"pipeline": event.pipeline, "table": event.table, "change": event.change}
+        return "WARNING", "log_released", {**about, "bytes": event.bytes, "allowed": event.allowed}
     if isinstance(event, TableRefreshed):
         found = event.outcome
         about = {"pipeline": event.pipeline, **found.about, "request": found.wish.request, "message": found.text}

@@ -24,6 +24,7 @@ from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableReceipt
 from seatunnel_py.runtime.resume.job_claim import JobClaim
+from seatunnel_py.runtime.resume.source_cleanup import EndedPipeline
 from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import JournalFile
@@ -32,7 +33,8 @@ from seatunnel_py.runtime.values.settings import Settings
 
 
 class Driver:
-    """Runs the pipelines of one job to their ends. ``stop`` may be called from any thread or signal handler."""
+    """Runs the pipelines of one job to their ends. ``stop`` may be called from any thread or signal handler.
+    ``lineage``: of the job."""
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Driver:
         plan_again: PlanAgain = no_plan,
         refreshes: TableRefreshes | None = None,
     ) -> None:
+        self.lineage = authority.lineage
         self._await_engine = engine
         self._journal = journal
         self._settings = settings
@@ -142,6 +145,15 @@ class Driver:
     def goes_on(self) -> bool:
         """Whether a pipeline is done for this run only."""
         return any(machine.goes_on for machine in self.job.pipelines.values())
+
+    def ended_pipelines(self) -> tuple[EndedPipeline, ...]:
+        """Return the pipelines with the splits of their sources."""
+        machines = self.job.pipelines.values()
+        splits = (machine.state.prepared.splits.values() for machine in machines)
+        return tuple(
+            EndedPipeline(machine.pipeline, tuple(split for some in found for split in some))
+            for machine, found in zip(machines, splits, strict=True)
+        )
 
     def withdraw(self) -> None:
         """Drop all rows that this driver has staged, because another driver has finished the job."""

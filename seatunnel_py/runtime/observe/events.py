@@ -200,6 +200,20 @@ class LogAtRisk:
 
 
 @dataclass(frozen=True, slots=True)
+class LogReleased:
+    """The log is not kept any more for a table that waits at a change of its schema: it must be copied again.
+    ``bytes``: of log since the change; ``allowed``: by the job file. Reported once by each driver."""
+
+    pipeline: str
+    name: str
+    table: str
+    change: str
+    bytes: int
+    allowed: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class ChangesAnnounced:
     """The job will resume with these changes since the last run, and their effects. Nothing has been done yet."""
 
@@ -284,6 +298,7 @@ JobEvent: TypeAlias = (
     | SinkIsolated
     | StateLarge
     | LogAtRisk
+    | LogReleased
     | CheckpointDone
     | CheckpointCommitted
     | JobStalled

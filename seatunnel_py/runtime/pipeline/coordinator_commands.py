@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.coordinator.checkpoints import TRIGGER
 from seatunnel_py.protocol.coordinator.events import RecordsVoided
@@ -204,6 +205,15 @@ def _kept_waiting(parts: Parts, missing: Iterable[Subtask]) -> Iterator[str]:
 # ---------------------------------------------------------------- the end
 
 
+def _is_last_run(parts: Parts) -> bool:
+    """Whether no run goes on with a log that has ended: all of its rows are committed then."""
+    log, newest = parts.state.context.pipeline.log, parts.state.newest
+    if log is None or not isinstance(log.source, LogSource) or newest is None:
+        return False
+    in_channels = any(batches for one in newest.snapshots.values() for batches in one.channel_state.values())
+    return log.source.drops_when_finished and not in_channels
+
+
 def _ended(parts: Parts, command: order.PipelineEnded) -> None:
     closing, reason = parts.closing, command.reason
     for run in parts.executions.values():
@@ -211,8 +221,9 @@ def _ended(parts: Parts, command: order.PipelineEnded) -> None:
     if reason is None and parts.replanning.ended(command.savepoint):
         return
     if reason is None:
-        closing.goes_on = command.savepoint == END_OF_LOG and parts.replanning.has_ended
-        closing.arrived(TableState.STOPPED if command.savepoint and not closing.goes_on else TableState.DONE)
+        has_ended = command.savepoint == END_OF_LOG and parts.replanning.has_ended
+        closing.goes_on = has_ended and not _is_last_run(parts)
+        closing.arrived(TableState.STOPPED if command.savepoint and not has_ended else TableState.DONE)
         parts.state.emit(effects.HitFailpoint(failpoints.ENDED))
         closing.end(CloseKind.RELEASE)
         return

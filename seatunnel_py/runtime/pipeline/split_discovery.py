@@ -18,17 +18,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from seatunnel_py.api.batch import Position
+from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.protocol.coordinator.events import PlanGrew
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.messages.answers import ReopenedRounds, SourceFacts
 from seatunnel_py.runtime.messages.effects import ConfirmPositions, Discover, HandleReaderEvents, ReopenSource
+from seatunnel_py.runtime.observe.events import LogReleased
 from seatunnel_py.runtime.pipeline.closing import Closing
 from seatunnel_py.runtime.state.journal_entries import AddRound
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.storage.journal import found_line
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
 from seatunnel_py.runtime.subtasks.unit_table import UnitCounts
+from seatunnel_py.runtime.targets.kept_log import kept_log
 from seatunnel_py.runtime.values.split_progress import SplitRound, assign_splits
 from seatunnel_py.work.unit import FailureKind, UnitFailure, UnitResult
 
@@ -90,7 +93,24 @@ class SplitDiscovery:
         for subtask, run in self._executions.items():
             if subtask.vertex in positions:
                 run.confirm(positions[subtask.vertex])
+                self._report_released(subtask.vertex, positions[subtask.vertex])
         self._unsent_positions |= {name: one for name, one in positions.items() if self._sources[name].listens}
+
+    def _report_released(self, vertex: str, positions: Positions) -> None:
+        """Report tables that wait for a decision, and whose log the source does not keep any more."""
+        state = self._state
+        log, held = state.context.pipeline.log, state.prepared.held.values()
+        if log is None or log.id != vertex or not held or not isinstance(log.source, LogSource):
+            return
+        allowed = log.source.schema_policy.log_bytes_max
+        for split in state.prepared.splits[vertex]:
+            durable = positions.get(split.id)
+            released = () if durable is None else kept_log(log.source, split, durable, held).released
+            for one, size in released:
+                if one.id not in state.released:
+                    state.released[one.id] = one.path
+                    line = state.context.pipeline
+                    state.tell(LogReleased(line.id, line.name, str(one.path), one.id, size, allowed, state.at))
 
     def _remember(self, record: CheckpointRecord) -> None:
         listening = [name for name, one in self._sources.items() if one.listens or self._is_log(name)]

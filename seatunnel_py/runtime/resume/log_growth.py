@@ -38,6 +38,7 @@ from seatunnel_py.runtime.targets.held_change import HeldChange
 from seatunnel_py.runtime.targets.target_alteration import followed_by_target, tried
 from seatunnel_py.runtime.values.split_progress import reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
+from seatunnel_py.work.schema_alteration import SchemaAlteration
 from seatunnel_py.work.unit import UnitFailure
 
 Joining = tuple[Pipeline, BegunLog, dict[str, Setup]]
@@ -131,8 +132,8 @@ def _without_commits_of_others(record: CheckpointRecord) -> CheckpointRecord:
 
 
 def _placed(record: CheckpointRecord, log: str, tables: Collection[TablePath], begun: BegunLog) -> CheckpointRecord:
-    """The record of a log that is read next at the place of ``begun``; of the tables that it has stopped without those
-    that have left it."""
+    """The record of a log that is read next at the place of ``begun``, without changes and stops of tables that
+    have left it."""
     snapshots, names = dict(record.snapshots), set(map(str, tables))
     for subtask in record.topology.subtasks([log]):
         state = state_of(snapshots[subtask].state)
@@ -140,7 +141,8 @@ def _placed(record: CheckpointRecord, log: str, tables: Collection[TablePath], b
         if begun.position is not None and begun.split.id in reading.at:
             reading = replace(reading, at={**reading.at, begun.split.id: begun.position})
         refused = tuple(name for name in state.refused if name in names)
-        state = replace(state, reading=reading.to_plain(), refused=refused)
+        altered = tuple(one for one in state.altered if str(SchemaAlteration.from_plain(one).path) in names)
+        state = replace(state, reading=reading.to_plain(), altered=altered, refused=refused)
         snapshots[subtask] = replace(snapshots[subtask], state=state.to_plain())
     return replace(record, snapshots=snapshots)
 

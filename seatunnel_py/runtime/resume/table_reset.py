@@ -4,18 +4,18 @@ Rules. (1) A reset is a pair of journal lines for the pipeline that copies the t
 target is emptied first. They are durable before anything follows, so the next driver goes on with it. (2) The table
 leaves the log with a savepoint (``log_growth.py``), is copied while the log waits, and joins the log again. Then the
 mark is taken back. (3) Until the table has left, the log may write rows of it, so its copy begins after that. (4) A log
-whose tables are all copied again has nothing to wait with: ``--fresh`` does that.
+whose tables are all copied again, by one request or by several, has nothing to wait with: ``--fresh`` does that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from seatunnel_py.errors import PlanError, Problem
 from seatunnel_py.plan.graph_nodes import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.tables import selection
-from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.storage.journal import dropped_line, reset_line
 from seatunnel_py.runtime.targets.prepared_pipeline import tables_in
 
@@ -23,15 +23,19 @@ OPTION = "--reset"
 
 
 def copies_of(
-    named: Mapping[str, Pipeline], records: Mapping[str, CheckpointRecord], tables: Sequence[str]
+    named: Mapping[str, Pipeline],
+    records: Mapping[str, CheckpointRecord],
+    tables: Sequence[str],
+    resets: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """The keys of the pipelines that copy these tables. Raises PlanError with every table that cannot be copied
-    again."""
+    """The keys of the pipelines that copy these tables. ``resets``: those of copies that are made again already. Raises
+    PlanError with every table that cannot be copied again."""
     wanted = followed(named, tables)
     copies = {key: one for key, one in _copies(named).items() if not wanted.isdisjoint(map(str, one.tables))}
     ids = {one.id for one in copies.values()}
     logs = ((key, one) for key, one in named.items() if one.follows_copies and not ids.isdisjoint(one.after))
-    problems = [problem for key, log in logs for problem in _of_log(log, records.get(key), wanted)]
+    again = {str(path) for key in resets if key in named for path in named[key].tables}
+    problems = [problem for key, log in logs for problem in _of_log(log, records.get(key), wanted | again)]
     problems += [problem for copy in copies.values() for problem in _of_copy(copy, wanted)]
     if problems:
         raise PlanError(tuple(problems))
@@ -69,6 +73,12 @@ def _of_log(log: Pipeline, record: CheckpointRecord | None, wanted: set[str]) ->
     if record is None:
         text = f"{log.name} has not begun: its tables are still copied for the first time"
         return [Problem(text, OPTION, remedy="run the job without it")]
+    if (
+        record.kind is RecordKind.ZERO
+    ):  # one that is stopped now begins again from nothing, and would wait for its copies
+        return [
+            Problem(f"{log.name} has no checkpoint yet", OPTION, remedy="run the job without it, and ask again later")
+        ]
     had = [str(one.schema.path) for one in tables_in(record.plan)]
     if wanted.issuperset(had or map(str, log.tables)):
         text = f"these are all tables of {log.name}"

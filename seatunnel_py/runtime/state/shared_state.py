@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from seatunnel_py.api.schema import TablePath
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.view import CoordinatorView
@@ -38,7 +39,7 @@ class SharedState:
     """The state that the parts of one pipeline share. ``at``: the time of the current event; ``is_over``: the pipeline
     only waits for units and calls under way; ``entries``: the next step after each journal entry; ``isolated``: the
     isolated subtasks; ``failures``: failed attempts, by vertex. ``awaits_record``: no record holds the schemas of the
-    plan, so its log is not read."""
+    plan, so its log is not read. ``released``: tables that wait at a change without their log, by the change."""
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context
@@ -54,6 +55,7 @@ class SharedState:
         self.participants: dict[Subtask, Participant] = {}
         self.isolated: set[Subtask] = set()
         self.awaits_record = False
+        self.released: dict[str, TablePath] = {}
         self.prepared = PreparedPipeline({}, {})
         self.troubles = Troubles()
         self.failures: Counter[str] = Counter()

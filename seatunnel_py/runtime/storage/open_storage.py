@@ -79,9 +79,7 @@ def require_place(location: str, job_id: str, *, fresh: bool) -> None:
     storage = open_storage(location, job_id, Path()).storage
     try:
         if fresh:
-            for folder in FOLDERS:  # incarnations first, which fences a driver that still runs
-                for name in storage.names(folder):
-                    storage.delete(f"{folder}/{name}")
+            delete_state(storage)
         elif storage.names(FOLDERS[0]):
             raise SeaTunnelError(
                 f"the job {job_id!r} was run before: its checkpoints are in {redacted_text(location)}",
@@ -90,6 +88,13 @@ def require_place(location: str, job_id: str, *, fresh: bool) -> None:
             )
     finally:
         storage.close()
+
+
+def delete_state(storage: Storage) -> None:
+    """Delete the state of a job: incarnations first, which fences a driver that still runs."""
+    for folder in FOLDERS:
+        for name in storage.names(folder):
+            storage.delete(f"{folder}/{name}")
 
 
 def _parts(location: str) -> tuple[str, Path]:

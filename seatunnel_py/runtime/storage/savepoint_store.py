@@ -111,6 +111,15 @@ class SavepointStore:
     def names(self) -> Sequence[str]:
         return self._storage.names(MANIFESTS)
 
+    def of_job(self, job_id: str, lineage: str) -> Sequence[str]:
+        """Names of the savepoints of a job, or of its lineage. Raises SavepointError for a damaged one."""
+        found = {name: self.manifest(name) for name in self.names()}
+        return [name for name, one in found.items() if lineage == one["lineage"] or job_id == one["job"].get("job_id")]
+
+    def starts(self, lineage: str) -> int:
+        """Return how many jobs were started from savepoints of a lineage."""
+        return sum(name.rpartition("-")[0] == lineage for name in self._storage.names(RESTORES))
+
     def has(self, name: str) -> bool:
         return self._storage.get(f"{MANIFESTS}/{name}") is not None
 

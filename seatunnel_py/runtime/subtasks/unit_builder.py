@@ -24,6 +24,7 @@ from seatunnel_py.protocol.model.topology import VertexDeterminism
 from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone
 from seatunnel_py.runtime.state.context import PipelineContext
 from seatunnel_py.runtime.subtasks.unit_cost import cost_of_slices, cost_of_split
+from seatunnel_py.runtime.targets.kept_log import kept_log
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.values import channel_payload
 from seatunnel_py.runtime.values.output_ways import OutputWays
@@ -86,7 +87,7 @@ class UnitBuilder:
         self.confirmed: Mapping[str, Position] = {}
         self._by_id: dict[str, Split] = {}
         self._tables = prepared.tables
-        self._log_kept = prepared.log_kept
+        self._held = tuple(prepared.held.values())
         self._refused = {str(path): (path, why) for path, why in prepared.refused.items()} if source else {}
 
     def deal(self, splits: Sequence[Split]) -> None:
@@ -153,10 +154,9 @@ class UnitBuilder:
     def _confirmed(self, split: Split) -> Position | None:
         """The position that the source may confirm (rule 6)."""
         durable, node = self.confirmed.get(split.id), self._vertex.source
-        if self._log_kept is None or durable is None or node is None or not isinstance(node.source, LogSource):
+        if not self._held or durable is None or node is None or not isinstance(node.source, LogSource):
             return durable
-        kept = node.source.log_bytes(split, self._log_kept, durable)
-        return self._log_kept if kept <= node.source.schema_policy.log_bytes_max else durable
+        return kept_log(node.source, split, durable, self._held).confirmed
 
     def _read_again(self, unit: UnitId, command: RunUnit, state: State, at: float) -> Work:
         """Build the unit that repeats a range which an earlier execution has read under this number."""

@@ -47,7 +47,4 @@ def prepared(
     refused = {path: why for path, why in before.refused.items() if path not in joined.left}
     over = {*joined.tables, *frozenset(joined.left).difference(joined.going_back)}
     held = {path: one for path, one in before.held.items() if path not in over}
-    return replace(
-        before, setups=setups, rounds={**before.rounds, log: rounds}, refused=refused, held=held,
-        log_kept=before.log_kept if held else None,
-    )  # fmt: skip
+    return replace(before, setups=setups, rounds={**before.rounds, log: rounds}, refused=refused, held=held)

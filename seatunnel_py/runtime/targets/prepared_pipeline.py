@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from seatunnel_py.api.batch import Position
 from seatunnel_py.api.log_source import BegunLog
 from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.schema import TablePath
@@ -28,8 +27,7 @@ class PreparedPipeline:
     were found. ``enumerators`` stay open while their splits are read (one may keep a snapshot that readers share).
     ``left_out``: isolated vertices, with the cause. ``tables``: the tables of a log, under the schemas of its position;
     ``refused``: those that stop, because their targets refuse a change of the schema; ``held``: such changes, about
-    which persons decide; ``log_kept``: the place from which the log is kept for these tables. ``swept``: sentences
-    about deleted leftovers of earlier lineages; not stored."""
+    which persons decide. ``swept``: sentences about deleted leftovers of earlier lineages; not stored."""
 
     setups: Mapping[str, Setup]
     rounds: Mapping[str, tuple[SplitRound, ...]]
@@ -38,7 +36,6 @@ class PreparedPipeline:
     tables: Mapping[TablePath, SourceTable] = field(default_factory=dict)
     refused: Mapping[TablePath, UnitFailure] = field(default_factory=dict)
     held: Mapping[TablePath, HeldChange] = field(default_factory=dict)
-    log_kept: Position | None = None
     swept: tuple[str, ...] = ()
 
     @property
@@ -68,8 +65,6 @@ class PreparedPipeline:
             plain["tables"] = [table_plain(table) for table in self.tables.values()]
         if self.held:
             plain["held"] = [one.to_plain() for one in self.held.values()]
-        if self.log_kept is not None:
-            plain["log_kept"] = self.log_kept.to_plain()
         if self.refused:
             plain["refused"] = [[path_plain(path), _failure_plain(why)] for path, why in self.refused.items()]
         return plain
@@ -92,10 +87,7 @@ def prepared_of(plain: Any) -> PreparedPipeline:
     tables = {one.schema.path: one for one in tables_in(plain)}
     refused = {TablePath(**path): _failure_of(why) for path, why in plain.get("refused", ())}
     held = {one.path: one for one in map(HeldChange.from_plain, plain.get("held", ()))}
-    log_kept = None if "log_kept" not in plain else Position.of(plain["log_kept"])
-    return PreparedPipeline(
-        setups, rounds, left_out=left_out, tables=tables, refused=refused, held=held, log_kept=log_kept
-    )
+    return PreparedPipeline(setups, rounds, left_out=left_out, tables=tables, refused=refused, held=held)
 
 
 def held_in(plain: Any) -> tuple[HeldChange, ...]:

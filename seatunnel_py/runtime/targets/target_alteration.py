@@ -7,7 +7,7 @@ is replaced, and every later record holds the new one together with the tables' 
 first of these, the next one meets the change again; its alteration has no further effect. (3) A target that
 refuses stops its table, not the others. (4) So does one that cannot be asked for a while: the other tables wait.
 (5) A change by which a table stops is kept with its place in the log, for a person to decide about it. The log is
-kept from the first of these places on, until none waits.
+kept from the oldest of these places on (``kept_log.py``).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _holding(
         cause = why.message, why.remedy
         held[one.path] = found_now = HeldChange(before.tables[one.path], one, place, cause, record.checkpoint, setups)
         refused[one.path] = replace(why, remedy=_ways_on(why.remedy, found_now.id))
-    return replace(after, held=held, refused=refused, log_kept=before.log_kept or place)
+    return replace(after, held=held, refused=refused)
 
 
 def _ways_on(remedy: str, change: str) -> str:

@@ -167,8 +167,6 @@ class Flow:
             opened = self._residence.take(self.unit) if self._residence is not None else None
             if opened is None:
                 opened = self._opened_head(head, self.unit.split)
-                if self._residence is not None:
-                    self._residence.keep_alive(opened)
             if self.unit.confirmed is not None:
                 opened.confirm(self.unit.confirmed)
             if self._residence is not None:

@@ -61,6 +61,16 @@ def test_a_table_joins_where_its_copy_ends(how: str, copied: tuple[int, ...]) ->
 
 
 @pytest.mark.parametrize("how", WAYS)
+def test_a_table_that_is_copied_again_joins_at_its_new_copy(how: str) -> None:
+    """I42: changes before that place are in the copy, and a target without a key would show them twice."""
+    again = replace(table(READ + 5), table=SourceTable(TableSchema(OLD, ())))
+    found = joined(begun(how), OLD, copied_at(again))
+    assert starts(found.split.payload) == {OLD: READ + 5}
+    if isinstance(found.state, dict) and "place" in found.state:
+        assert starts(found.state["place"]) == {OLD: READ + 5}
+
+
+@pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("copied", [(READ - 1,), (READ + 9, 1)])
 def test_a_copy_that_the_log_has_passed_is_refused_with_both_places(how: str, copied: tuple[int, ...]) -> None:
     with pytest.raises(FatalError, match=r"was copied at 0/\w+, and the log has been read up to 0/1F4") as refused:

@@ -54,6 +54,8 @@ MEANINGS = {
     " `checkpoint` is the newest complete checkpoint, or null.",
     "log_at_risk": "A log that is followed may soon be lost, or is longer than the job file allows; `bytes`: how far its "
     "end is ahead of the last checkpoint. An empty `warning`: it is over.",
+    "log_released": "The log is not kept any more for a `table` that waits at a `change` of its schema, so it must be "
+    "copied again: `bytes` of log since then are more than `allowed`. Written once by each driver.",
     "state_large": "Each checkpoint holds so many `bytes` of `what`; `allowed` is the limit. Written once.",
     "store_away": "The checkpoint store does not answer, and is asked again; until then no checkpoint completes.",
     "store_back": "The checkpoint store has answered after so many `seconds`.",

@@ -8,6 +8,7 @@ from tests.simulation.checks import (
     data,
     endings,
     fencing,
+    followed,
     isolation,
     restart,
     schemas,
@@ -26,4 +27,5 @@ CHECKERS = (
     *isolation.CHECKERS,
     *commit.CHECKERS,
     *schemas.CHECKERS,
+    *followed.CHECKERS,
 )

@@ -95,7 +95,7 @@ class I30CommitsInOrder(Checker):
         for record in self.line.completed:
             for commit in record.uncommitted:
                 if commit.scope == target.scope and commit.checkpoint < command.checkpoint:
-                    there = commit.checkpoint in target.ledger.commits
+                    there = target.ledger.holds(commit.checkpoint)
                     self.expect(there, f"{target.node}: {command.checkpoint} before {commit.checkpoint}")
 
     def emptied(self, node: str, ledger: Any) -> None:
@@ -127,7 +127,7 @@ class I43EndOfInput(Checker):
         targets = driver.targets()
         for commit in record.uncommitted:
             for target in targets.get(commit.scope, ()) if commit.scope not in refused else ():
-                there = commit.checkpoint in target.ledger.commits
+                there = target.ledger.holds(commit.checkpoint)
                 self.expect(there, f"success, but {target.node} lacks {commit.checkpoint}")
 
 

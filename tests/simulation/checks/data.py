@@ -209,11 +209,13 @@ class I41SplitsOnce(Checker):
         topology, bounded = record.topology, driver.machine.context.bounded
         for vertex in set(topology.sources).intersection(topology.live):
             read = 0
+            if self.line.follows:
+                continue  # tables come and go, and the log goes back for them (I42)
             for subtask in topology.subtasks([vertex]):
                 snapshot = record.snapshots[subtask]
                 places = positions_of(topology, record.plan, subtask, snapshot.state, bounded=bounded)
                 for split, position in places.items():
-                    at, rows = (vertex, split), self.line.rows_between(vertex, split, None, None).stop
+                    at, rows = (vertex, split), self.line.length(driver, vertex, split)
                     self.expect(at not in now, f"checkpoint {record.checkpoint} holds split {split} of {vertex} twice")
                     last = before.get(at, 0)
                     about = f"split {split} of {vertex} goes from {last} to {position} of {rows}"

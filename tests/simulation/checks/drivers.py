@@ -38,7 +38,7 @@ class Shown:
 class Driver:
     """A machine that was prepared. ``serial``: above that of all machines of the pipeline before it; ``record``: what it
     goes on from, in its own graph; without ``replay`` the journals are of another one; ``anew``: from nothing, though
-    there was something; ``topology``: without those that are isolated, as the coordinator has said."""
+    there was something; ``done``: start effects that are done; ``topology``: without those that are isolated, as the coordinator has said."""
 
     def __init__(self, machine: PipelineMachine, serial: int) -> None:
         assert machine._start is not None, f"{machine.key} is not prepared"
@@ -47,7 +47,7 @@ class Driver:
         self.machine, self.serial = machine, serial
         self.incarnation = context.job.incarnation
         self.name = f"driver {self.incarnation}"
-        self.record, self.anew = outcome.record, outcome.anew
+        self.record, self.anew, self.done = outcome.record, outcome.anew, outcome.done
         self.whole = whole = context.graph.topology
         self.replay = not outcome.anew and (not whole.edges or context.past.graph == outcome.graph)
         self.topology = replace(whole, detached=self.record.topology.detached if self.record else frozenset[str]())

@@ -52,11 +52,18 @@ class I34OneCoordinator(Checker):
 class I35OneWriter(Checker):
     """Nothing of an earlier life becomes visible after the fence of a later one, unless a checkpoint names it."""
 
-    after: ClassVar = {"committed": "committed", "emptied": "emptied"}
+    after: ClassVar = {"committed": "committed", "emptied": "emptied", "driver": "begins"}
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
         self.units: dict[tuple[str, str], str] = {}
+
+    def begins(self, driver: Driver) -> None:
+        """A table that joins a log counts its units from the beginning."""
+        past = driver.machine.context.past.record
+        if self.line.follows and past is not None:
+            known = {target.node for scope in past.topology.commit_scopes for target in driver.targets().get(scope, ())}
+            self.units = {key: life for key, life in self.units.items() if key[0] in known}
 
     def committed(self, driver: Driver, target: Shown, command: Any, answer: Answer, pieces: Any) -> None:
         if answer is not Answer.DONE:

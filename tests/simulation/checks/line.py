@@ -66,7 +66,9 @@ class Line:
         self.seen: dict[str, set[Identity]] = {}
         """Rows that are visible, by sink."""
         self.targets = ledgers(job.pipeline)
-        self._rows_of = rows_of_splits(job.pipeline)
+        self.follows = job.followed is not None and job.pipeline.log is not None
+        """Whether it follows a log whose tables come and go."""
+        self._rows_of = {} if job.followed is not None else rows_of_splits(job.pipeline)
         self._hooks: dict[Any, list[Callable[..., None]]] = defaultdict(list)
         self.facts = Observer(self)
         for watching in (*(kind(self) for kind in CHECKERS), self.facts):
@@ -135,6 +137,9 @@ class Line:
             self._begins_anew(driver)
         else:
             self._goes_on(past)
+            if self.follows:  # a table that joins counts its units from the beginning
+                new = driver.whole.by_id.keys() - past.topology.by_id.keys()
+                self.floor = {at: number for at, number in self.floor.items() if at.vertex not in new}
         self.drivers.append(driver)
         self.tell("driver", driver)
         return driver
@@ -237,6 +242,8 @@ class Line:
                 self.done = set()
         elif "done" in line:
             self.done.add(line["done"])
+        elif "reset" in line:
+            self.job.followed.reset_written(self.key, begins=line["reset"])
         elif "n" in line:
             self._taken(Subtask(*line["s"]), line)
         elif "from" in line:
@@ -263,6 +270,13 @@ class Line:
         """Rows of a split from one position to another; None: its beginning, or its end."""
         first = int(str(start.value["n"])) if start else 0
         return range(first, int(str(end.value["n"])) if end else self._rows_of[vertex, split])
+
+    def length(self, driver: Driver, vertex: str, split: str) -> int:
+        """How many rows a split has."""
+        if self.job.followed is None:
+            return self._rows_of[vertex, split]
+        splits = driver.machine.state.prepared.splits[vertex]
+        return next(one.rows or 0 for one in splits if one.id == split)
 
     # ---------------------------------------------------------------- targets
 
@@ -297,7 +311,8 @@ class Line:
             driver, target, command = self.sent[incarnation, node, checkpoint]
             self.world.lines[driver.machine.key].tell("committed", driver, target, command, answer, pieces)
         elif what == "set up":
-            self.setting_up[node].tell(what, node, ledger)
+            if not self.follows:  # a table that joins is set up when others have rows
+                self.setting_up[node].tell(what, node, ledger)
         else:
             for line in [one for one in self.world.lines.values() if one.root is self]:
                 line.tell(what, node, ledger, *about)
@@ -305,11 +320,15 @@ class Line:
     # ---------------------------------------------------------------- the end
 
     def wanted(self) -> dict[str, Counter[Identity]]:
-        """What each sink must show in the end."""
+        """What each sink must show in the end, but for tables that follow a log."""
+        if self.job.followed is not None:
+            return {}
         return expected(self.job.pipeline, self.world.lost)
 
     def missing(self) -> bool:
         """Whether some row is not in its sinks yet."""
+        if self.job.followed is not None:
+            return not self.job.followed.whole
         wanted = self.wanted()
         return any(
             wanted[node] - Counter(map(identity, ledger.shown))

@@ -70,7 +70,7 @@ class I18Retention(Checker):
         return [
             commit
             for commit in record.uncommitted
-            if any(commit.checkpoint not in one.ledger.commits for one in targets.get(commit.scope, ()))
+            if any(not one.ledger.holds(commit.checkpoint) for one in targets.get(commit.scope, ()))
         ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tests.simulation.checks.checker import Checker
@@ -16,6 +17,9 @@ class I48AlteredBetweenVersions(Checker):
     another version."""
 
     after: ClassVar = {"altered": "altered", "committed": "committed", "emptied": "emptied"}
+
+    def hooks(self) -> dict[Any, Callable[..., None]]:
+        return {} if self.line.job.followed is not None else super().hooks()
 
     def _places(self) -> tuple[int, ...]:
         sources = [one.source for one in self.line.job.pipeline.vertices if one.source is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from seatunnel_py.api import Cardinality, Determinism, Guarantee, SourceCapabilities, TablePath, TransformCapabilities
 from seatunnel_py.api.sink import Visible
@@ -34,7 +35,8 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Job:
-    """A pipeline of the simulation. ``elastic``: later drivers may run it with another parallelism."""
+    """A pipeline of the simulation. ``elastic``: later drivers may run it with another parallelism; ``followed``: the
+    job that copies tables and follows their log (``followed/job.py``), if it is a part of one."""
 
     shape: str
     pipeline: Pipeline
@@ -42,6 +44,7 @@ class Job:
     levels: Mapping[str, VertexDeterminism]
     bounded: bool = True
     elastic: bool = False
+    followed: Any = None
 
 
 @dataclass(frozen=True)

@@ -168,4 +168,5 @@ def source_of(node: SourceNode) -> SimulatedSource:
 
 def opened(pipeline: Pipeline) -> int:
     """How many enumerators of a pipeline are open."""
-    return sum(len(source_of(vertex.source).opened) for vertex in pipeline.vertices if vertex.source is not None)
+    sources: list[Any] = [vertex.source.source for vertex in pipeline.vertices if vertex.source is not None]
+    return sum(len(source.opened) for source in sources)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -25,16 +25,25 @@ class Answer(StrEnum):
 
 @dataclass
 class SimulatedLedger(Ledger):
-    """``seen`` is told of each commit, of each alteration, and of each time that it is emptied for a start."""
+    """``seen`` is told of each commit, of each alteration, and of each time that it is emptied for a start. ``table``: the
+    target that it is a ledger of, if that has several; ``emptied``: commits whose rows are gone from it; ``emptied_at``: those up
+    to there were given up with them."""
 
     seen: Callable[..., None] = lambda *_: None
     version: int = 0
+    table: Any = None
+    emptied: set[int] = field(default_factory=set)
+    emptied_at: int = 0
 
     @property
     def shown(self) -> list[Any]:
         """The rows that are visible, in the order in which they became so."""
-        pieces = (piece for commit in self.commits.values() for piece in commit)
+        pieces = (piece for number, commit in self.commits.items() if number not in self.emptied for piece in commit)
         return [tuple(row) for piece in pieces for row in piece.data["rows"]]  # type: ignore[union-attr]
+
+    def holds(self, checkpoint: int) -> bool:
+        """Whether a commit is in it, or is not awaited any more."""
+        return checkpoint in self.commits or checkpoint <= self.emptied_at
 
     @property
     def newest(self) -> int:

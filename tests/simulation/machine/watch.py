@@ -231,6 +231,8 @@ class MachineWatch:
             found = [split["id"] for lines in self._entries.values() for one in lines for split in _found(one, unit)]
             expect(unit.split.id not in found, "SplitsAreDurable", f"{unit.split.id} is read before it is durable")
         for one in unit.slices:
+            if one.stopped is not None:
+                continue  # it has no rows
             logged = self._world.logged
             made = logged.made(one.segment)
             expect(made, "JournalFirst", f"{unit.id} takes rows of {logged.makers[one.segment]}, which was not logged")
@@ -378,7 +380,10 @@ class MachineWatch:
         expect(not late, "TimersFireOnce", f"{late} of {self._machine.key} have not fired")
 
     def ended(self) -> None:
-        """The process of this machine ends by itself."""
+        """The process of this machine ends by itself. A log that was planned for more tables than were copied was replaced
+        before it began."""
+        if self._process.job.pipelines[self._machine.key] is not self._machine and not self._last_call:
+            return
         expect(not self._calls and not self._units, "ClosesWhenIdle", self._open())
         expect(self._closed, "ClosesOnce", f"{self._machine.key} was not closed")
         expect(not self.asked, "EffectsInOrder", f"{self.asked} were not performed")

@@ -9,6 +9,7 @@ from seatunnel_py.errors import GenerationLostError
 from seatunnel_py.runtime.messages.engine_port import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.work.chain import Chain, ChainSource
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId, UnitResult
+from tests.simulation.followed.workers import FollowedWorkers
 from tests.simulation.jobs.rows import Workers
 from tests.simulation.jobs.sources import SimulatedSource, source_of
 from tests.simulation.jobs.versions import VERSION
@@ -22,7 +23,12 @@ class SimulatedEngine:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._workers = Workers(process.jobs, process.world.exchange, process.world.gone)
+        world = process.world
+        self._workers: Workers | FollowedWorkers = (
+            Workers(process.jobs, world.exchange, world.gone)
+            if world.followed is None
+            else FollowedWorkers(world.followed.database, world.exchange)
+        )
         self.under_way: dict[UnitId, Unit] = {}
         self._registered: set[str] = set()
         self._versions: dict[str, int] = {}
@@ -34,7 +40,9 @@ class SimulatedEngine:
         if self._process.world.faults.strikes("chain cannot travel"):
             raise TypeError(f"{chain.vertex} cannot be pickled")
         self._registered.add(chain.vertex)
-        if isinstance(chain.head, ChainSource) and chain.head.log_tables:
+        if isinstance(self._workers, FollowedWorkers):
+            self._workers.vertices[chain.vertex] = self._process.planned(chain.vertex)
+        elif isinstance(chain.head, ChainSource) and chain.head.log_tables:
             self._versions[chain.vertex] = int(str(chain.head.log_tables[0].log_hints[VERSION]))
 
     def submit(self, unit: Unit) -> None:
@@ -43,6 +51,8 @@ class SimulatedEngine:
         assert not [one for one in same if one.epoch == unit.id.epoch], f"{unit.id} beside {same}"
         self.under_way[unit.id] = unit
         world = self._process.world
+        if world.followed is not None and unit.confirmed is not None:
+            world.followed.confirms(unit.confirmed, self._process.job._owner[unit.id.vertex])
         self._process.later(world.delay(0.02), self._report, UnitStarted(unit.id))
         slow = world.faults.strikes("slow worker")
         self._process.later(world.delay(3.0 if slow else 0.1), self._end, unit)
@@ -71,7 +81,10 @@ class SimulatedEngine:
         result = self._workers.run(unit, process.incarnation, world.salt, lies=lies, version=version)
         world.logged.makers |= dict.fromkeys((one.segment for one in result.slices), unit.id)
         gone = False
-        if source is not None and unit.split is not None:
+        if world.followed is not None:
+            if source is not None and source.part.is_log and process.waits_for(unit.id):
+                world.followed.asked(unit)
+        elif source is not None and unit.split is not None:
             toy = source_of(source)
             gone = self._is_gone(toy, unit.split.generation)
             result = replace(result, events=toy.reports(unit, done=result.done))

@@ -39,7 +39,7 @@ def held(table: str = "orders", place: Position = PLACE) -> HeldChange:
 
 
 def record(*waiting: HeldChange) -> CheckpointRecord:
-    prepared = PreparedPipeline({}, {}, held={one.path: one for one in waiting}, log_kept=PLACE)
+    prepared = PreparedPipeline({}, {}, held={one.path: one for one in waiting})
     topology = graph_of(logged(NAMES, transformed=False, targets=1)).topology
     return CheckpointRecord(15, 1, RecordKind.PERIODIC, 4, topology, {}, {}, plan=prepared.to_plain())
 
@@ -48,8 +48,7 @@ def test_a_record_keeps_what_waits() -> None:
     one = held()
     plain = record(one).plan
     assert held_in(plain) == (one,)
-    found = prepared_of(plain)
-    assert (found.held, found.log_kept) == ({one.path: one}, PLACE)
+    assert prepared_of(plain).held == {one.path: one}
 
 
 def test_an_id_follows_from_the_change_and_its_place() -> None:

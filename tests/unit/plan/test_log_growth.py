@@ -16,6 +16,7 @@ from seatunnel_py.runtime.resume.log_growth import with_tables
 from seatunnel_py.runtime.values.split_progress import SplitProgress, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.runtime.values.topology_builder import graph_of
+from seatunnel_py.work.schema_alteration import SchemaAlteration
 from tests.unit.plan.test_log_tables import NAMES, logged, shape
 
 BEGUN = BegunLog(Split("log", TablePath("", "", "a")), Position({"end": 3}))
@@ -57,6 +58,19 @@ def test_a_log_goes_back_and_forgets_that_it_has_stopped_a_table() -> None:
     (after,) = (state_of(one.state) for at, one in found.snapshots.items() if at.vertex == log)
     assert reading_of(after.reading).at == {"log": Position({"end": 3})}
     assert after.refused == stopped[1:]
+
+
+def test_a_log_forgets_changes_of_a_table_that_has_left() -> None:
+    """I48: its plan had them. Without the table no plan has them, and the log would wait for one for ever."""
+    whole = logged(NAMES, transformed=False, targets=1)
+    rest = following(whole, [path for name, path in paths(whole).items() if name != NAMES[0]])
+    assert whole.log is not None
+    log, before = whole.vertices[0].id, record_of(whole)
+    state = State(altered=tuple(SchemaAlteration(one).to_plain() for one in whole.log.tables)).to_plain()
+    snapshots = {at: replace(one, state=state) if at.vertex == log else one for at, one in before.snapshots.items()}
+    found = with_tables(replace(before, snapshots=snapshots), rest, graph_of(rest).topology, whole.tables, BEGUN)
+    (after,) = (state_of(one.state) for at, one in found.snapshots.items() if at.vertex == log)
+    assert {SchemaAlteration.from_plain(one).path for one in after.altered} == set(rest.tables)
 
 
 @given(st.data())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +9,10 @@ import pytest
 from toys import Lines, Streams, table_of, written
 
 from seatunnel_py.api import Position, TablePath
-from seatunnel_py.api.batch import Element, Heartbeat
-from seatunnel_py.api.source import PLAIN_READ, ReadContext, Reader, Split
+from seatunnel_py.api.source import Split
 from seatunnel_py.work import reader_cache
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
-from seatunnel_py.work.reader_cache import OpenReader, ReaderCache
+from seatunnel_py.work.reader_cache import ReaderCache
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Budget, Unit, UnitId, UnitResult
 
@@ -108,44 +105,3 @@ def test_so_many_readers_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         subtask.unit(None, split)
 
     assert subtask.told == ["open a 0", "open b 0", "open c 0", "close a 20", "open a 0", "close b 20"]
-
-
-class Connected(Reader):
-    """A reader that counts how often it was asked, and whether that was while it made an element."""
-
-    def __init__(self) -> None:
-        self.asked = threading.Semaphore(0)
-        self.makes, self.disturbed, self.lost = False, False, False
-
-    def read(self, split: Split, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
-        for number in range(1, 4):
-            self.makes = True
-            threading.Event().wait(0.05)
-            self.makes = False
-            yield Heartbeat(Position({"n": number}))
-
-    def idle(self) -> None:
-        self.disturbed |= self.makes
-        self.asked.release()
-        if self.lost:
-            raise ConnectionError("it is gone")
-
-
-def test_connections_are_kept_alive_while_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-C14: also while rows are written. A connection that is lost is not gone on with."""
-    monkeypatch.setattr(reader_cache, "IDLE_SECONDS", 0.001)
-    cache, reader, split = ReaderCache(), Connected(), Split("a", PATH)
-    opened = OpenReader(reader, reader.read(split, None))
-    cache.keep_alive(opened)
-    for _ in range(2):
-        position = next(opened.elements).end  # type: ignore[union-attr]
-        assert reader.asked.acquire(timeout=10.0)
-    assert not reader.disturbed
-
-    reader.lost = True
-    while opened.usable:
-        assert reader.asked.acquire(timeout=10.0)
-    unit = Unit(UnitId("streams", 1), split, position, budget=Budget(1, 60.0))
-    cache.keep(unit, position, opened)
-    assert cache.take(unit) is None
-    cache.close()

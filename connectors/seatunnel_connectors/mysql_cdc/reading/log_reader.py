@@ -155,7 +155,9 @@ class LogReader:
     def _count_tables(self) -> None:
         """Begin the tables that count in the transaction that begins. Their maps come again in it."""
         starts, track = self._starts, self._track
-        if starts is not None and starts.waiting and starts.reach(*track.place[:2], self._history):
+        if starts is None or not (starts.waiting or starts.divided):
+            return
+        if starts.reach(*track.place[:2], self._history):
             self._rows.new_file()
 
     def _take(self, event: RowsEvent) -> None:
@@ -164,6 +166,11 @@ class LogReader:
         if track.events <= track.skip_events:
             return
         skip = track.skip_rows if track.events == track.skip_events + 1 else 0
+        if self._starts is not None and self._starts.divided and (name := self._rows.table_of(event)) is not None:
+            given = self._starts.given(name, track.events)
+            if given is None:
+                return
+            skip = max(skip, given)
         self._taken_in_transaction += self._rows.add(event, skip)
 
     def _table_map(self, event: TableMap) -> Iterator[LogChange]:
@@ -207,6 +214,8 @@ class LogReader:
     # ------------------------------------------------------------ statements
 
     def _query(self, event: Query, header: EventHeader, start: int) -> Iterator[LogChange]:
+        if self._track.current is None and not self._track.in_transaction:
+            self._count_tables()  # a log without ids of transactions
         kind = _PLAIN.get(event.statement)
         statement, changes = (Statement(kind), []) if kind else self._history.statement(event)
         match statement.kind:

@@ -101,6 +101,11 @@ class RowsCollector:
         waiting.append(found)
         return found
 
+    def table_of(self, event: RowsEvent) -> Name | None:
+        """The table that an event belongs to; None: its number is not known."""
+        known = self._by_id.get(event.table_id)
+        return None if known is None else (known[0].database, known[0].table)
+
     def add(self, event: RowsEvent, skip: int) -> int:
         """Take an event; 1 if it belongs to a captured table."""
         known = self._by_id.get(event.table_id)

@@ -90,6 +90,22 @@ def test_a_table_counts_from_its_place_on() -> None:
     assert all(map(starts.captured, names)) and not starts.captured(("shop", "others"))
 
 
+def test_a_table_counts_from_a_place_inside_of_a_transaction_on() -> None:
+    """F-C23: its first events of that transaction were given before, and so were rows of the next one."""
+    name = ("shop", "orders")
+    starts = TableStarts({name: BinlogPosition("log.000009", 700, events=2, rows=5)}, {TABLE.name: TABLE})
+    history = TableHistory({}, starts.captured, mariadb=True, server_version=101119)
+
+    assert not starts.reach(9, 600, history) and not starts.captured(name)
+    for _ in range(2):  # a reader that begins there reaches it twice: when it opens, and with its first event
+        starts.reach(9, 700, history)
+        assert starts.captured(name)
+        assert [starts.given(name, event) for event in (1, 2, 3, 4)] == [None, None, 5, 0]
+        assert starts.given(("shop", "lines"), 1) == 0
+    starts.reach(9, 900, history)
+    assert starts.captured(name) and starts.given(name, 1) == 0
+
+
 @pytest.mark.parametrize(
     ("settings", "told", "remedy"),
     [

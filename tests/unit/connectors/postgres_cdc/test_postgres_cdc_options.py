@@ -14,6 +14,7 @@ from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logge
 from seatunnel_connectors.postgres_cdc.options import (
     OutputPlugin,
     PostgresCdcOptions,
+    SlotDrop,
     StartupMode,
     StopMode,
     TableConfig,
@@ -74,6 +75,8 @@ def test_settings_of_debezium_mean_the_options() -> None:
 
     assert names_of(found, "job", "step", "store") == LogNames("a", "b", own_slot=False, own_publication=False)
     assert (found.start, found.plugin) == (StartupMode.LATEST, OutputPlugin.WAL2JSON)
+    assert found.slot_drop is SlotDrop.NEVER
+    assert options(debezium={"slot": {"drop.on.stop": True}}).slot_drop is SlotDrop.WHEN_FINISHED
     assert options(debezium={"slot.name": "a"}, **{"slot.name": "a"}).slot_name == "a"
 
 
@@ -84,7 +87,7 @@ def test_settings_of_debezium_mean_the_options() -> None:
         ({"snapshot.mode": "never"}, "snapshot.mode = never, but startup.mode = initial: give only one"),
         ({"snapshot.mode": "when_needed"}, "is not supported; use initial or never or no_data"),
         ({"publication.autocreate.mode": "all_tables"}, "is not supported; use filtered or disabled"),
-        ({"slot.drop.on.stop": "true"}, "slot.drop.on.stop must be false"),
+        ({"slot.drop.on.stop": "maybe"}, "slot.drop.on.stop = maybe is not supported; use false or true"),
         ({"table.include.list": "x"}, "table.include.list has no effect here; name the tables with table-names"),
         ({"pubication.name": "x"}, "pubication.name is not known; did you mean 'publication.name'?"),
         ({"zzz": "x"}, "zzz is not known; leave it out"),
@@ -105,6 +108,9 @@ def test_other_settings_of_debezium_are_refused(settings: dict[str, str], said: 
         ({"stop.mode": "specific", "stop.specific-offset.lsn": "17"}, "write it as 16/B374D848"),
         ({"stop.mode": "timestamp"}, "stop.timestamp is required"),
         ({"format": "COMPATIBLE_DEBEZIUM_JSON"}, "use DEFAULT, and a sink that writes debezium_json"),
+        ({"slot.drop": "when-finished", "slot.reuse": "true", "slot.name": "a"}, "drops a slot that the job has made"),
+        ({"slot.drop": "when-finished", "startup.mode": "earliest"}, "drops a slot that the job has made"),
+        ({"slot.drop": "when-finished", "startup.mode": "snapshot"}, "drops a slot that the job has made"),
         ({"database-names": ["other"]}, "the url names the database 'shop'"),
         ({"database-pattern": "other.*"}, "the url names the database 'shop'"),
         ({"table-names-config": [{"table": "t"}, {"table": "t"}]}, "t stands in it twice"),
@@ -122,6 +128,13 @@ def test_a_batch_job_ends() -> None:
     assert stop_of(options(**{"stop.mode": "latest"}), JobMode.STREAMING) is StopMode.LATEST
     with pytest.raises(ValueError, match="leave it out, or set STREAMING"):
         stop_of(options(**{"stop.mode": "never"}), JobMode.BATCH)
+
+
+def test_a_slot_is_dropped_by_a_job_that_ends() -> None:
+    drops = {"slot.drop": "when-finished"}
+    assert stop_of(options(**drops), JobMode.BATCH) is StopMode.LATEST
+    with pytest.raises(ValueError, match="the job does not end by itself.*seatunnel jobs drop"):
+        stop_of(options(**drops), JobMode.STREAMING)
 
 
 @pytest.mark.parametrize("name", ["snapshot", "snapshot-only", "SNAPSHOT"])

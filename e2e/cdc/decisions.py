@@ -1,0 +1,30 @@
+"""The changes of schemas that wait in a job, and the decisions about them, through the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from e2e.cdc.following_job import SECONDS, FollowingJob
+from e2e.support import seatunnel, wait_for
+
+
+def changes(followed: FollowingJob) -> list[dict[str, Any]]:
+    shown = seatunnel(followed.home, "changes", "list", "job", "--json")
+    assert shown.code == 0, shown
+    found: list[dict[str, Any]] = json.loads(shown.out)
+    return found
+
+
+def waiting(followed: FollowingJob) -> list[str]:
+    return [one["change"] for one in changes(followed) if one["waits"]]
+
+
+def wait_waiting(followed: FollowingJob, number: int = 1) -> list[str]:
+    wait_for(f"{number} changes to wait", lambda: len(waiting(followed)) == number, SECONDS)
+    return waiting(followed)
+
+
+def decide(followed: FollowingJob, verdict: str, change_id: str) -> None:
+    done = seatunnel(followed.home, "changes", verdict, "job", change_id, "--by", "anna")
+    assert done.code == 0, done

@@ -1,0 +1,143 @@
+"""Drops what a job has made at its sources, such as replication slots, once no restore reads from it.
+
+Rules. (1) The checkpoints of the job are deleted first. (2) A savepoint of the job, and a job that was started from
+one, may read from the same place: they keep everything. (3) The intent is durable before anything is dropped, in the
+receipt or in job.json: if the driver or the command dies, `seatunnel jobs drop` does the rest. (4) Sources drop only
+what the job has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from seatunnel_py.api.log_source import Leftover, LogSource
+from seatunnel_py.api.source import Split
+from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.nouns import counted
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.plugins import plugin_calls
+from seatunnel_py.plan.plugins.registry import PluginKind
+from seatunnel_py.plan.steps import Job, Step
+from seatunnel_py.protocol.commit.claims import Stored
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.runtime.observe.receipt import Receipt
+from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
+from seatunnel_py.runtime.targets.prepared_pipeline import prepared_of
+
+
+@dataclass(frozen=True, slots=True)
+class LogAtSource:
+    """The log of a step. ``splits``: all splits that the records of the job hold."""
+
+    step: Step
+    source: LogSource
+    splits: tuple[Split, ...] = ()
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """The objects that exist now. Raises SeaTunnelError."""
+        try:
+            return plugin_calls.leftovers_of(self.step, self.source, self.splits)
+        except plugin_calls.PluginCallError as error:
+            raise SeaTunnelError(f"{error.step}: {error.message}", error.remedy) from error
+
+    def drop(self) -> None:
+        """Drop those that the job has made. Raises SeaTunnelError."""
+        try:
+            plugin_calls.drop_leftovers(self.step, self.source, self.splits)
+        except plugin_calls.PluginCallError as error:
+            raise SeaTunnelError(f"{error.step}: {error.message}", error.remedy) from error
+
+
+def logs_in(job: Job, stored: Mapping[str, Sequence[Stored]]) -> tuple[LogAtSource, ...]:
+    """The logs of a job file, with the splits of these records."""
+    records = [one for some in stored.values() for one in some if isinstance(one, CheckpointRecord)]
+    splits = tuple(split for one in records for split in _splits(one))
+    made = ((step, plugin_calls.created(step, job)) for step in job.of_kind(PluginKind.SOURCE))
+    return tuple(LogAtSource(step, source, splits) for step, source in made if isinstance(source, LogSource))
+
+
+def _splits(record: CheckpointRecord) -> Iterable[Split]:
+    if record.plan is None:
+        return ()
+    return (split for some in prepared_of(record.plan).splits.values() for split in some)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedPipeline:
+    """A pipeline at the end of a run. ``splits``: of all its sources."""
+
+    pipeline: Pipeline
+    splits: tuple[Split, ...]
+
+
+def finished_logs(ended: Sequence[EndedPipeline]) -> tuple[LogAtSource, ...]:
+    """The logs that end with this run, of a job whose tables are all done."""
+    logs = [
+        (log.step, log.source)
+        for log in (one.pipeline.log for one in ended)
+        if log is not None and isinstance(log.source, LogSource) and log.source.drops_when_finished
+    ]
+    if not logs:
+        return ()
+    splits = tuple(split for one in ended for split in one.splits)
+    return tuple(LogAtSource(step, source, splits) for step, source in logs)
+
+
+def readers(places: SavepointLocations, job_id: str, lineage: str) -> tuple[str, ...]:
+    """A sentence for each savepoint that a job could start from, and for the jobs that were started from one. Raises
+    SavepointError for a damaged savepoint."""
+    found: list[str] = []
+    for shelf in places.all():
+        found += [f"the savepoint {name!r} reads from there" for name in shelf.of_job(job_id, lineage)]
+        if lineage and (number := shelf.starts(lineage)):
+            found.append(f"{counted(number, 'job')} started from a savepoint of this one may read from there")
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The end of a job's last run: its receipt announces the drop, and then says what was dropped. ``logs``: none for a
+    job that goes on, or has failed; ``lineage``: of the job."""
+
+    logs: tuple[LogAtSource, ...]
+    places: SavepointLocations
+    lineage: str
+
+    @staticmethod
+    def of(receipt: Receipt, ended: Sequence[EndedPipeline], places: SavepointLocations, lineage: str) -> LastRun:
+        """The last run, if this receipt is of one."""
+        ends = receipt.exit_code == ExitCode.SUCCESS and not receipt.goes_on
+        return LastRun(finished_logs(ended) if ends else (), places, lineage)
+
+    def announced(self, receipt: Receipt) -> Receipt:
+        """The receipt with the intent (rule 3)."""
+        return replace(receipt, notes=(*receipt.notes, self._intent(receipt))) if self.logs else receipt
+
+    def _intent(self, receipt: Receipt) -> str:
+        steps = ", ".join(one.step.id for one in self.logs)
+        return f"what the job has made at {steps} is dropped now; `seatunnel jobs drop {receipt.job_id}` completes that"
+
+    def performed(self, receipt: Receipt, keep: Callable[[Receipt], None]) -> Receipt:
+        """Drop, and ``keep`` the receipt with the outcome in place of the intent. The job has ended: an error is a
+        note."""
+        if not self.logs:
+            return receipt
+        notes = [note for one in self.logs for note in self._dropped(one, receipt.job_id)]
+        intent = self._intent(receipt)
+        receipt = replace(receipt, notes=(*(note for note in receipt.notes if note != intent), *notes))
+        keep(receipt)
+        return receipt
+
+    def _dropped(self, one: LogAtSource, job_id: str) -> list[str]:
+        try:
+            if stays := readers(self.places, job_id, self.lineage):
+                return [f"{one.step.id}: nothing is dropped: {'; '.join(stays)}; {_LATER.format(job_id)}"]
+            found = one.leftovers()
+            one.drop()
+        except SeaTunnelError as error:
+            return [f"{one.step.id}: not dropped: {error.message}; {_LATER.format(job_id)}"]
+        return [f"{left.name} {f'stays: {left.kept}' if left.kept else 'was dropped'}" for left in found]
+
+
+_LATER = "`seatunnel jobs drop {}` does it later"
