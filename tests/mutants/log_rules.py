@@ -9,6 +9,7 @@ PLAN = "seatunnel_py.plan"
 GROWTH, BEGUN, RESET = "resume/log_growth.py", "resume/begun_logs.py", "resume/table_reset.py"
 START, LOGS, RUNNER = "resume/pipeline_start.py", "driver/log_pipelines.py", "driver/job_runner.py"
 JOINED, ALTERATION, HELD = "targets/joined_targets.py", "targets/target_alteration.py", "targets/held_change.py"
+KEPT_LOG = "targets/kept_log.py"
 BUILDER, REPLANNING, DISCOVERY = (
     "subtasks/unit_builder.py",
     "pipeline/log_replanning.py",
@@ -223,7 +224,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a change by which a table stops is not kept for a person",
         ALTERATION,
-        "return replace(after, held=held, refused=refused, log_kept=before.log_kept or place)",
+        "return replace(after, held=held, refused=refused)",
         "return after",
         "target_alteration 5",
     ),
@@ -295,15 +296,15 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a log is confirmed past a table that waits",
         BUILDER,
-        "if self._log_kept is None or durable is None or node is None or not isinstance(node.source, LogSource):",
-        "if True:",
+        "return kept_log(node.source, split, durable, self._held).confirmed",
+        "return durable",
         "unit_builder 6, I40",
     ),
     runtime(
         "a log is confirmed up to the last table that waits",
-        ALTERATION,
-        "log_kept=before.log_kept or place)",
-        "log_kept=place)",
+        KEPT_LOG,
+        "behind[max(kept)[1]]",
+        "behind[min(kept)[1]]",
         "target_alteration 5, I40",
     ),
     runtime(

@@ -244,10 +244,10 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a pipeline is ended before people know",
         COMMANDS,
-        "        closing.arrived(TableState.STOPPED if command.savepoint and not closing.goes_on else TableState.DONE)\n"
+        "        closing.arrived(TableState.STOPPED if command.savepoint and not has_ended else TableState.DONE)\n"
         "        parts.state.emit(effects.HitFailpoint(failpoints.ENDED))\n",
         "        parts.state.emit(effects.HitFailpoint(failpoints.ENDED))\n"
-        "        closing.arrived(TableState.STOPPED if command.savepoint and not closing.goes_on else TableState.DONE)\n",
+        "        closing.arrived(TableState.STOPPED if command.savepoint and not has_ended else TableState.DONE)\n",
         "coordinator_commands 3",
     ),
 )

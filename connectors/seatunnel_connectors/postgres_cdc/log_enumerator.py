@@ -196,7 +196,7 @@ class LogEnumerator(Enumerator):
 
 
 def made_in(splits: Iterable[Split]) -> set[str]:
-    """What the job has created at the server, of slot and publication."""
+    """Of slot and publication, those that the job has created at the server."""
     found: list[Any] = [split.payload.get(MADE, ()) for split in splits]
     return {str(one) for made in found for one in made}
 

@@ -97,8 +97,8 @@ def readers(places: SavepointLocations, job_id: str, lineage: str) -> tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The end of a job's last run: its receipt announces the drop, and then says what was dropped. ``logs``: none for a
-    job that goes on, or has failed; ``lineage``: of the job."""
+    """The end of a job's last run: its receipt announces the drop, and then names each thing that was dropped.
+    ``logs``: none for a job that goes on, or has failed; ``lineage``: of the job."""
 
     logs: tuple[LogAtSource, ...]
     places: SavepointLocations

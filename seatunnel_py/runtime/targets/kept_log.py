@@ -1,6 +1,6 @@
 """Decides how much of a log its server keeps for tables that wait for a decision. Pure.
 
-The log is kept from the oldest of their places on. A place that is further behind than ``schema-changes.log.max-bytes``
+The log is kept from the oldest of their places on. A place that is older by more than ``schema-changes.log.max-bytes``
 is given up: its table must be copied again, and the others keep theirs.
 """
 

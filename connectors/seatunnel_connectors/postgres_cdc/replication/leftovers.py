@@ -1,7 +1,7 @@
-"""What a job leaves at the server: its replication slot, which keeps the log, and its publication.
+"""Drops the slot and the publication of a job that has ended: a slot keeps the log at the server.
 
 Only what the job has made is dropped. Names that the job chose are its own. A name of the job file belongs to it if its
-splits say that one of its drivers has created it.
+splits name it as created by one of its drivers.
 """
 
 from __future__ import annotations
