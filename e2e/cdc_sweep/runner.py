@@ -79,11 +79,14 @@ class Run:
         if self.process is None:
             self.process = self._started()
         elif self.process.poll() is not None:
-            said = (self.job.home / "errors").read_text()[-600:]
-            if "nothing was started" not in said:
-                self.violations.append(f"the driver has ended by itself with {self.process.poll()}: {said}")
+            self._ended_by_itself(self.process)
             self.process = self._started()
         return self.process
+
+    def _ended_by_itself(self, process: Process) -> None:
+        said = (self.job.home / "errors").read_text()[-600:]
+        if "nothing was started" not in said:
+            self.violations.append(f"the driver has ended by itself with {process.poll()}: {said}")
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
@@ -93,8 +96,12 @@ class Run:
 
     def _kill_driver(self, kill: Kill, number: int) -> None:
         if self.process is not None:
-            kill_driver(self._alive())
-            self.killed.append(f"{Victim.MOMENT} at the end of a kill")
+            running = self._alive()
+            try:
+                kill_driver(running)
+                self.killed.append(f"{Victim.MOMENT} at the end of a kill")
+            except AssertionError:  # between the look and the kill
+                self._ended_by_itself(running)
         process = self.process = self._started(number, kill)
         with self._changing():
             if kill.point:

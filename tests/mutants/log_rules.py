@@ -177,6 +177,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "over = set[object]()",
         "begun_logs 3",
     ),
+    runtime(
+        "a log writes rows of a table whose new copy has begun",
+        BEGUN,
+        "again, left = _tables(pipelines, resets), _tables(pipelines, emptied)",
+        "again, left = _tables(pipelines, resets), frozenset[TablePath]()",
+        "begun_logs 4, I42",
+    ),
     # ---- changes
     runtime(
         "a restored log is read under the schemas of today",
@@ -239,8 +246,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a table that a person has decided about does not leave its log",
         BEGUN,
-        "now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables)",
-        "now = _as_recorded(pipeline, now, record, again, plan_again, plan_tables)",
+        "now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables, left)",
+        "now = _as_recorded(pipeline, now, record, again, plan_again, plan_tables, left)",
         "begun_logs 3",
     ),
     runtime(

@@ -6,7 +6,8 @@ committed (``log_growth.py``), and so do tables that are copied again (``table_r
 the schemas of its position, which the record holds; the source's catalog shows those of today. A change that the log
 has met, and no plan has, comes later: rows of the earlier schema may not be committed. (3) A table that waits at a
 change of its schema leaves the log when a person has decided, and joins it again as it was before the change. A table
-that is copied again does not.
+that is copied again does not. (4) A table whose new copy has begun has left the log, also if no record shows that: the
+log may not write its rows again.
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ def as_begun(
     plan_tables: PlanTables,
     resets: Collection[str] = (),
     decisions: Mapping[str, Mapping[str, SchemaBehavior]] = MappingProxyType({}),
+    emptied: Collection[str] = (),
 ) -> tuple[Pipeline, ...]:
     """The pipelines to run. ``plan_again``: for schemas as records hold them, under any policy of today;
     ``plan_tables``: for tables that the job may no longer have; ``resets``: the keys of copies that are made again;
-    ``decisions``: by pipeline and change, those of persons."""
+    ``emptied``: of these, the ones that have begun; ``decisions``: by pipeline and change, those of persons."""
     found = []
-    again = frozenset(path for key, one in keys(pipelines).items() if key in resets for path in one.tables)
+    again, left = _tables(pipelines, resets), _tables(pipelines, emptied)
     for key, pipeline in keys(pipelines).items():
         record = records.get(key)
         if pipeline.log is None:
@@ -52,10 +54,14 @@ def as_begun(
             own = _without_copied(decisions.get(key, {}), record, again)
             held = {one.path: one for one in held_in(record.plan) if one.id in own and one.path in now.tables}
             now = _for_tables(now, [one.before for one in held.values()], (), plan_again)
-            now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables)
+            now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables, left)
             now = _with_decisions(now, own)
         found.append(now)
     return tuple(found)
+
+
+def _tables(pipelines: tuple[Pipeline, ...], of: Collection[str]) -> frozenset[TablePath]:
+    return frozenset(path for key, one in keys(pipelines).items() if key in of for path in one.tables)
 
 
 def _without_copied(
@@ -84,9 +90,10 @@ def _as_recorded(
     again: Collection[TablePath],
     plan_again: PlanAgain,
     plan_tables: PlanTables,
+    left: Collection[TablePath],
 ) -> Pipeline:
     """The pipeline for the tables of the record. If the job has others, it becomes the one that is planned ``now``.
-    ``again``: tables that are copied again."""
+    ``again``: tables that are copied again; ``left``: of these, the ones that have left the log."""
     assert pipeline.log is not None, f"{pipeline.name} follows no log"
     had, read = _had(pipeline, record), {table.schema.path for table in pipeline.log.tables}
     if had <= read:
@@ -99,7 +106,9 @@ def _as_recorded(
     if leaves := had.intersection(again):
         if leaves.issuperset(now.tables):
             raise FatalError(f"all tables of {pipeline.name} are to be copied again", BEGIN_ANEW)
-        return replace(begun, becomes=log_tables.without(now, leaves))
+        rest = log_tables.without(now, leaves)
+        begun = log_tables.following(begun, had.difference(left))
+        return rest if leaves.issubset(left) and set(begun.tables) == set(rest.tables) else replace(begun, becomes=rest)
     if not had or had == read:
         return begun
     return replace(begun, becomes=log_tables.with_channels(now))

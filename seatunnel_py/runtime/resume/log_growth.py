@@ -35,6 +35,7 @@ from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
 from seatunnel_py.runtime.targets import joined_targets
 from seatunnel_py.runtime.targets.held_change import HeldChange
+from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.targets.target_alteration import followed_by_target, tried
 from seatunnel_py.runtime.values.split_progress import reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
@@ -101,6 +102,14 @@ def _going_back(
         raise FatalError(
             *((failures[0].message, failures[0].remedy) if failures else (error.message, error.remedy))
         ) from error
+
+
+def left_before(pipeline: Pipeline, before: PreparedPipeline, record: CheckpointRecord) -> JoinedTables | None:
+    """The tables that have left the log since its record: their new copies have begun (``begun_logs.py``, rule 4)."""
+    left = tuple(path for path in before.tables if path not in pipeline.tables)
+    if pipeline.log is None or pipeline.becomes is None or not left:
+        return None
+    return JoinedTables((), before.begun_log(log_tables.vertex_of(pipeline).id, record), left, frozenset(left))
 
 
 def with_tables(

@@ -7,8 +7,8 @@ of different moments (``source.consistency = per-split``), they resume under a n
 parallelism is redistributed; one with other steps is refused, because its states would be misinterpreted. (6) Journal
 entries belong to one graph. Under another graph they are void, and batch numbers, which start again there, get another
 name: a target that has seen batch 7 must not confuse it with the new batch 7. (7) A log that tables join or leave
-goes on from a savepoint of this driver, which has nothing left to commit: the sinks of new tables are set up at once,
-and a record holds them before the log is read. (8) A pipeline that copies its table again starts from nothing, and
+goes on from a savepoint, which has nothing left to commit for these: the sinks of new tables are set up at once, and a
+record holds them before the log is read. (8) A pipeline that copies its table again starts from nothing, and
 empties its targets first.
 """
 
@@ -103,16 +103,17 @@ def _start(
             pipeline, tuple(groups.values()), job, newest=newest, first=not past.dropped, copied=copied
         )
         return StartPlan(prepared, anew=past.dropped)
-    if past.altered is not None and past.altered.joined is not None:
-        return _with_other_tables(pipeline, topology, groups, job, past, past.altered.joined)
+    references = references_of(pipeline)
+    before = prepared_of(references.opened(past.record.plan))
+    joined = None if past.altered is None else past.altered.joined
+    if joined := joined or log_growth.left_before(pipeline, before, past.record):
+        return _with_other_tables(pipeline, topology, groups, job, past, before, joined)
     record = _as_declared(past.record, topology)
     if changes := _changes(record.topology, topology):
         raise FatalError(
             f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
             f"restore the old steps of the job file; or {BEGIN_ANEW}",
         )
-    references = references_of(pipeline)
-    before = prepared_of(references.opened(record.plan))
     before = _with_found(before, {vertex: _opened(rounds, references) for vertex, rounds in past.found.items()})
     record = _fitted(pipeline, record, topology, before)
     out = {node.id for one in pipeline.vertices if one.id in record.topology.detached for node in one.sinks}
@@ -142,11 +143,11 @@ def _with_other_tables(
     groups: Mapping[str, Sequence[SinkNode]],
     job: JobIdentity,
     past: EarlierRun,
+    before: PreparedPipeline,
     joined: JoinedTables,
 ) -> StartPlan:
-    """The start of a log that this driver has ended with a savepoint, with other tables (rule 7)."""
+    """The start of a log that has ended with a savepoint, with other tables (rule 7). ``before``: its decisions."""
     assert past.record is not None and pipeline.log is not None, "it has ended with a savepoint"
-    before = prepared_of(references_of(pipeline).opened(past.record.plan))
     declared = _as_declared(past.record, topology)
     record = log_growth.with_tables(declared, pipeline, topology, before.tables, joined.begun)
     begun = tuple(group for name, group in groups.items() if name in past.done | record.set_up)

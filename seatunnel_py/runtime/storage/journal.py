@@ -59,6 +59,11 @@ class Journal:
     resets: set[str] = field(default_factory=set)
     decisions: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
+    @property
+    def emptied(self) -> set[str]:
+        """Of ``resets``, the pipelines that copy already: their targets are emptied, and set up again."""
+        return self.resets - self.dropped
+
     def apply(self, line: Mapping[str, Any]) -> None:
         """Apply one line of any kind."""
         pipeline = line["p"]

@@ -110,7 +110,9 @@ class FollowedJob:
         records = {key: one for key, one in authority.records.items() if key not in gone}
         decisions = change_decisions.behaviors(kept.decisions)
         plan = self.planner
-        lines = as_begun(self.pipelines(records), records, plan.as_decided, plan.of_tables, kept.resets, decisions)
+        lines = as_begun(
+            self.pipelines(records), records, plan.as_decided, plan.of_tables, kept.resets, decisions, kept.emptied
+        )
         self._before = list(self.tables)
         return lines
 
