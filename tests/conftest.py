@@ -10,7 +10,7 @@ from hypothesis import settings
 from seatunnel_py import redaction
 
 # CI decides whether a change lands: it must say the same twice. Elsewhere examples stay random, to find more.
-settings.register_profile("ci", derandomize=True, database=None, deadline=None)
+settings.register_profile("ci", derandomize=True, database=None, deadline=None, max_examples=40)
 settings.register_profile("here", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 

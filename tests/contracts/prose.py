@@ -13,6 +13,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -108,10 +109,15 @@ def _template(text: ast.JoinedStr) -> str:
 
 def sampled(seed: int, count: int) -> list[Sentence]:
     """Sentences of docs, docstrings and messages, chosen at random; one seed always chooses the same."""
+    return random.Random(seed).sample(_everything(), count)
+
+
+@cache
+def _everything() -> list[Sentence]:
     found = list(in_docs())
     for path in product_files():
         found += [*in_docstrings(path), *in_messages(path)]
-    return random.Random(seed).sample(found, count)
+    return found
 
 
 def main() -> None:

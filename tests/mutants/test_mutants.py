@@ -59,7 +59,9 @@ def test_a_mutant_is_killed(name: str, checkers: set[str]) -> None:
     assert verdict["killed"]
 
 
-@pytest.mark.parametrize("name", ["no dedup by id", "an abort drops staged pieces"])
+@pytest.mark.parametrize(
+    "name", ["no dedup by id", pytest.param("an abort drops staged pieces", marks=pytest.mark.long)]
+)
 def test_a_planted_bug_shrinks(name: str) -> None:
     """To a run that a person can read; and what is left fails again in the same way."""
     before, after, checker, same, again = json.loads(python("-c", HUNT_AND_SHRINK, name))

@@ -110,7 +110,7 @@ def shown(column: Column, value: Any) -> Any:
     return value
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(st.data())
 def test_rows_come_back(data: st.DataObject) -> None:
     """Any columns, any nulls, any split of rows among events, inserts and updates among each other."""
