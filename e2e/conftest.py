@@ -11,11 +11,18 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from e2e.long_cases import is_long
 from e2e.stream import Stream
 from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import PostgresServer
 
 _numbers = count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_long(item.nodeid):
+            item.add_marker(pytest.mark.long)
 
 
 @dataclass(frozen=True, slots=True)

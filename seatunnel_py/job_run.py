@@ -91,9 +91,7 @@ def drive(
     plan_tables = partial(altered_log.plan_tables, job, work.analyst)
     kept = run.journal.journal
     decisions = change_decisions.behaviors(kept.decisions)
-    pipelines = as_begun(
-        work.pipelines, run.records, as_recorded, plan_tables, kept.resets, decisions, emptied=kept.emptied
-    )
+    pipelines = as_begun(work.pipelines, run.records, as_recorded, plan_tables, kept.resets, decisions, kept.emptied)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 

@@ -40,8 +40,8 @@ def as_begun(
     emptied: Collection[str] = (),
 ) -> tuple[Pipeline, ...]:
     """The pipelines to run. ``plan_again``: for schemas as records hold them, under any policy of today;
-    ``plan_tables``: for tables that the job may no longer have; ``resets``: the keys of copies that are made again;
-    ``emptied``: of these, the ones that have begun; ``decisions``: by pipeline and change, those of persons."""
+    ``plan_tables``: for tables that the job may no longer have. ``resets``: the keys of copies that are made again;
+    ``emptied``: of these, the ones that have begun. ``decisions``: by pipeline and change, those of persons."""
     found = []
     again, left = _tables(pipelines, resets), _tables(pipelines, emptied)
     for key, pipeline in keys(pipelines).items():

@@ -1,0 +1,52 @@
+"""Names the further cases of end-to-end tests, which run in `make test-long` only.
+
+Each is another seed, sink, moment or server of a property that a case of the same test, or of its neighbour, shows in
+`make test` as well.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LONG = (
+    # other seeds
+    r"cdc/.*killed.*\[[23]\b",
+    r"cdc/.*killed.*\[1-by key\]",
+    r"cdc/test_bounded_\w+::test_a_killed_run_is_finished_by_the_next_one\[(1|2|, is_exactly_once = true-2)\]",
+    r"cdc/test_postgres_cdc\.py::test_rows_that_are_appended_arrive_once\[2\]",
+    r"cdc/test_tables_added\.py::test_(rows_of_an_added|tables_are_exchanged)\w+\[2\]",
+    r"test_killed_driver\.py::test_a_fan_out\[2\]",
+    # other sinks
+    r"cdc/test_(keeper_killed|table_refresh|table_reset|repair|promotion_mariadb|schema_policies)\.py::.*\[by key\]",
+    r"cdc/test_(decided_changes|bounded_postgres_cdc)\.py::.*\[by key\]",
+    r"cdc/test_schema_changes_elsewhere\.py::test_mariadb_is_altered\[by key\]",
+    r"cdc/test_tables_added\.py::.*\[(one|two)-by key\]",
+    r"cdc/test_table_reset_mariadb\.py::.*\[(0-two-phase|3-by key)\]",
+    r"test_target_changes\.py::.*\[direct\]",
+    r"test_database_refuses\.py::.*\[(direct|exactly_once_recipe = direct|prepared, .*)\]",
+    r"test_rescale\.py::test_a_savepoint_that_the_target\w+\[(direct|prepared)\]",
+    r"test_kafka_black_hole\.py::.*\[at_least_once\]",
+    r"test_unknown_outcome\.py::.*\[postgres (append|direct)-1\]",
+    r"test_sinks_fail_alone\.py::.*\[files-",
+    # other moments
+    r"cdc/test_table_reset\.py::test_the_driver_dies\w+\[driver\.(schema|setup|commit|savepoint|journal)\.",
+    r"cdc/test_(schema_changes|schema_policies)\.py::test_the_driver_dies\w+\[driver\.(schema\.before|savepoint|commit)\.?",
+    r"cdc/test_decided_changes\w*\.py::test_the_driver_dies\w+\[driver\.(schema\.before|savepoint|commit)\.?",
+    r"cdc/test_tables_added\.py::test_the_driver_dies\w+\[driver\.(savepoint|setup\.before|commit)\.?",
+    r"test_errors_at_moments\.py::test_a_snapshot_that_fails\w+\[.*\.before\]",
+    r"test_visible_at_once\.py::test_what_failed_goes_on\[worker\.unit\.began",
+    # other servers and shapes
+    r"cdc/test_decided_changes_mariadb\.py::.*\[(3|True)\]",
+    r"cdc/test_postgres_cdc_keys\.py::test_rows_that_are_named_are_followed\[(declared|index|index, no key)\]",
+    r"cdc/test_postgres_cdc\.py::test_a_table_that_changes_stops_alone\[(TRUNCATE|ALTER TABLE orders ALTER)",
+    r"test_cluster\.py::test_a_(join|killed_executor\w+\[it is there)",
+    r"test_forty_tables\.py::test_the_copy_is_a_source_itself",
+    r"test_tables_change\.py::test_columns_in_another_order\w+\[.*-more\]",
+    r"test_kafka_black_hole\.py::test_a_batch_job\w+\[source\]",
+)
+_PATTERN = re.compile("|".join(_LONG))
+
+
+def is_long(nodeid: str) -> bool:
+    """Whether this test is left out of `make test`."""
+    return _PATTERN.search(nodeid) is not None
