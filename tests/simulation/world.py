@@ -404,7 +404,7 @@ class World:
         lines = [f"{self.settings}"]
         for job in self.jobs:
             lines.append(f"{job.pipeline.name} {job.shape}{'' if job.bounded else ', a stream'}")
-            lines += [f"  {one.id} x{one.parallelism} {job.roles[one.id]}" for one in job.pipeline.vertices]
+            lines += [f"  {one.id} x{one.parallelism} {job.roles.get(one.id)}" for one in job.pipeline.vertices]
         return lines
 
     def where(self) -> str:

@@ -113,8 +113,7 @@ class JobRunner:
 
     def _candidates(self, pipelines: tuple[Pipeline, ...]) -> Iterator[Candidate]:
         """Yield the pipelines of the job, each before the pipelines that finish its isolated sinks."""
-        authority = self._authority
-        named = keys(pipelines)
+        authority, named = self._authority, keys(pipelines)
         after = self.logs.order(named)
         for key, pipeline in named.items():
             past = self._past(pipeline, key, authority.records.get(key))
@@ -138,8 +137,8 @@ class JobRunner:
         claim = self._authority.claims[key]
         claim = replace(claim, first=first) if first else claim
         context = context_of(key, pipeline, self._settings, self._identity, claim, past, self._shared)
-        machine = self.pipelines[key] = PipelineMachine(context)
-        return machine
+        self.pipelines[key] = PipelineMachine(context)
+        return self.pipelines[key]
 
     # ---------------------------------------------------------------- beginning and end
 
@@ -357,8 +356,7 @@ class JobRunner:
         """Replace a machine whose rows are void (``generation_renewal.py``), or that needs another plan
         (``log_replanning.py``)."""
         assert before.view is not None, "it has read something"
-        view, key = before.view, before.key
-        strays, bad = before.cleanup.staged, before.isolated.known_bad
+        view, key, strays, bad = before.view, before.key, before.cleanup.staged, before.isolated.known_bad
         past = self._past(before.pipeline, key, view.newest, epochs=view.epochs, strays=strays, known_bad=bad)
         pipeline = before.pipeline if past.altered is None else past.altered.pipeline
         machine = self._take(key, pipeline, past, first=view.next_checkpoint)
@@ -366,7 +364,9 @@ class JobRunner:
         if self._request_handler is not None:
             self._request_handler.restarted(key)
         self.turn(machine, events.EngineReady())
-        if awaited := self.logs.awaited(pipeline, self.pipelines, self.closed):
+        if self.stopped_by:  # while neither machine was at work
+            self.turn(machine, events.StopRequest.of_user("the job was stopped", keep=False))
+        elif awaited := self.logs.awaited(pipeline, self.pipelines, self.closed):
             self._admission.again(candidate_of(machine.context, awaited))
         else:
             self._begin_pipeline(machine)
