@@ -188,7 +188,7 @@ def test_others_of_a_cancelled_pack_are_not_to_blame(harness: Harness, tmp_path:
 
 def test_a_result_does_not_wait_for_its_pack(staying: Harness, tmp_path: Path) -> None:
     """A table that is done is told of while the next one of its pack takes its time."""
-    hold = Numbers("hold", rows=10, act="sleep", seconds=2.0)
+    hold = Numbers("hold", rows=10, act="sleep", seconds=4.0)
     sources = [Numbers("quick", rows=10), hold]
     for source in sources:
         staying.engine.register(chain(source, tmp_path / "out"))
@@ -196,13 +196,12 @@ def test_a_result_does_not_wait_for_its_pack(staying: Harness, tmp_path: Path) -
         for source in sources:
             staying.engine._queue.put(replace(unit(source), cost_seconds=0.01))
         staying.engine._changed.notify()
-    began = time.monotonic()
     (first,) = staying.ends(1)
-    told = time.monotonic() - began
+    told = time.monotonic()
     (second,) = staying.ends(1)
 
     assert (first.vertex, second.vertex) == ("quick", "hold")
-    assert told < 1.5 < time.monotonic() - began
+    assert time.monotonic() - told > 2.0
 
 
 def test_a_worker_that_dies_while_it_waits_costs_nothing(staying: Harness, tmp_path: Path) -> None:
