@@ -92,7 +92,7 @@ class Watch:
 
 def run_tests(tests: Iterable[str], *options: str) -> Watch:
     """Files, or single tests of them. Properties try the same examples each time (tests/conftest.py)."""
-    os.environ["CI"] = "1"
+    os.environ["CI"] = "hunt"
     watch = Watch()
     with redirect_stdout(sys.stderr):
         code = pytest.main([*(str(ROOT / test) for test in tests), *options], plugins=[watch])
