@@ -28,7 +28,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a target is altered while batches are in channels",
         REPLANNING,
-        "self._closing.plan_again(None if held else self._effect(newest))",
+        "self._closing.plan_again(None if self.has_batches else self._effect(newest))",
         "self._closing.plan_again(self._effect(newest))",
         "log_replanning 7",
     ),

@@ -3,8 +3,8 @@
 Rules. (1) The publication exists before the slot, and names every table before the table is copied: a slot cannot
 decode what was written before. (2) The slot exists before any table is copied, so the log holds all changes after each
 copy. (3) A slot with the name that the job gives is the job's own, and is used as it is if it exists: its position is
-older than any copy. (4) Nothing is dropped here. (5) Splits name what the job
-has made, before its log is read: only that is dropped later (``replication/leftovers.py``).
+older than any copy. (4) Nothing is dropped here. (5) Splits name what the job has made, before its
+log is read: only that is dropped later (``replication/leftovers.py``).
 """
 
 from __future__ import annotations

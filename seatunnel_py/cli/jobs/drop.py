@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.cli.jobs.job_control import explained
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
+from seatunnel_py.cli.view.numbers import size
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from seatunnel_py.plan.steps import Job
     from seatunnel_py.runtime.resume.source_cleanup import LogAtSource
     from seatunnel_py.runtime.storage.checkpoint_store import StoreContents
-
-_UNITS = 1024.0
 
 
 def drop(job_id: str, where: JobLocation, *, yes: bool, as_json: bool) -> int:
@@ -78,7 +77,7 @@ def _readers(job: KnownJob, where: JobLocation, described: Job, contents: StoreC
 
 def _foretell(found: list[tuple[LogAtSource, Leftover]], job: KnownJob, contents: StoreContents) -> None:
     for one, left in found:
-        keeps = "" if left.retained is None else f", which keeps {left.retained / _UNITS**2:,.1f} MiB of log"
+        keeps = "" if left.retained is None else f", which keeps {size(left.retained)} of log"
         say(f"{one.step.id}: {left.name}{keeps}{f': stays: {left.kept}' if left.kept else ''}")
     if not found:
         say("the job has left nothing at its sources")

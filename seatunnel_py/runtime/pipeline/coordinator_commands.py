@@ -207,11 +207,10 @@ def _kept_waiting(parts: Parts, missing: Iterable[Subtask]) -> Iterator[str]:
 
 def _is_last_run(parts: Parts) -> bool:
     """Whether no run goes on with a log that has ended: all of its rows are committed then."""
-    log, newest = parts.state.context.pipeline.log, parts.state.newest
-    if log is None or not isinstance(log.source, LogSource) or newest is None:
+    log = parts.state.context.pipeline.log
+    if log is None or not isinstance(log.source, LogSource):
         return False
-    in_channels = any(batches for one in newest.snapshots.values() for batches in one.channel_state.values())
-    return log.source.drops_when_finished and not in_channels
+    return log.source.drops_when_finished and not parts.replanning.has_batches
 
 
 def _ended(parts: Parts, command: order.PipelineEnded) -> None:

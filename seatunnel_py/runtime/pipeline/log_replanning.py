@@ -143,9 +143,15 @@ class LogReplanning:
             return True
         if savepoint != SCHEMA_CHANGE:
             return False
-        held = any(batches for one in newest.snapshots.values() for batches in one.channel_state.values())
-        self._closing.plan_again(None if held else self._effect(newest))
+        self._closing.plan_again(None if self.has_batches else self._effect(newest))
         return True
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether channels hold batches in the newest record."""
+        newest = self._state.newest
+        snapshots = () if newest is None else newest.snapshots.values()
+        return any(batches for one in snapshots for batches in one.channel_state.values())
 
     @property
     def has_ended(self) -> bool:

@@ -8,7 +8,8 @@ what the job has made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from seatunnel_py.api.log_source import Leftover, LogSource
@@ -36,17 +37,21 @@ class LogAtSource:
 
     def leftovers(self) -> tuple[Leftover, ...]:
         """The objects that exist now. Raises SeaTunnelError."""
-        try:
+        with _naming_its_step():
             return plugin_calls.leftovers_of(self.step, self.source, self.splits)
-        except plugin_calls.PluginCallError as error:
-            raise SeaTunnelError(f"{error.step}: {error.message}", error.remedy) from error
 
     def drop(self) -> None:
         """Drop those that the job has made. Raises SeaTunnelError."""
-        try:
+        with _naming_its_step():
             plugin_calls.drop_leftovers(self.step, self.source, self.splits)
-        except plugin_calls.PluginCallError as error:
-            raise SeaTunnelError(f"{error.step}: {error.message}", error.remedy) from error
+
+
+@contextmanager
+def _naming_its_step() -> Iterator[None]:
+    try:
+        yield
+    except plugin_calls.PluginCallError as error:
+        raise SeaTunnelError(f"{error.step}: {error.message}", error.remedy) from error
 
 
 def logs_in(job: Job, stored: Mapping[str, Sequence[Stored]]) -> tuple[LogAtSource, ...]:
