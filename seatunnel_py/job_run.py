@@ -273,9 +273,8 @@ class _JobRun:
 
     @property
     def records(self) -> Mapping[str, CheckpointRecord]:
-        """The records to go on from, by pipeline, without those of copies that are made again."""
-        kept = self.journal.journal
-        return {key: one for key, one in self.authority.records.items() if key not in kept.resets & kept.dropped}
+        """The records to go on from, by pipeline."""
+        return self.journal.journal.resumed(self.authority.records)
 
     @property
     def _savepoints(self) -> SavepointLocations:

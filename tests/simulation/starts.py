@@ -5,7 +5,7 @@ Where it is refused, a person looks after the store, and the next one sees every
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ def claimed(world: World, pipelines: Sequence[str]) -> tuple[WatchedStore, JobCl
     storage: MemoryStorage = world.storage
     if reading is not None:
         storage = StaleStorage(world.storage, reading.hidden, reading.instead)
-    store = WatchedStore(storage, world, lambda: _went_on(world, reading))
+    store = WatchedStore(storage, world, lambda keys: _went_on(world, reading, keys))
     try:
         claim = claim_job(store, pipelines)
     except RetriableError:
@@ -86,13 +86,14 @@ def _damaged(world: World, whole: bytes) -> bytes:
     return bytes(data)
 
 
-def _went_on(world: World, reading: Reading | None) -> None:
-    """A driver has published its claim. Without a record it may only where nothing has followed from that."""
+def _went_on(world: World, reading: Reading | None, keys: Collection[str]) -> None:
+    """A driver has published its claim to these pipelines. Without a record it may only where nothing has followed from
+    that; a pipeline that the job no longer has is not looked at."""
     if reading is None:
         return
     expect(not reading.damaged, RULE, f"a driver goes on, though {reading.hidden} is damaged")
     for line, checkpoint in world.files[reading.hidden]:
-        if line.hangs_on(checkpoint):
+        if line.key in keys and line.hangs_on(checkpoint):
             marked = line.marked >= checkpoint
             expect(not marked, RULE, f"a driver goes on without checkpoint {checkpoint} of {line.key}, which completed")
             line.void()

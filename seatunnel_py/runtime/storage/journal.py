@@ -119,6 +119,10 @@ class Journal:
         mine = self.taken.get((pipeline, subtask), {})
         return tuple(mine[number] for number in sorted(mine))
 
+    def resumed(self, records: Mapping[str, CheckpointRecord]) -> dict[str, CheckpointRecord]:
+        """The records to go on from, by pipeline, without those of pipelines that start from nothing."""
+        return {pipeline: record for pipeline, record in records.items() if pipeline not in self.dropped}
+
     def is_void(self, pipeline: str, checkpoint: int) -> bool:
         """Return True for a record that may be in the store, and is not restored."""
         return checkpoint in self.void_records.get(pipeline, ())

@@ -34,7 +34,7 @@ class Cut(Checker):
         # A receiver may be ahead of a sender that is catching up, for it drops what comes again (I22).
         self.expect(end == sent or sent < end <= ever, f"{ever} were ever sent; {about}")
         self.expect(may_hold or not numbers, f"aligned; {about}")
-        known = self.facts.content[channel]
+        known = self.facts.sent.content[channel]
         for one in waiting:
             self.expect(
                 self.world.lied or one.number > len(known) or known[one.number - 1] in (one.digest, None),
@@ -68,9 +68,9 @@ class I8ConsistentCut(Cut):
         held = rows_in(snapshot.state)
         if held is None:
             return  # it counts nothing
-        wanted = self.facts.base.get(subtask, 0)
+        wanted = self.facts.sent.base.get(subtask, 0)
         for channel, number in snapshot.applied.items():
-            sums = self.facts.sums[channel]
+            sums = self.facts.sent.sums[channel]
             if number >= len(sums):
                 self.fail(
                     f"checkpoint {record.checkpoint}: {subtask} applied {number} of {channel}, which sent {len(sums) - 1}"

@@ -75,7 +75,7 @@ class I22SameIdSameContent(Checker):
         item, channel = command.envelope.item, command.envelope.channel
         if type(item) is not BatchHandle or not self.line.current(driver) or self.world.lied:
             return
-        known = self.facts.content[channel]
+        known = self.facts.sent.content[channel]
         self.expect(item.number <= len(known) + 1, f"{channel} goes from batch {len(known)} to {item.number}")
         if item.number <= len(known):
             self.count("a batch was sent again")

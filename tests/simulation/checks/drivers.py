@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from seatunnel_py.plan.altered_log import JoinedTables
 from seatunnel_py.protocol.coordinator import commands as order
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.participant.participant import Participant
@@ -38,7 +39,8 @@ class Shown:
 class Driver:
     """A machine that was prepared. ``serial``: above that of all machines of the pipeline before it; ``record``: what it
     goes on from, in its own graph; without ``replay`` the journals are of another one; ``anew``: from nothing, though
-    there was something; ``done``: start effects that are done; ``topology``: without those that are isolated, as the coordinator has said."""
+    there was something; ``done``: start effects that are done; ``graph``: its name in the
+    journal; ``topology``: without those that are isolated, as the coordinator has said."""
 
     def __init__(self, machine: PipelineMachine, serial: int) -> None:
         assert machine._start is not None, f"{machine.key} is not prepared"
@@ -48,6 +50,7 @@ class Driver:
         self.incarnation = context.job.incarnation
         self.name = f"driver {self.incarnation}"
         self.record, self.anew, self.done = outcome.record, outcome.anew, outcome.done
+        self.graph = outcome.graph
         self.whole = whole = context.graph.topology
         self.replay = not outcome.anew and (not whole.edges or context.past.graph == outcome.graph)
         self.topology = replace(whole, detached=self.record.topology.detached if self.record else frozenset[str]())
@@ -58,6 +61,12 @@ class Driver:
             subtask: Node(subtask, participant, whole.inputs(subtask), whole.outputs(subtask), str(subtask))
             for subtask, participant in machine.state.participants.items()
         }
+
+    @property
+    def joined(self) -> JoinedTables | None:
+        """The tables that join or leave the log with this machine."""
+        altered = self.machine.context.past.altered
+        return None if altered is None else altered.joined
 
     def targets(self) -> Mapping[str, tuple[Shown, ...]]:
         """The sinks of each commit scope."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_py.plan.altered_log import JoinedTables
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in
@@ -37,12 +36,6 @@ class Followed(Checker):
         """The place from which a record lets the log be read."""
         found = place_of_log(record, LOG_NODE)
         return 0 if found is None else number_of(found)
-
-
-def joined_by(driver: Driver) -> JoinedTables | None:
-    """The tables that join or leave the log with this machine."""
-    altered = driver.machine.context.past.altered
-    return None if altered is None else altered.joined
 
 
 class I42Handoff(Followed):
@@ -85,7 +78,7 @@ class I42Handoff(Followed):
         self.count(situations.EMPTIED)
 
     def begins(self, driver: Driver) -> None:
-        found, past = joined_by(driver), driver.machine.context.past.record
+        found, past = driver.joined, driver.machine.context.past.record
         if found is None or past is None:
             return
         for path in found.tables:

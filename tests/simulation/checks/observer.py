@@ -73,6 +73,29 @@ class Known:
     isolated: frozenset[str] = frozenset()
 
 
+@dataclass(slots=True)
+class Sent:
+    """The batches that were sent on the channels of one graph. ``content``: their digests, None where that is not known
+    any more; ``sums``: rows up to each number; ``base``: rows in a state besides those of ``sums``, from another
+    graph."""
+
+    content: dict[Channel, list[int | None]] = field(default_factory=dict)
+    sums: dict[Channel, list[int]] = field(default_factory=dict)
+    base: dict[Subtask, int] = field(default_factory=dict)
+
+    def begin(self, channel: Channel, snapshot: SubtaskSnapshot | None) -> None:
+        """Of what was sent on it nothing is known but what still waits."""
+        applied = snapshot.applied.get(channel, 0) if snapshot else 0
+        self.content[channel] = [None] * applied
+        self.sums[channel] = [0] * (applied + 1)
+        for batch in snapshot.channel_state.get(channel, ()) if snapshot else ():
+            self.add(channel, batch)
+
+    def add(self, channel: Channel, batch: BatchHandle) -> None:
+        self.content[channel].append(batch.digest)
+        self.sums[channel].append(self.sums[channel][-1] + batch.rows)
+
+
 class Observer:
     """Learns of an event before all checkers, and of a command after them."""
 
@@ -81,12 +104,9 @@ class Observer:
         self.lives: dict[tuple[int, Subtask], Life] = {}
         self.known: dict[int, Known] = {}
         """By the serial number of the driver."""
-        self.content: dict[Channel, list[int | None]] = {}
-        """Digests of what was sent, None where that is not known any more."""
-        self.sums: dict[Channel, list[int]] = {}
-        """Rows that were sent up to each number."""
-        self.base: dict[Subtask, int] = {}
-        """Rows in a state besides those of ``sums``: they come from another graph."""
+        self.sent = Sent()
+        self._graphs: dict[tuple[str, str], Sent] = {}
+        """By graph: a driver that dies before its graph is durable is followed by one with the graph before."""
         self.cuts: dict[tuple[int, int, Channel], tuple[int, int]] = {}
         """(driver, checkpoint, channel) -> last number that its sender had sent, and that was ever sent."""
         self.unaligned: set[tuple[int, int]] = set()
@@ -125,21 +145,11 @@ class Observer:
         record = driver.record
         if record is None or not driver.replay:
             snapshots = record.snapshots if record else {}
-            self.base = {subtask: rows_in(one.state) or 0 for subtask, one in snapshots.items()}
+            self._graphs[driver.graph] = sent = Sent()
+            sent.base = {subtask: rows_in(one.state) or 0 for subtask, one in snapshots.items()}
             for channel in driver.whole.channels:
-                self._anew(channel, snapshots.get(channel.receiver))
-
-    def _anew(self, channel: Channel, snapshot: SubtaskSnapshot | None) -> None:
-        """Of what was sent on it nothing is known but what still waits."""
-        applied = snapshot.applied.get(channel, 0) if snapshot else 0
-        self.content[channel] = [None] * applied
-        self.sums[channel] = [0] * (applied + 1)
-        for batch in snapshot.channel_state.get(channel, ()) if snapshot else ():
-            self._sent(channel, batch)
-
-    def _sent(self, channel: Channel, batch: BatchHandle) -> None:
-        self.content[channel].append(batch.digest)
-        self.sums[channel].append(self.sums[channel][-1] + batch.rows)
+                sent.begin(channel, snapshots.get(channel.receiver))
+        self.sent = self._graphs.setdefault(driver.graph, self.sent)
 
     def record(self, driver: Driver, checkpoint: int) -> CheckpointRecord | None:
         """A record as this driver sees it: in its own graph."""
@@ -269,8 +279,8 @@ class Observer:
                 if restart.replay is JournalUse.HELD and record:
                     # It repeats itself as far as its receivers are, and only then may go another way.
                     keep = max(keep, restored_position(record.snapshots.get(channel.receiver), channel))
-                del self.content[channel][keep:]
-                del self.sums[channel][keep + 1 :]
+                del self.sent.content[channel][keep:]
+                del self.sent.sums[channel][keep + 1 :]
 
     def _loses(self, driver: Driver, node: Node, event: task.Restored, snapshot: SubtaskSnapshot) -> None:
         """Of a split that can be read only once the rows between its position and what was taken from it are lost, unless
@@ -344,10 +354,10 @@ class Observer:
         if isinstance(item, BatchHandle):
             self.world.counters["a batch was sent"] += 1
             life.sent[channel] = max(life.sent[channel], item.number)
-            if self.line.current(driver) and item.number == len(self.content[channel]) + 1:
-                self._sent(channel, item)
+            if self.line.current(driver) and item.number == len(self.sent.content[channel]) + 1:
+                self.sent.add(channel, item)
         elif isinstance(item, Barrier):
-            ever = len(self.content.get(channel, ()))
+            ever = len(self.sent.content.get(channel, ()))
             self.cuts[driver.serial, item.checkpoint, channel] = (life.sent[channel], ever)
             if item.unaligned:
                 self.unaligned.add((driver.serial, item.checkpoint))

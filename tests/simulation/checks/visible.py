@@ -105,9 +105,24 @@ class I3Order(Visible):
 
 
 class I4PrefixVisibility(Visible):
-    """After commit n as many rows are visible as the states of the sink in checkpoint n have written."""
+    """After commit n as many rows are visible as the states of the sink in checkpoint n have written, and as were
+    visible when its table joined its log."""
 
-    after: ClassVar = {"committed": "committed"}
+    after: ClassVar = {"driver": "begins", "committed": "committed", "emptied": "emptied"}
+
+    def __init__(self, line: Line) -> None:
+        super().__init__(line)
+        self.before: dict[str, int] = {}
+        """By sink, the rows from before its table has joined."""
+
+    def begins(self, driver: Driver) -> None:
+        joined = () if driver.joined is None else driver.joined.tables
+        nodes = {one.id for one in driver.machine.context.pipeline.sinks if one.table.path in joined}
+        targets = (one for each in driver.targets().values() for one in each if one.node in nodes)
+        self.before |= {one.node: len(one.ledger.shown) for one in targets}
+
+    def emptied(self, node: str, ledger: SimulatedLedger) -> None:
+        self.before.pop(node, None)
 
     def committed(self, driver: Driver, target: Shown, command: Any, answer: Answer, pieces: Any) -> None:
         if answer is not Answer.DONE or self.kind(driver, target) is not SinkKind.TWO_PHASE:
@@ -120,7 +135,7 @@ class I4PrefixVisibility(Visible):
             for subtask, one in record.snapshots.items()
             if driver.whole.by_id[subtask.vertex].commit_scope == target.scope
         )
-        shown = len(target.ledger.shown)
+        shown = len(target.ledger.shown) - self.before.get(target.node, 0)
         text = f"{target.node} shows {shown} rows after checkpoint {command.checkpoint}, whose states hold {wanted}"
         self.expect(shown == wanted, text)
 

@@ -106,8 +106,7 @@ class FollowedJob:
             self._look(log)
         self._copy_again(keys(self.pipelines()), authority.records, journal)
         self._decide(authority.records, journal)
-        gone = kept.dropped - {LOG_PIPELINE}  # these copies begin anew, under the schema of today
-        records = {key: one for key, one in authority.records.items() if key not in gone}
+        records = kept.resumed(authority.records)
         decisions = change_decisions.behaviors(kept.decisions)
         plan = self.planner
         lines = as_begun(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.storage import Storage
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 class WatchedStore(CheckpointStore):
     """Tells of records that it has written, or refused to write."""
 
-    def __init__(self, storage: Storage, world: World, claimed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, storage: Storage, world: World, claimed: Callable[[Collection[str]], None]) -> None:
         super().__init__(storage)
         self._world = world
         self._claimed = claimed
 
     def claim(self, incarnation: int, claims: Mapping[str, Claim]) -> None:
         super().claim(incarnation, claims)
-        self._claimed()  # it is durable, whatever the driver meets next
+        self._claimed(claims.keys())  # it is durable, whatever the driver meets next
 
     def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> Mapping[str, int]:
         answer = Answer.FENCED
