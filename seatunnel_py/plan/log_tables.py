@@ -3,7 +3,7 @@ that were copied since. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from seatunnel_py.api.schema import TablePath
@@ -115,6 +115,25 @@ def grown(begun: Pipeline, tables: Collection[TablePath]) -> Pipeline:
     known[log.id] = replace(log, table=together[0], log_tables=together)
     vertices = (replace(one, nodes=tuple(known.get(node.id, node) for node in one.nodes)) for one in larger.vertices)
     return replace(larger, vertices=tuple(vertices))
+
+
+def ordered(pipeline: Pipeline, tables: Sequence[TablePath], vertices: Sequence[str]) -> Pipeline:
+    """The pipeline of a log, with its tables and vertices in this order: a job file may name its tables in another one
+    than that of the checkpoint."""
+    log, place = pipeline.log, {name: at for at, name in enumerate(vertices)}
+    assert log is not None, f"{pipeline.name} follows no log"
+    known = {path: at for at, path in enumerate(tables)}
+
+    def at_table(path: TablePath) -> int:
+        return known.get(path, len(known))
+
+    read = tuple(sorted(log.tables, key=lambda one: at_table(one.schema.path)))
+    found = []
+    for vertex in sorted(pipeline.vertices, key=lambda one: place.get(one.id, len(place))):
+        nodes = tuple(replace(log, table=read[0], log_tables=read) if node is log else node for node in vertex.nodes)
+        by_table = vertex.outputs if vertex.source is None else sorted(vertex.outputs, key=lambda one: at_table(one.table))
+        found.append(replace(vertex, nodes=nodes, outputs=tuple(by_table)))
+    return replace(pipeline, vertices=tuple(found))
 
 
 def with_channels(pipeline: Pipeline) -> Pipeline:

@@ -3,8 +3,7 @@
 Rules. (1) A decision is a journal line for the pipeline of the log, durable before it has an effect: every later driver
 goes on with it (``runtime/resume/begun_logs.py``). (2) It names the change, the person, the time, and the newest
 checkpoint of the log. (3) A later decision about the same change takes its place. (4) A log cannot stop reading all of
-its tables, so the last one of several that wait is decided after the others. A table that has its log for itself waits
-with the log, at the end of its newest record.
+its tables, so the last one that it reads waits with the log, at the end of its newest record.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind
 from seatunnel_py.runtime.targets.held_change import change_id
-from seatunnel_py.runtime.targets.prepared_pipeline import held_in, tables_in
+from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
 from seatunnel_py.runtime.targets.target_alteration import place_of_log
 from seatunnel_py.runtime.values.schema_alterations import pending_in
 
@@ -68,8 +67,10 @@ def _waiting(key: str, record: CheckpointRecord) -> Iterable[WaitingChange]:
     for one in held_in(record.plan):
         yield WaitingChange(one.id, str(one.path), key, one.alteration.shown, *one.why, one.checkpoint)
     tables = {one.schema.path: one for one in tables_in(record.plan)}
-    for vertex in record.topology.by_id if len(tables) == 1 else ():
-        for pending in pending_in(record, vertex, tables):
+    live = tables.keys() - {one.path for one in held_in(record.plan)} - set(refused_in(record.plan))
+    for vertex in record.topology.by_id:
+        found = pending_in(record, vertex, tables)
+        for pending in found if live <= {one.path for one in found} else ():
             name = change_id(pending, place_of_log(record, vertex))
             why = "its log has stopped at the change"
             yield WaitingChange(name, str(pending.path), key, pending.shown, why, "", record.checkpoint, alone=True)

@@ -103,6 +103,7 @@ def _as_recorded(
         begun = _with_removed(pipeline, record, plan_tables)
     channels = any(edge.sender == log_tables.vertex_of(begun).id for edge in record.topology.edges)
     begun = log_tables.with_channels(begun) if channels else log_tables.without_channel(begun)
+    begun = log_tables.ordered(begun, [one.schema.path for one in tables_in(record.plan)], [*record.topology.by_id])
     if leaves := had.intersection(again):
         if leaves.issuperset(now.tables):
             raise FatalError(f"all tables of {pipeline.name} are to be copied again", BEGIN_ANEW)

@@ -79,8 +79,8 @@ def _of_log(log: Pipeline, record: CheckpointRecord | None, wanted: set[str]) ->
         return [
             Problem(f"{log.name} has no checkpoint yet", OPTION, remedy="run the job without it, and ask again later")
         ]
-    had = [str(one.schema.path) for one in tables_in(record.plan)]
-    if wanted.issuperset(had or map(str, log.tables)):
+    had, now = [str(one.schema.path) for one in tables_in(record.plan)], [*map(str, log.tables)]
+    if wanted.issuperset([name for name in had if name in now] or now):
         text = f"these are all tables of {log.name}"
         return [Problem(text, OPTION, remedy="start the job with --fresh, which copies all of them")]
     return []

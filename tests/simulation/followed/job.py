@@ -65,7 +65,7 @@ class FollowedJob:
         self.planner = Planner(log, copies, self.targets, self.ignored)
         first = stream.between(1, len(names))
         self.tables, self._later = names[:first], names[first:]
-        self._before = list(self.tables)
+        self._before, self._logged = list(self.tables), list[str]()
         for name, changes in self.database.history.changes.items():
             refused = (version for version in range(1, len(changes) + 1) if stream.chance(0.3))
             self.targets[name].refused |= set(refused)
@@ -102,6 +102,7 @@ class FollowedJob:
         log = authority.records.get(LOG_PIPELINE)
         place = None if log is None else place_of_log(log, LOG_NODE)
         self.database.began = 0 if place is None else number_of(place)
+        self._logged = [] if log is None else [one.schema.path.table for one in tables_in(log.plan)]
         if not self.world.faults.on or self._stream.chance(0.5):
             self._look(log)
         self._copy_again(keys(self.pipelines()), authority.records, journal)
@@ -116,9 +117,9 @@ class FollowedJob:
         return lines
 
     def start_refused(self) -> None:
-        """A person restores the job file."""
+        """A person restores the list of tables: those of the last run, and those that the log has not left yet."""
         self.world.counters[situations.REFUSED] += 1
-        self.tables = list(self._before)
+        self.tables = list(dict.fromkeys([*self._before, *self._logged]))
 
     def _copy_again(
         self, named: Mapping[str, Pipeline], records: Mapping[str, CheckpointRecord], journal: JournalFile
@@ -138,14 +139,16 @@ class FollowedJob:
     def _decide(self, records: Mapping[str, CheckpointRecord], journal: JournalFile) -> None:
         stream, log = self._stream, records.get(LOG_PIPELINE)
         stays = set() if log is None else names_of(one.schema.path for one in tables_in(log.plan))
+        stays.intersection_update(self.tables)
         if stays and stays <= self._stopped(log) | journal.journal.resets and not self.world.faults.on:
             self.world.counters["all tables of a log had stopped"] += 1  # only a new start of the whole job helps
             self.given_up |= set(self.tables)
         stays -= journal.journal.resets
         for one in change_decisions.waiting_in(records):
-            if not one.alone and stays <= {one.table}:
-                continue  # a log cannot leave all of its tables
-            stays.discard(one.table)
+            if not one.alone:
+                if stays <= {one.table}:
+                    continue  # a log cannot leave all of its tables
+                stays.discard(one.table)
             if self.world.faults.on and stream.chance(0.4):
                 continue
             wish = stream.pick((RequestKind.APPROVE, RequestKind.APPROVE, RequestKind.REJECT))
