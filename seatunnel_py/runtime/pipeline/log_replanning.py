@@ -148,10 +148,12 @@ class LogReplanning:
 
     @property
     def has_batches(self) -> bool:
-        """Whether channels hold batches in the newest record."""
+        """Whether channels hold batches in the newest record; those to isolated sinks are read by their recovery."""
         newest = self._state.newest
-        snapshots = () if newest is None else newest.snapshots.values()
-        return any(batches for one in snapshots for batches in one.channel_state.values())
+        if newest is None:
+            return False
+        live = (one for at, one in newest.snapshots.items() if at.vertex not in newest.topology.detached)
+        return any(batches for one in live for batches in one.channel_state.values())
 
     @property
     def has_ended(self) -> bool:

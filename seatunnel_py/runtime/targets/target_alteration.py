@@ -7,7 +7,8 @@ is replaced, and every later record holds the new one together with the tables' 
 first of these, the next one meets the change again; its alteration has no further effect. (3) A target that
 refuses stops its table, not the others. (4) So does one that cannot be asked for a while: the other tables wait.
 (5) A change by which a table stops is kept with its place in the log, for a person to decide about it. The log is
-kept from the oldest of these places on (``kept_log.py``).
+kept from the oldest of these places on (``kept_log.py``). (6) A table with an isolated target lacks rows from before
+the change, so it can only be copied again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from seatunnel_py.api.batch import Position
 from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
-from seatunnel_py.errors import FatalError, RetriableError
+from seatunnel_py.errors import COPY_AGAIN, FatalError, RetriableError
 from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.altered_log import AlteredLog
 from seatunnel_py.plan.followed_schema import DECIDE
@@ -84,6 +85,10 @@ def _holding(
     if not new or place is None or not log.source.source.can_go_back:
         return after
     held, refused = dict(before.held), dict(after.refused)
+    isolated = frozenset().union(*_sources(pipeline, record.topology.live).values())
+    for path in isolated.intersection(one.path for one in new):
+        refused[path] = replace(refused[path], remedy=COPY_AGAIN)
+    new = [one for one in new if one.path not in isolated]
     reached = _sources(pipeline, ())
     for one in new:
         setups = {node: setup for node, setup in before.setups.items() if one.path in reached.get(node, ())}

@@ -48,8 +48,8 @@ class I42Handoff(Followed):
         super().__init__(line)
         self.places: dict[int, int] = {}
         """Of the log, by record."""
-        self.back: set[int] = set()
-        """Machines, by serial number, whose first record may stand before the one before it."""
+        self.back: dict[int, int] = {}
+        """By the serial number of a machine, the checkpoint whose next one may stand before it."""
 
     def committed(self, driver: Driver, target: Shown, command: Any, answer: Answer, pieces: Any) -> None:
         if answer is not Answer.DONE:
@@ -84,7 +84,7 @@ class I42Handoff(Followed):
         for path in found.tables:
             self.count(situations.WENT_BACK if path in found.going_back else situations.JOINED)
         if found.going_back:
-            self.back.add(driver.serial)
+            self.back[driver.serial] = past.checkpoint
         stopped = names_of(refused_in(past.plan)) | self._isolated(past)
         emptied = names_of(found.again) | self.job.open_resets  # their targets may be empty by now
         for name in names_of(found.left) - names_of(found.going_back):
@@ -102,9 +102,8 @@ class I42Handoff(Followed):
             return
         now, before = self.place(record), self.places.get(record.previous, 0)
         self.places[record.checkpoint] = now
-        right = now >= before or driver.serial in self.back
+        right = now >= before or self.back.get(driver.serial) == record.previous
         self.expect(right, f"record {record.checkpoint} holds the log at {now}, the one before at {before}")
-        self.back.discard(driver.serial)
 
 
 class I40LogIsKept(Followed):

@@ -167,9 +167,9 @@ class FollowedJob:
             journal.journal.apply(line)
 
     def _look(self, record: CheckpointRecord | None) -> None:
-        """Tables that get no more rows, and wait for no decision, are copied again."""
+        """Tables that get no more rows, and wait for no decision, are copied again, and those that could not join."""
         held = set() if record is None else names_of(one.path for one in held_in(record.plan))
-        self._resets |= (self._stopped(record) | self._apart) - held - self.given_up
+        self._resets |= (self._stopped(record) - held | self._apart) - self.given_up
 
     def _stopped(self, record: CheckpointRecord | None) -> set[str]:
         if record is None:
