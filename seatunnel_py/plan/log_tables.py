@@ -131,7 +131,9 @@ def ordered(pipeline: Pipeline, tables: Sequence[TablePath], vertices: Sequence[
     found = []
     for vertex in sorted(pipeline.vertices, key=lambda one: place.get(one.id, len(place))):
         nodes = tuple(replace(log, table=read[0], log_tables=read) if node is log else node for node in vertex.nodes)
-        by_table = vertex.outputs if vertex.source is None else sorted(vertex.outputs, key=lambda one: at_table(one.table))
+        by_table = (
+            vertex.outputs if vertex.source is None else sorted(vertex.outputs, key=lambda one: at_table(one.table))
+        )
         found.append(replace(vertex, nodes=nodes, outputs=tuple(by_table)))
     return replace(pipeline, vertices=tuple(found))
 

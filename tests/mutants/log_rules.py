@@ -9,7 +9,7 @@ PLAN = "seatunnel_py.plan"
 GROWTH, BEGUN, RESET = "resume/log_growth.py", "resume/begun_logs.py", "resume/table_reset.py"
 START, LOGS, RUNNER = "resume/pipeline_start.py", "driver/log_pipelines.py", "driver/job_runner.py"
 JOINED, ALTERATION, HELD = "targets/joined_targets.py", "targets/target_alteration.py", "targets/held_change.py"
-KEPT_LOG = "targets/kept_log.py"
+KEPT_LOG, DECISIONS = "targets/kept_log.py", "control/change_decisions.py"
 BUILDER, REPLANNING, DISCOVERY = (
     "subtasks/unit_builder.py",
     "pipeline/log_replanning.py",
@@ -298,6 +298,53 @@ MUTANTS: tuple[Mutant, ...] = (
         "decided = {path: one.by(decisions[one.id]) for path, one in prepared.held.items() if one.id in decisions}",
         "decided = dict[TablePath, Any]()",
         "log_growth 6",
+    ),
+    runtime(
+        "a change of a table whose target is isolated is kept for going back",
+        ALTERATION,
+        "    new = [one for one in new if one.path not in isolated]\n",
+        "",
+        "target_alteration 6, I42, I48",
+    ),
+    runtime(
+        "the last table that a log reads waits, and no person can decide about it",
+        DECISIONS,
+        "for pending in found if live <= {one.path for one in found} else ():",
+        "for pending in found if len(tables) == 1 else ():",
+        "change_decisions 4",
+        "tests/unit/plan/test_held_changes.py",
+    ),
+    # ---- records that do not fit the job file
+    runtime(
+        "a log has its tables in the order of the job file",
+        BEGUN,
+        "    begun = log_tables.ordered(begun, [one.schema.path for one in tables_in(record.plan)], "
+        "[*record.topology.by_id])\n",
+        "",
+        "begun_logs 5",
+    ),
+    runtime(
+        "a pipeline that starts from nothing is planned for its record",
+        "storage/journal.py",
+        "for pipeline, record in records.items() if pipeline not in self.dropped}",
+        "for pipeline, record in records.items()}",
+        "pipeline_start 2",
+        "tests/unit/runtime/test_unit_journal.py",
+    ),
+    runtime(
+        "all tables that stay in a log may be copied again",
+        RESET,
+        "    if wanted.issuperset([name for name in had if name in now] or now):\n",
+        "    if wanted.issuperset(had or now):\n",
+        "table_reset 4",
+        "tests/unit/plan/test_table_reset.py",
+    ),
+    runtime(
+        "batches to an isolated sink are waited for",
+        REPLANNING,
+        "live = (one for at, one in newest.snapshots.items() if at.vertex not in newest.topology.detached)",
+        "live = newest.snapshots.values()",
+        "log_replanning 7",
     ),
     # ---- how far the log is confirmed
     runtime(

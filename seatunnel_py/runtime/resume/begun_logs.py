@@ -7,7 +7,8 @@ the schemas of its position, which the record holds; the source's catalog shows 
 has met, and no plan has, comes later: rows of the earlier schema may not be committed. (3) A table that waits at a
 change of its schema leaves the log when a person has decided, and joins it again as it was before the change. A table
 that is copied again does not. (4) A table whose new copy has begun has left the log, also if no record shows that: the
-log may not write its rows again.
+log may not write its rows again. (5) Its tables and steps stand in the order of the record, which names channels by
+number; a job file may name tables in another order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A followed job over all its drivers: the tables of its job file, and what persons ask for.
 
 Rules. (1) What a person asks for waits for the next driver, as requests to a stopped job do: a table is added, taken
-out, or copied again; a change that waits is decided. (2) A person who has seen that a table gets no more rows decides
+out, or copied again; tables are named in another order; a change that waits is decided. (2) A person who has seen that a table gets no more rows decides
 about it, or has it copied again, at the latest when nothing goes wrong any more.
 """
 
@@ -202,6 +202,7 @@ class FollowedJob:
         stream = self._stream
         kinds: dict[str, Callable[[], bool]] = {
             situations.ADDED: self._add, situations.REMOVED: self._remove, situations.RESET: self._reset,
+            situations.REORDERED: self._reorder,
         }  # fmt: skip
         for _ in range(stream.between(0, WISHES_MAX)):
             wish = stream.pick([*kinds, situations.ADDED, situations.RESET])
@@ -227,6 +228,10 @@ class FollowedJob:
             return False
         self.tables.remove(self._stream.pick(self.tables))
         return True
+
+    def _reorder(self) -> bool:
+        self.tables.reverse()
+        return len(self.tables) > 1
 
     def _reset(self) -> bool:
         self._resets.add(self._stream.pick(self.tables))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-ADDED, REMOVED, RESET = (
+ADDED, REMOVED, RESET, REORDERED = (
     "a table was added to the job",
     "a table was taken out of the job",
     "a table was to be copied again",
+    "the tables of a job were named in another order",
 )
 JOINED, LEFT, WENT_BACK = "a table joined a log", "a table left a log", "a table went back to its place"
 EMPTIED, COPIED = "a target was emptied for another copy", "a table has joined again"
@@ -13,6 +14,6 @@ ALTERED, DECIDED = "a followed target was altered", "a change was decided: {}"
 KEPT = "a log was confirmed while a table waits"
 REFUSED = "a start with other tables was refused"
 SITUATIONS = (
-    ADDED, REMOVED, RESET, JOINED, LEFT, WENT_BACK, EMPTIED, COPIED, ALTERED, KEPT,
+    ADDED, REMOVED, RESET, REORDERED, JOINED, LEFT, WENT_BACK, EMPTIED, COPIED, ALTERED, KEPT,
     DECIDED.format("approve"), DECIDED.format("reject"),
 )  # fmt: skip

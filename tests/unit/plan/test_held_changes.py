@@ -18,11 +18,14 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.runtime.control import change_decisions
 from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind
 from seatunnel_py.runtime.storage.journal import Journal, decision_line
 from seatunnel_py.runtime.targets.held_change import HeldChange, change_id
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline, held_in, prepared_of
+from seatunnel_py.runtime.values.split_progress import SplitProgress
+from seatunnel_py.runtime.values.subtask_state import State
 from seatunnel_py.runtime.values.topology_builder import graph_of
 from seatunnel_py.work.schema_alteration import SchemaAlteration
 from tests.unit.plan.test_log_tables import NAMES, logged
@@ -74,6 +77,24 @@ def test_decisions_are_taken_down() -> None:
     for line in journal.lines():
         again.apply(line)
     assert change_decisions.behaviors(again.decisions) == {"p": {one.id: SchemaBehavior.IGNORE}}
+
+
+@pytest.mark.parametrize(("waiting", "listed"), [((), False), (("b", "c"), False), (("b", "c", "d"), True)])
+def test_the_last_table_that_a_log_reads_waits_with_it(waiting: tuple[str, ...], *, listed: bool) -> None:
+    """The log stops at its change. The policy decides about a change as long as other tables are read."""
+    log = logged(NAMES, transformed=False, targets=1)
+    paths = {one.table: one for one in log.tables}
+    changes = {paths[name]: replace(held(), before=SourceTable(TableSchema(paths[name], ()))) for name in waiting}
+    met = SchemaAlteration(SourceTable(TableSchema(paths["a"], (Column("more", STRING),))), statement="ADD COLUMN")
+    topology = graph_of(log).topology
+    reader = topology.sources[0]
+    state = State(reading=SplitProgress(at={"log": PLACE}).to_plain(), altered=(met.to_plain(),))
+    snapshots = {at: SubtaskSnapshot(state=state.to_plain()) for at in topology.subtasks([reader])}
+    assert log.log is not None
+    prepared = PreparedPipeline({}, {}, tables={one.schema.path: one for one in log.log.tables}, held=changes)
+    stored = CheckpointRecord(15, 1, RecordKind.SAVEPOINT, 4, topology, {}, snapshots, plan=prepared.to_plain())
+    found = [one for one in change_decisions.waiting_in({"log": stored}) if one.alone]
+    assert [(one.table, one.id) for one in found] == ([(str(paths["a"]), change_id(met, PLACE))] if listed else [])
 
 
 @pytest.mark.parametrize(

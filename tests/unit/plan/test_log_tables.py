@@ -11,8 +11,9 @@ from plan_toys import Graph, schema
 
 from seatunnel_py.api import SourceTable
 from seatunnel_py.plan.graph_nodes import SourceNode, SourcePart, TableStream
-from seatunnel_py.plan.log_tables import following, fused, grown, unfused
+from seatunnel_py.plan.log_tables import following, fused, grown, ordered, unfused
 from seatunnel_py.plan.pipelines import Pipeline, divide
+from seatunnel_py.runtime.values.topology_builder import graph_of
 
 NAMES = ("a", "b", "c", "d")
 
@@ -55,6 +56,18 @@ def test_a_log_grows_back_to_what_was_taken_out(data: st.DataObject) -> None:
     found = grown(replace(part, becomes=whole), [paths[name] for name in tables if name not in kept])
     assert found == whole
     assert part.log is not None and {table.schema.path.table for table in part.log.tables} == set(kept)
+
+
+@given(st.permutations(NAMES), st.booleans(), st.sampled_from((1, 2)))
+def test_a_log_has_its_tables_in_the_order_of_its_checkpoint(
+    names: Sequence[str], transformed: bool, targets: int
+) -> None:
+    """A record names its channels by number."""
+    whole = logged(NAMES, transformed=transformed, targets=targets)
+    found = ordered(
+        logged(names, transformed=transformed, targets=targets), whole.tables, [one.id for one in whole.vertices]
+    )
+    assert (graph_of(found), found.tables) == (graph_of(whole), whole.tables)
 
 
 @given(st.sampled_from(NAMES), st.booleans(), st.sampled_from((1, 2)))

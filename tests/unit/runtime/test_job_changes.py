@@ -218,6 +218,12 @@ def test_tables_join_a_log_without_a_flag() -> None:
     assert joins.needs is RequiredFlag.NOTHING
 
 
+def test_the_tables_of_a_log_may_be_named_in_another_order() -> None:
+    """The log is planned in the order of its checkpoint."""
+    (kept,) = changes(following("a", "b"), following("b", "a"))
+    assert kept.fate is ChangeKind.KEPT
+
+
 def test_tables_leave_a_log_if_that_is_accepted() -> None:
     """Also if others come instead."""
     for now in (following("a"), following("a", "c")):

@@ -145,6 +145,14 @@ def test_a_torn_tail_ends_the_file(
     assert found in possible
 
 
+@given(st.lists(lines, max_size=20))
+def test_a_pipeline_that_starts_from_nothing_has_no_record(written: list[Mapping[str, Any]]) -> None:
+    """Else a log whose only record was given up would be planned for tables that the job no longer has."""
+    found = journal_of(written)
+    record = CheckpointRecord(1, 1, RecordKind.ZERO, 0, Topology((Vertex("a"),), ()), {}, {})
+    assert set(found.resumed({"x": record, "y#2": record})) == {"x", "y#2"} - found.dropped
+
+
 def test_a_changed_line_is_refused_by_name(tmp_path: Path) -> None:
     """What stands behind it was acted upon: to end the file there forgets it without a word."""
     begun(tmp_path, 1, *(taken_line("x", A, TakenInput(number)) for number in (1, 2, 3)))
