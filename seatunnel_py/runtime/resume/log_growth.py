@@ -22,7 +22,7 @@ from types import MappingProxyType
 from seatunnel_py.api.log_source import BegunLog, FollowedTable, LogSource
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
-from seatunnel_py.errors import FatalError
+from seatunnel_py.errors import BEGIN_ANEW, FatalError
 from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.altered_log import AlteredLog, JoinedTables, LogJoin, PlanAgain, Refusal, no_plan
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel
@@ -41,6 +41,8 @@ from seatunnel_py.runtime.values.split_progress import reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.schema_alteration import SchemaAlteration
 from seatunnel_py.work.unit import UnitFailure
+
+NO_TABLE_LEFT = "restore the old list of tables, and take these out when others have joined"
 
 Joining = tuple[Pipeline, BegunLog, dict[str, Setup]]
 """The pipeline that plans a table, the log with it, and the set-ups of its sinks."""
@@ -70,10 +72,25 @@ def grown(
             pipeline, begun, more = found
             setups |= more
     paths = tuple(one.table.schema.path for one in join.tables if one.table.schema.path not in refused)
+    _require_tables(pipeline, paths, refused)
     again = log_tables.copied_again(pipeline)
     left = log_tables.leaving(pipeline)
     joined = JoinedTables(paths, begun, left, again, setups, refused, frozenset(decided).intersection((*paths, *left)))
     return AlteredLog(log_tables.grown(pipeline, paths), joined=joined)
+
+
+def _require_tables(
+    pipeline: Pipeline, joined: Collection[TablePath], refused: Mapping[TablePath, Refusal]
+) -> None:
+    """FatalError if the log would have no table any more."""
+    left = log_tables.leaving(pipeline)
+    if joined or set(pipeline.tables).difference(left):
+        return
+    why = "; ".join(f"{path} cannot join it: {one.message}" for path, one in refused.items())
+    raise FatalError(
+        f"{', '.join(map(str, left))} leaves {pipeline.name}, which has no other table{f': {why}' if why else ''}",
+        f"{NO_TABLE_LEFT}; or {BEGIN_ANEW}",
+    )
 
 
 def _joined(pipeline: Pipeline, begun: BegunLog, table: FollowedTable) -> Joining:

@@ -23,6 +23,7 @@ from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.resume import table_reset
 from seatunnel_py.runtime.resume.begun_logs import as_begun
 from seatunnel_py.runtime.resume.job_claim import JobClaim
+from seatunnel_py.runtime.resume.log_growth import NO_TABLE_LEFT
 from seatunnel_py.runtime.storage.journal import JournalFile, decision_line
 from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
 from seatunnel_py.runtime.targets.target_alteration import place_of_log
@@ -268,6 +269,8 @@ class FollowedJob:
         """Whether nothing is left to be done by another driver."""
         self._apart |= set(process.job.logs.apart).intersection(self.tables)
         failure = process.job.pipelines[LOG_PIPELINE].failure
+        if failure is not None and failure.remedy.startswith(NO_TABLE_LEFT):
+            self.start_refused()
         stopped = failure is not None and any(one in failure.message for one in STOPPED)
         self._stops = self._stops + 1 if stopped and not self.world.faults.on else 0
         if self._stops == STOPS_MAX:

@@ -47,6 +47,10 @@ class FollowedSink(SimulatedSink):
         return True
 
     def plan_setup(self) -> Setup:
+        """Refuses rows of a version that the table does not have, and does not take."""
+        table = self._table
+        if self.state is table.logged and table.version < self.version and self.version in table.refused:
+            raise FatalError(f"{self.name} has no version {self.version}", "mend the target")
         return replace(super().plan_setup(), data={VERSION: self.version})
 
     def setup(self, setup: Setup) -> None:
