@@ -24,7 +24,7 @@ from seatunnel_py.plan.tables.conversions import total
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.reconcile.graph_refresher import GraphRefresher
 from seatunnel_py.redaction import redacted_text
-from seatunnel_py.runtime.control import change_decisions
+from seatunnel_py.runtime.control import change_decisions, rule_decisions, start_requests
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.counts.table_totals import read_in
@@ -40,7 +40,7 @@ from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
-from seatunnel_py.runtime.storage.journal import JournalFile, decision_line
+from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.open_storage import open_storage
 from seatunnel_py.runtime.storage.retrying_storage import RetryingStorage
@@ -90,8 +90,8 @@ def drive(
     as_recorded = partial(altered_log.plan_as_decided, job, work.analyst)
     plan_tables = partial(altered_log.plan_tables, job, work.analyst)
     kept = run.journal.journal
-    decisions = change_decisions.behaviors(kept.decisions)
-    pipelines = as_begun(work.pipelines, run.records, as_recorded, plan_tables, kept.resets, decisions, kept.emptied)
+    decided = change_decisions.behaviors(kept.decisions), rule_decisions.active(kept)
+    pipelines = as_begun(work.pipelines, run.records, as_recorded, plan_tables, kept.resets, *decided, kept.emptied)
     run.publish(work.plan)
     repeats = RepeatedAttempts()
 
@@ -221,12 +221,16 @@ class _JobRun:
         if not any(one.log is not None for one in work.pipelines):
             return  # the running job refuses requests; looking for them takes a start its time
         store = self._requests()
-        asked = store.open()
+        known = self.journal.journal, self.authority.records
+        asked = sorted(store.open(), key=lambda one: one.wish is RequestKind.REMOVE_RULE)  # of a new rule too
         for request in asked:
             if request.wish is RequestKind.RESET:
                 store.answer(self._reset_as_asked(work, request))
-            elif request.wish in (RequestKind.APPROVE, RequestKind.REJECT):
-                store.answer(self._decided(request))
+            elif request.wish in start_requests.DECISIONS:
+                answer, lines = start_requests.decided(request, *known, time.time())
+                self._note(lines)
+                store.answer(answer)
+        self._note(rule_decisions.of_waiting(*known, keys(work.pipelines), time.time()))
         self.refreshes = TableRefreshes(GraphRefresher(work.graph, store.tell))
         for request in asked:
             if request.wish is RequestKind.REFRESH and (refused := self._refresh(work, request)):
@@ -243,13 +247,11 @@ class _JobRun:
             self.refreshes.add(*found)
         return None
 
-    def _decided(self, request: ControlRequest) -> ControlAnswer:
-        answer, key, decision = change_decisions.decided(request, self.authority.records, time.time())
-        if decision is not None:
-            line = decision_line(key, asdict(decision))
-            self.journal.append([line])
+    def _note(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Make these journal lines durable and valid."""
+        self.journal.append(lines)
+        for line in lines:
             self.journal.journal.apply(line)
-        return answer
 
     def _reset_as_asked(self, work: PlannedJob, request: ControlRequest) -> ControlAnswer:
         try:
@@ -261,11 +263,8 @@ class _JobRun:
         )
 
     def _reset(self, work: PlannedJob, tables: Sequence[str]) -> None:
-        named, kept = keys(work.pipelines), self.journal.journal
-        lines = table_reset.lines_of(table_reset.copies_of(named, self.authority.records, tables, kept.resets))
-        self.journal.append(lines)
-        for line in lines:
-            self.journal.journal.apply(line)
+        named, resets = keys(work.pipelines), self.journal.journal.resets
+        self._note(table_reset.lines_of(table_reset.copies_of(named, self.authority.records, tables, resets)))
 
     def _requests(self) -> RequestStore:
         others = () if self.shared is None else (self.opened.storage,)

@@ -2,12 +2,57 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import ClassVar
 
-from seatunnel_py.api import Options, Rule, SchemaBehavior, SchemaEvent, SchemaPolicy, option
+from pydantic import field_validator
 
-_FURTHER = ("schema_behavior", "schema_include", "schema_exclude", "schema_log_bytes")
+from seatunnel_py.api import (
+    FatalError,
+    Options,
+    Rule,
+    SchemaBehavior,
+    SchemaEvent,
+    SchemaPolicy,
+    SourceTable,
+    TableFailure,
+    TableLeftOut,
+    TablePath,
+    at_least_one,
+    name_pattern,
+    option,
+)
+
+_FURTHER = ("schema_behavior", "schema_include", "schema_exclude", "schema_log_bytes", "schema_tables")
 _KINDS = ", ".join(SchemaEvent)
+_ONCE = "{include} and {exclude} name the same change"
+
+
+class TableSchemaChanges(Options):
+    """One entry of ``schema-changes.tables``. Options that it lacks are those of the source."""
+
+    table_pattern: str = option(
+        key="table-pattern", doc="regular expression for full names of tables that the source reads"
+    )
+    behavior: SchemaBehavior | None = option(None, doc="schema-changes.behavior of these tables")
+    include: tuple[SchemaEvent, ...] | None = option(None, doc="schema-changes.include of these tables")
+    exclude: tuple[SchemaEvent, ...] | None = option(None, doc="schema-changes.exclude of these tables")
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        at_least_one("behavior", "include", "exclude"),
+        Rule(_ONCE, lambda given, _: set(_named(given, "include")).isdisjoint(_named(given, "exclude"))),
+    )
+
+    @field_validator("table_pattern")
+    @classmethod
+    def _pattern_is_one(cls, pattern: str) -> str:
+        name_pattern(pattern)
+        return pattern
+
+    def matches(self, table: TablePath) -> bool:
+        """Whether the entry is about this table."""
+        return name_pattern(self.table_pattern).fullmatch(table.full_name)
 
 
 class SchemaChangeOptions(Options):
@@ -42,10 +87,16 @@ class SchemaChangeOptions(Options):
         "refused a change; beyond them such a table must be copied again. A binary log is kept for the server's "
         "own time",
     )
+    schema_tables: tuple[TableSchemaChanges, ...] = option(
+        (),
+        key="schema-changes.tables",
+        doc="behavior, include and exclude of single tables; the first entry that matches a table counts for it",
+    )
 
     schema_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "{schema_behavior}, {schema_include}, {schema_exclude} and {schema_log_bytes} need {schema_changes} = true",
+            "{schema_behavior}, {schema_include}, {schema_exclude}, {schema_log_bytes} and {schema_tables} need "
+            "{schema_changes} = true",
             lambda given, known: known.get("schema_changes") is True or not any(name in given for name in _FURTHER),
         ),
         Rule(
@@ -55,12 +106,36 @@ class SchemaChangeOptions(Options):
     )
 
     @property
-    def schema_policy(self) -> SchemaPolicy | None:
-        """The policy of the changes that are followed; None: none is."""
-        if not self.schema_changes or self.schema_behavior is SchemaBehavior.EXCEPTION:
-            return None
+    def schema_policy(self) -> SchemaPolicy:
+        """The policy of tables without an entry of their own."""
+        behavior = self.schema_behavior if self.schema_changes else SchemaBehavior.EXCEPTION
         include, exclude = frozenset(self.schema_include), frozenset(self.schema_exclude)
-        return SchemaPolicy(self.schema_behavior, include, exclude, self.schema_log_bytes)
+        return SchemaPolicy(behavior, include, exclude, self.schema_log_bytes)
+
+    def schema_policy_of(self, table: TablePath) -> SchemaPolicy:
+        """The policy of this table."""
+        usual, own = self.schema_policy, next((one for one in self.schema_tables if one.matches(table)), None)
+        if own is None:
+            return usual
+        return SchemaPolicy(
+            usual.behavior if own.behavior is None else own.behavior,
+            usual.include if own.include is None else frozenset(own.include),
+            usual.exclude if own.exclude is None else frozenset(own.exclude),
+            self.schema_log_bytes,
+        )
+
+    def require_schema_tables(self, found: Iterable[SourceTable | TableFailure | TableLeftOut]) -> None:
+        """Raise FatalError for entries of ``schema-changes.tables`` that match no table which is read."""
+        paths = [one.schema.path if isinstance(one, SourceTable) else one.path
+                 for one in found if not isinstance(one, TableLeftOut)]  # fmt: skip
+        names = [path.full_name for path in paths]
+        idle = [one.table_pattern for one in self.schema_tables if not any(map(one.matches, paths))]
+        if idle and names:
+            near = (difflib.get_close_matches(pattern.replace("\\", ""), names, 1, 0.0)[0] for pattern in idle)
+            raise FatalError(
+                f"schema-changes.tables: no table that is read matches {', '.join(map(repr, idle))}",
+                f"the nearest table is {', '.join(near)}; patterns are for full names",
+            )
 
 
 def _named(given: object, name: str) -> tuple[str, ...]:

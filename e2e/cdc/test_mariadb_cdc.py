@@ -278,3 +278,77 @@ def test_a_purged_log_stops_the_job_with_both_places(followed: FollowedLog) -> N
 
     said = followed.wait_failed()
     assert "was purged" in said and f"{newest}:4" in said and "startup.mode = latest" in said
+
+
+POLICIES = """, schema-changes.enabled = true, schema-changes.tables = [
+    { table-pattern = ".*\\\\.orders", behavior = ignore },
+    { table-pattern = ".*\\\\.items", behavior = exception }]"""
+
+
+def test_each_table_has_its_policy(followed: FollowedLog) -> None:
+    """One is isolated, one keeps its columns, one is altered."""
+    followed.write(POLICIES)
+    process = followed.run()
+    followed.wait_equal()
+    for table in TABLES:
+        followed.run_there(
+            f"ALTER TABLE {table} ADD COLUMN more INT DEFAULT 5", f"UPDATE {table} SET seq = -1, more = 6 WHERE id = 1"
+        )
+
+    def columns(table: str) -> list[str]:
+        with psycopg.connect(followed.target.dsn_of(followed.into), autocommit=True) as db:
+            query = "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 ORDER BY attnum"
+            return [str(row[0]) for row in db.execute(query, [table])]
+
+    def first(table: str) -> int:
+        rows = followed.rows_here(table)
+        assert rows is not None
+        return int(rows[0][2])
+
+    wait_alive(process, "orders", lambda: first("orders") == -1, SECONDS)
+    wait_alive(process, "customers", lambda: first("customers") == -1, SECONDS)
+    errors = followed.home / "errors"
+    wait_for("the table to be isolated", lambda: "items: ISOLATED" in errors.read_text(), SECONDS)
+    assert (columns("customers")[-1], "more" in columns("orders"), first("items")) == ("more", False, 1)
+    assert "orders: ISOLATED" not in errors.read_text()
+
+
+CREATE_ITEMS = f"CREATE TABLE items {COLUMNS}"
+EVENTS = {
+    "dropped": (["DROP TABLE items"], "was dropped at the source: DROP TABLE items"),
+    "renamed": (["RENAME TABLE items TO items_old"], "items_old at the source: RENAME TABLE items TO items_old"),
+    "created again": (
+        ["DROP TABLE items", CREATE_ITEMS, "INSERT INTO items VALUES (1, 'other table', 1, 'x')"],
+        "was dropped at the source: DROP TABLE items",
+    ),
+    "swapped": (
+        ["RENAME TABLE items TO items_old", CREATE_ITEMS, "INSERT INTO items VALUES (1, 'other table', 1, 'x')"],
+        "items_old at the source: RENAME TABLE items TO items_old",
+    ),
+}
+
+
+@pytest.mark.parametrize("source", ["", ", schema-changes.enabled = true"], ids=["not followed", "followed"])
+@pytest.mark.parametrize("event", EVENTS)
+def test_only_a_table_that_is_gone_stops(followed: FollowedLog, event: str, source: str) -> None:
+    """F-C50, F-C56: the others are followed on, also by the next driver. Rows of another table with the same name never
+    reach the target."""
+    statements, fact = EVENTS[event]
+    followed.write(source)
+    process = followed.run()
+    followed.wait_equal()
+    followed.run_there("UPDATE items SET seq = -5 WHERE id < 500", "INSERT INTO items VALUES (5000, 'last', 1, 'x')")
+    wanted = followed.run_there("SELECT id, source, seq, note FROM items ORDER BY 1")
+    followed.run_there(*statements)
+    errors = followed.home / "errors"
+    wait_alive(process, "the table to be isolated", lambda: "items: ISOLATED" in errors.read_text(), SECONDS)
+    assert fact in errors.read_text()
+    followed.wait_equal(("orders", "customers"))
+    wait_alive(process, "the rows before it", lambda: followed.rows_here("items") == wanted, SECONDS)
+    followed.end()
+    followed.run_there("UPDATE orders SET seq = -7 WHERE id < 50")
+    followed.run("--restore", "latest")
+    followed.wait_equal(("orders", "customers"))
+    followed.run_there("UPDATE customers SET seq = -8 WHERE id < 50")
+    followed.wait_equal(("orders", "customers"))
+    assert followed.rows_here("items") == wanted

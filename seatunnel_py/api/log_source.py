@@ -132,6 +132,10 @@ class LogSource(Source):
         """Return which changes of schemas reach the targets, of those that its readers report."""
         return SchemaPolicy()
 
+    def schema_policy_of(self, table: TablePath) -> SchemaPolicy:
+        """Return the policy of one table. Its ``log_bytes_max`` is that of ``schema_policy``: they share the log."""
+        return self.schema_policy
+
     @abstractmethod
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         """Create a reader of the log, in a worker. Its batches are of any of these tables, in log order within each."""

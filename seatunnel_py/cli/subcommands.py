@@ -1,4 +1,4 @@
-"""Defines the commands about known jobs: ``jobs``, ``table``, ``changes``, ``quarantine`` and ``state``."""
+"""Defines the commands about known jobs: ``jobs``, ``table``, ``quarantine`` and ``state``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from seatunnel_py.cli.arguments import AsJson, JobId, StoreOf, Timeout, Variable
 jobs_app = typer.Typer(no_args_is_help=True, help="Jobs under SEATUNNEL_HOME.")
 quarantine_app = typer.Typer(no_args_is_help=True, help="Quarantined rows.")
 table_app = typer.Typer(no_args_is_help=True, help="Single tables of jobs.")
-changes_app = typer.Typer(no_args_is_help=True, help="Changes of tables' schemas that wait for a decision.")
 state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 
 
@@ -287,66 +286,3 @@ def table_refresh(
 
     location = where_of(file, variable)
     raise typer.Exit(command.refresh(job_id, location, table, where, seconds=timeout, as_json=as_json))
-
-
-ChangeId = Annotated[str, typer.Argument(metavar="ID", help="as `seatunnel changes list` names it")]
-DecidedBy = Annotated[str | None, typer.Option("--by", help="the person who decides; default: user and machine")]
-
-
-@changes_app.command("list", epilog="Example: seatunnel changes list shop")
-def changes_list(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
-    """List the changes that wait, and the decisions about earlier ones."""
-    from seatunnel_py.cli.jobs import changes as command
-
-    raise typer.Exit(command.listing(job_id, where_of(file, variable), as_json=as_json))
-
-
-@changes_app.command("show", epilog="Example: seatunnel changes show shop orders-3fa91c")
-def changes_show(
-    job_id: JobId, change: ChangeId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False
-) -> None:
-    """Show one change: its statement, why the table waits, and the decision."""
-    from seatunnel_py.cli.jobs import changes as command
-
-    raise typer.Exit(command.show(job_id, change, where_of(file, variable), as_json=as_json))
-
-
-@changes_app.command("approve", epilog="Example: seatunnel changes approve shop orders-3fa91c")
-def changes_approve(
-    job_id: JobId,
-    change: ChangeId,
-    by: DecidedBy = None,
-    timeout: Timeout = 300.0,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let the targets follow a change; then its table goes on at its place in the log.
-
-    If a target has refused the change, alter that by hand first. A running job does it at once, a stopped one at its
-    next start.
-    """
-    from seatunnel_py.cli.jobs import changes as command
-
-    where = where_of(file, variable)
-    raise typer.Exit(command.decide(job_id, change, where, approves=True, by=by, seconds=timeout, as_json=as_json))
-
-
-@changes_app.command("reject", epilog="Example: seatunnel changes reject shop orders-3fa91c --by anna")
-def changes_reject(
-    job_id: JobId,
-    change: ChangeId,
-    by: DecidedBy = None,
-    timeout: Timeout = 300.0,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """Keep the targets as they are; the table goes on at its place in the log, without the change.
-
-    Later rows are written as under schema-changes.behavior = ignore.
-    """
-    from seatunnel_py.cli.jobs import changes as command
-
-    where = where_of(file, variable)
-    raise typer.Exit(command.decide(job_id, change, where, approves=False, by=by, seconds=timeout, as_json=as_json))

@@ -130,9 +130,9 @@ def plan_again(
     not asked again. Raises UnreachableError if a step cannot look at its target for now."""
     log = pipeline.log
     assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
-    known, policy = {one.schema.path: one for one in log.tables}, log.source.schema_policy
+    known, policy_of = {one.schema.path: one for one in log.tables}, log.source.schema_policy_of
     remedy = DECIDE if log.source.can_go_back or len(known) == 1 else COPY_AGAIN
-    passed = [decided(one, known[one.path], policy, remedy) for one in alterations]
+    passed = [decided(one, known[one.path], policy_of(one.path), remedy) for one in alterations]
     found = plan_as_decided(job, analyst, pipeline, passed, without)
     return replace(found, met=tuple(alterations))
 

@@ -36,11 +36,12 @@ def decided(one: SchemaAlteration, before: SourceTable, policy: SchemaPolicy, re
         policy = replace(policy, behavior=one.behavior)
         if one.behavior is SchemaBehavior.IGNORE:
             policy = replace(policy, include=frozenset())
-    elif policy.behavior is SchemaBehavior.INBOX:
-        kinds = _kinds(one, before.schema)
-        if not kinds or any(map(policy.applies, kinds)):
-            statement = f" ({one.statement})" if one.statement else ""
-            return replace(one, stops=(f"{one.path} has changed{statement}, and waits for a decision", remedy))
+    elif policy.behavior is SchemaBehavior.INBOX and waits(one, before, policy):
+        statement = f" ({one.statement})" if one.statement else ""
+        return replace(one, stops=(f"{one.path} has changed{statement}, and waits for a decision", remedy))
+    if policy.stops:
+        statement = f" ({one.statement})" if one.statement else ""
+        return replace(one, stops=(f"{one.path} has changed{statement}, which the job does not follow", COPY_AGAIN))
     if one.truncates:
         return replace(one, truncates=policy.applies(SchemaEvent.TRUNCATE_TABLE))
     try:
@@ -55,10 +56,16 @@ def decided(one: SchemaAlteration, before: SourceTable, policy: SchemaPolicy, re
     return replace(one, table=replace(one.table, projection=None if same else output))
 
 
+def waits(one: SchemaAlteration, before: SourceTable, policy: SchemaPolicy) -> bool:
+    """Whether a change waits for a decision under INBOX (rule 8)."""
+    kinds = kinds_of(one, before.schema)
+    return not kinds or any(map(policy.applies, kinds))
+
+
 def followed(before: SourceTable, one: SchemaAlteration, policy: SchemaPolicy) -> TableSchema:
     """The schema that later steps see. FatalError if the table has to stop."""
     read, after, given = before.schema, one.table.schema, before.output
-    if before.projection is None and not policy.keeps_names and all(map(policy.applies, _kinds(one, read))):
+    if before.projection is None and not policy.keeps_names and all(map(policy.applies, kinds_of(one, read))):
         return after
     names = one.renamed if policy.applies(SchemaEvent.RENAME_COLUMN) else {}
     columns = dict[str, Column]()
@@ -87,7 +94,7 @@ def _is_added(column: Column, one: SchemaAlteration, policy: SchemaPolicy) -> bo
     return policy.applies(SchemaEvent.ADD_COLUMN)
 
 
-def _kinds(one: SchemaAlteration, read: TableSchema) -> frozenset[SchemaEvent]:
+def kinds_of(one: SchemaAlteration, read: TableSchema) -> frozenset[SchemaEvent]:
     """The kinds of changes between two schemas of the source."""
     after, found = one.table.schema, set[SchemaEvent]()
     if one.truncates:

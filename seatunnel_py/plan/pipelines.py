@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.schema_policy import SchemaBehavior
+from seatunnel_py.plan.change_rules import ChangeRule
 from seatunnel_py.plan.graph_nodes import (
     FlowGraph,
     GraphEdge,
@@ -81,7 +82,7 @@ class Pipeline:
     """A connected component: its own checkpoints, its own retries, its own end. ``name`` is for display: the table that
     it synchronises, or the sink that its tables share. ``after``: the ids of pipelines that end before it begins.
     ``becomes``: the pipeline of a log with the tables that the job has now, as it has begun with others. ``decisions``:
-    by change, those of persons about tables of a log that wait."""
+    by change, those about tables of a log that wait; ``rules``: they decide about further changes."""
 
     id: str
     name: str
@@ -89,6 +90,7 @@ class Pipeline:
     after: tuple[str, ...] = ()
     becomes: Pipeline | None = None
     decisions: Mapping[str, SchemaBehavior] = field(default_factory=dict)
+    rules: tuple[ChangeRule, ...] = ()
 
     @property
     def tables(self) -> tuple[TablePath, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from seatunnel_py.api.log_source import LogSource
 from seatunnel_py.api.plain_data import plain_data
+from seatunnel_py.api.schema_policy import SchemaPolicy
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Split
 from seatunnel_py.errors import SeaTunnelError, worded
@@ -110,6 +111,21 @@ def _found_splits(node: SourceNode) -> tuple[Split, ...]:
         enumerator.close()
 
 
+def _policies(node: SourceNode) -> dict[str, Any]:
+    """The policies of tables whose changes of schemas are followed in another way than those of most."""
+    if not isinstance(node.source, LogSource) or not node.part.is_log:
+        return {}
+    usual = node.source.schema_policy
+    found = {str(one.schema.path): node.source.schema_policy_of(one.schema.path) for one in node.tables}
+    other = {table: _policy(one) for table, one in found.items() if one != usual}
+    return {"schema_changes": {"default": _policy(usual), "tables": other}} if other else {}
+
+
+def _policy(policy: SchemaPolicy) -> dict[str, Any]:
+    kinds = {"include": sorted(policy.include), "exclude": sorted(policy.exclude)}
+    return {"behavior": policy.behavior.value, **{name: list(map(str, own)) for name, own in kinds.items() if own}}
+
+
 def _problem(error: Exception) -> dict[str, Any]:
     if isinstance(error, SeaTunnelError | plugin_calls.PluginCallError):
         return {"problem": error.message, "remedy": error.remedy}
@@ -135,6 +151,7 @@ def _node(node: TableNode) -> dict[str, Any]:
                 plain["tables"] = [str(table.schema.path) for table in node.log_tables]
             if isinstance(node.source, LogSource) and node.part.is_log and node.source.log_end:
                 plain["ends"] = node.source.log_end
+            plain |= _policies(node)
         case SqlNode():
             plain |= {"query": node.analysis.query, "narrow": node.analysis.narrow}
             plain["columns"] = {column.name: str(column.dtype) for column in node.output.columns}

@@ -106,6 +106,10 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
         yield f"    rows     about {first['rows_estimate']:,}"
     if "ends" in first:
         yield f"    reads    {first['ends']}"
+    if "schema_changes" in first:
+        yield f"    changes  of schemas: {_policy_text(first['schema_changes']['default'])}"
+        for table, policy in first["schema_changes"]["tables"].items():
+            yield f"             {table}: {_policy_text(policy)}"
     for node in vertex["nodes"]:
         for one in node.get("conversions", ()):
             yield f"    converts {one['column']}: {conversions.words(one)}, for {node['step']}"
@@ -118,6 +122,11 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
         yield f"    splits   {vertex['splits_total']}: {shown}" + (f" … and {more} more" if more else "")
     if "problem" in vertex:
         yield from _problem_lines(vertex)
+
+
+def _policy_text(policy: dict[str, Any]) -> str:
+    kinds = (f"{name} {', '.join(policy[name])}" for name in ("include", "exclude") if name in policy)
+    return "; ".join((policy["behavior"], *kinds))
 
 
 def _sink_lines(sink: dict[str, Any], common: dict[tuple[str, str], int]) -> Iterable[str]:

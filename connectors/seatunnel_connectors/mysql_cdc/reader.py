@@ -12,7 +12,7 @@ text, and prepared transactions of XA, stop the job.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
@@ -47,6 +47,7 @@ from seatunnel_py.api import (
     SchemaPolicy,
     SourceTable,
     Split,
+    TablePath,
     TableStopped,
     TableTruncated,
 )
@@ -58,8 +59,8 @@ _OFFSET_MAX = (1 << 32) - 1
 
 
 class BinlogReader(Reader):
-    """Reads the log for these tables, whose schemas are those of the position. ``policy``: of the changes that the
-    job follows; None: it follows none."""
+    """Reads the log for these tables, whose schemas are those of the position. ``policy_of``: the changes of a
+    table that the job follows."""
 
     def __init__(
         self,
@@ -67,13 +68,13 @@ class BinlogReader(Reader):
         tables: Sequence[SourceTable],
         server_id: int,
         decode: DecodeOptions,
-        policy: SchemaPolicy | None,
+        policy_of: Callable[[TablePath], SchemaPolicy],
     ) -> None:
         self._address = address
         self._tables = {(one.schema.path.database, one.schema.path.table): one for one in tables}
         self._stopped: set[Name] = set()
         self._changes: list[SchemaChange | TableTruncated | TableStopped] = []
-        self._policy = policy
+        self._policy_of = policy_of
         self._server_id = server_id
         self._decode = decode
 
@@ -165,7 +166,8 @@ class BinlogReader(Reader):
         """A change of a table, without its end; one that is made as it was planned is none."""
         if change.name in self._stopped:
             return []
-        found = element_of(change, self._tables[change.name], self._decode, self._policy)
+        table = self._tables[change.name]
+        found = element_of(change, table, self._decode, self._policy_of(table.schema.path))
         if isinstance(found, TableStopped):
             self._stopped.add(change.name)
         return [] if found is None else [found]

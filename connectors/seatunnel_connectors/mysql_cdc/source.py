@@ -70,6 +70,7 @@ class BinlogCdcSource(LogSource):
                 f"no table matches {self.options.table_pattern!r} in the chosen databases",
                 "correct table-pattern, database-names and database-pattern",
             )
+        self.options.require_schema_tables(found)
         return found
 
     def _chosen(self, one: Found) -> Found:
@@ -154,11 +155,14 @@ class BinlogCdcSource(LogSource):
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
         zero_dates = "null" in self.address.parameters.get("zerodatetimebehavior", "").lower()
         decode = DecodeOptions(self.options.int_type_narrowing, zero_dates_are_null=zero_dates)
-        return BinlogReader(self.address, tables, self.server_id, decode, self.options.schema_policy)
+        return BinlogReader(self.address, tables, self.server_id, decode, self.options.schema_policy_of)
 
     @property
     def schema_policy(self) -> SchemaPolicy:
-        return self.options.schema_policy or SchemaPolicy()
+        return self.options.schema_policy
+
+    def schema_policy_of(self, table: TablePath) -> SchemaPolicy:
+        return self.options.schema_policy_of(table)
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy.blocked_by()

@@ -67,7 +67,7 @@ class LogBound:
 def fixed_bound(db: Statements, options: PostgresCdcOptions, stop: StopMode) -> LogBound | None:
     """The end of a run that begins now; None: it has none."""
     if stop is StopMode.LATEST:
-        return LogBound(_now(db)[0])
+        return LogBound(end_of_log(db)[0])
     if stop is StopMode.SPECIFIC:
         assert options.stop_lsn is not None, "the options require it"
         return LogBound(lsn_of(options.stop_lsn))
@@ -80,11 +80,11 @@ def fixed_bound(db: Statements, options: PostgresCdcOptions, stop: StopMode) -> 
 def at_time(db: Statements, bound: LogBound) -> LogBound:
     """The bound, with its place in the log if its time has passed at the server."""
     assert bound.time is not None, "it is a time"
-    lsn, clock = _now(db)
+    lsn, clock = end_of_log(db)
     return replace(bound, lsn=lsn) if clock > bound.time else bound
 
 
-def _now(db: Statements) -> tuple[int, int]:
+def end_of_log(db: Statements) -> tuple[int, int]:
     """The place that all finished transactions are before, and the server's clock (rule 3)."""
     with explained("looking for the end of the log"):
         row = db.execute(_NOW).fetchone()

@@ -7,20 +7,23 @@ log is read on the server that it began on: a log that went on elsewhere, or was
 (5) A table that cannot be read stops alone, and so does one that is truncated or whose schema changes, unless the job
 follows that. (6) A change of a schema counts from the first row under it, at the position before the block of that row:
 nothing of the block is given. (7) A bounded log ends at its bound (``log_bound.py``): no later element is given. (8) A
-unit ends between two transactions, or in a large one: a target gets a small transaction whole.
+unit ends between two transactions, or in a large one: a target gets a small transaction whole. (9) A table that is gone
+from the catalog stops alone, when all of its rows are given (``captured_tables.py``). A unit that is repeated takes
+that from the journal.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from seatunnel_connectors.jdbc.postgres.connection.session import conninfo, statements
 from seatunnel_connectors.jdbc.postgres.connection.types import NativeType
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.catalog_types import CatalogTypes
-from seatunnel_connectors.postgres_cdc.log_bound import ReadLimit, at_time
+from seatunnel_connectors.postgres_cdc.log_bound import ReadLimit, at_time, end_of_log
 from seatunnel_connectors.postgres_cdc.log_enumerator import ENDED, LogPlace
 from seatunnel_connectors.postgres_cdc.log_rows import (
     RowFilter,
@@ -41,6 +44,7 @@ from seatunnel_connectors.postgres_cdc.pgoutput.relations import (
     TableVersion,
 )
 from seatunnel_connectors.postgres_cdc.pgoutput.transactions import TransactionTracker
+from seatunnel_connectors.postgres_cdc.replication.captured_tables import LOST, CapturedTables, oid_of
 from seatunnel_connectors.postgres_cdc.replication.catch_up import CatchUp
 from seatunnel_connectors.postgres_cdc.replication.connection import (
     Received,
@@ -80,7 +84,7 @@ IDLE_SECONDS = 0.05
 WHOLE_MAX = 10_000
 """Changes of a transaction that are given without a place to stop at."""
 TAKE_OVER_SECONDS = 10.0
-NOT_FOLLOWED = "set schema-changes.enabled = true, which follows such changes"
+NOT_FOLLOWED = "set schema-changes.enabled = true, with a behavior that follows such changes"
 
 
 @dataclass(slots=True)
@@ -98,15 +102,24 @@ class PooledTypes:
 
 
 class SlotReader(Reader):
-    """Reads the log for these tables, whose schemas are those of the position. ``policy``: of the changes that the
-    job follows; None: it follows none."""
+    """Reads the log for these tables, whose schemas are those of the position. ``policy_of``: the changes of a
+    table that the job follows."""
 
-    def __init__(self, address: Address, tables: Sequence[SourceTable], policy: SchemaPolicy | None) -> None:
+    def __init__(
+        self,
+        address: Address,
+        tables: Sequence[SourceTable],
+        policy_of: Callable[[TablePath], SchemaPolicy],
+    ) -> None:
         self._address = address
-        self._tables = {table.schema.path: table.schema for table in tables}
-        adds = policy is None or policy.fills_added
-        self._versions = TableVersions({table.schema.path: table for table in tables}, needs_earlier_values=adds)
-        self._follows_changes = policy is not None
+        self._tables_of = {table.schema.path: table for table in tables}
+        self._tables = {path: table.schema for path, table in self._tables_of.items()}
+        policies = {path: policy_of(path) for path in self._tables}
+        filled = frozenset(path for path, one in policies.items() if one.stops or one.fills_added)
+        self._oids = {path: oid for path, one in self._tables_of.items() if (oid := oid_of(one)) is not None}
+        self._lost = frozenset(path for path, one in self._tables_of.items() if LOST in one.log_hints)
+        self._versions = TableVersions(self._tables_of, needs_earlier_values=filled)
+        self._following = frozenset(path for path, one in policies.items() if not one.stops)
         self._given_until = LogPosition()
         self._until: Position | None = None
         self._timeline = 0
@@ -189,8 +202,10 @@ class SlotReader(Reader):
         self._counting = RowFilter(starts, given=given)
         limit = ReadLimit(None if context.until is None else place_of(context.until), place.bound)
         relations = RelationCache(
-            PooledTypes(self._address), self._address.database, self._key, lambda path: path in starts
+            PooledTypes(self._address), self._address.database, self._key, partial(self._wants, frozenset(starts))
         )
+        oids = {path: oid for path, oid in self._oids.items() if path in starts and path not in self._lost}
+        captured = CapturedTables(oids, place.publication, partial(statements, self._address), end_of_log)
         decoder = PgoutputDecoder(relations, TransactionTracker(begin), Before.MOVES)
         self._given_until = now = begin
         log.begin(len(starts))
@@ -203,8 +218,12 @@ class SlotReader(Reader):
                     break
                 yield from self._given(element, decoder, limit)
             now = _after(decoder, received)
+            if context.until is None:
+                captured.look()
+                yield from self._losses(captured, decoder, now, limit)
             if not limit.has_reached(now):
                 if not _is_inside(now):
+                    self._given_until = now  # it may be confirmed, so a change of a schema does not go back before it
                     yield Heartbeat(self._position(now))
                 self._look_at_clock(limit, received)
         assert limit.position is not None, "without an end the log is read on"
@@ -212,6 +231,21 @@ class SlotReader(Reader):
         yield Heartbeat(end)
         if limit.bound is not None:
             yield ReaderEvent({ENDED: dict(end.value)}, end)
+
+    def _wants(self, starts: Collection[TablePath], path: TablePath, oid: int) -> bool:
+        """Whether rows of this table are given: another one may have its name by now."""
+        return path in starts and path not in self._lost and self._oids.get(path, oid) == oid
+
+    def _losses(
+        self, captured: CapturedTables, decoder: PgoutputDecoder, now: LogPosition, limit: ReadLimit
+    ) -> Iterator[SchemaChange]:
+        """The tables that the catalog has lost, once the log is read up to there (rule 9), or to its end."""
+        stopped, at_end = {one.path for one in decoder.relations.refused.values()}, limit.has_reached(now)
+        place = limit.position if at_end and limit.position is not None else now
+        for one in captured.lost.values() if decoder.tracker.open is None else ():
+            if one.path not in stopped and (at_end or now.end >= one.place):
+                decoder.relations.refuse(self._oids[one.path], TableRefused(one.path, one.fact, one.remedy))
+                yield one.change(self._tables_of[one.path], self._position(place))
 
     def _look_at_clock(self, limit: ReadLimit, received: Received) -> None:
         """Fix the end of a log that has been silent since the time at which it ends."""
@@ -247,14 +281,15 @@ class SlotReader(Reader):
     def _truncated(self, found: Truncation, decoder: PgoutputDecoder) -> Iterator[TableTruncated | TableStopped]:
         commit, order = found.position.open_commit, found.position.index - 1
         tables = [one for one in found.tables if self._counting.counts(one.path, commit, order)]
+        tables.sort(key=lambda one: one.path in self._following)  # the last of these has the end
         for at, table in enumerate(tables, 1):
             end = self._position(found.position) if at == len(tables) else None
-            if self._follows_changes:
+            if table.path in self._following:
                 yield TableTruncated(table.path, f"TRUNCATE {table.path.schema}.{table.path.table}", end)
             else:
                 text = f"table {table.path} was truncated at the source"
                 yield self._stops(decoder, table.path, table.relation.oid, text, f"{NOT_FOLLOWED}; {COPY_AGAIN}")
-        if tables and self._follows_changes:
+        if any(one.path in self._following for one in tables):
             self._given_until = found.position
 
     def _fitting(
@@ -293,7 +328,7 @@ class SlotReader(Reader):
                     change = self._versions.change(db, version)
             except FatalError as refused:
                 return refused
-        if change is None or self._follows_changes:
+        if change is None or path in self._following:
             return change
         text = f"the schema of table {path} has changed at the source: {change.statement}"
         return FatalError(text, f"{NOT_FOLLOWED}; {COPY_AGAIN}")

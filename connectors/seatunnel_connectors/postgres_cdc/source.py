@@ -81,6 +81,7 @@ class PostgresCdcSource(LogSource):
     def described(self) -> Sequence[Found]:
         """The tables, without a look at the log."""
         found = [self._in_schemas(one) for one in self._copy_of(None).tables()]
+        self.options.require_schema_tables(found)
         return declared_keys(self.options.table_config, self.address.database, found)
 
     def _in_schemas(self, one: Found) -> Found:
@@ -160,11 +161,14 @@ class PostgresCdcSource(LogSource):
         return f"{end}, and its replication slot is dropped" if self.drops_when_finished else end
 
     def log_reader(self, tables: Sequence[SourceTable]) -> Reader:
-        return SlotReader(self.address, tables, self.options.schema_policy)
+        return SlotReader(self.address, tables, self.options.schema_policy_of)
 
     @property
     def schema_policy(self) -> SchemaPolicy:
-        return self.options.schema_policy or SchemaPolicy()
+        return self.options.schema_policy
+
+    def schema_policy_of(self, table: TablePath) -> SchemaPolicy:
+        return self.options.schema_policy_of(table)
 
     def blocked_by(self) -> Sequence[str]:
         return self._copy_of(None).blocked_by()

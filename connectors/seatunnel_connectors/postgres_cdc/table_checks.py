@@ -11,6 +11,7 @@ from seatunnel_connectors.jdbc.postgres.connection.session import explained, quo
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.source import hints_of
 from seatunnel_connectors.jdbc.url import Address
+from seatunnel_connectors.postgres_cdc.replication.captured_tables import OID
 from seatunnel_py.api import FatalError, Plain, PrimaryKey, SourceTable, TableFailure
 
 ATTRIBUTES = "attributes"
@@ -31,6 +32,7 @@ _TABLES = f"""{WITH_DOMAINS}
            (SELECT json_object_agg(a.attname, json_build_array(a.attnum, a.atttypid::int8, a.atttypmod))
             FROM pg_attribute a
             WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+           c.oid::int8,
            (SELECT json_object_agg(
                 a.attname, format_type(coalesce(b.base, a.atttypid), coalesce(b.modifier, a.atttypmod))
             ) FROM pg_attribute a LEFT JOIN based b ON b.oid = a.atttypid
@@ -64,6 +66,7 @@ class _LoggedTable:
     named: tuple[str, ...]
     generated: tuple[str, ...]
     attributes: Mapping[str, list[int]]
+    oid: int
     types: Mapping[str, str]
 
 
@@ -94,9 +97,10 @@ def _looked_up(address: Address, tables: Sequence[SourceTable]) -> Mapping[tuple
             tuple(named),
             () if logs_generated else tuple(generated),
             attributes or {},
+            oid,
             types or {},
         )
-        for schema, table, identity, persistence, named, generated, attributes, types in rows
+        for schema, table, identity, persistence, named, generated, attributes, oid, types in rows
     }
 
 
@@ -140,7 +144,7 @@ def _checked(table: SourceTable, logged: _LoggedTable) -> Found:
         )  # fmt: skip
     table = _without(table, logged.generated) if logged.generated else table
     attributes: dict[str, Plain] = {name: [*logged.attributes[name]] for name in table.schema.names}
-    return replace(table, log_hints={ATTRIBUTES: attributes})
+    return replace(table, log_hints={ATTRIBUTES: attributes, OID: logged.oid})
 
 
 def _named_by(table: SourceTable, columns: tuple[str, ...]) -> SourceTable:

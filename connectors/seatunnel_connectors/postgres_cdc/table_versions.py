@@ -9,7 +9,7 @@ table with another key: its target knows its rows by the earlier one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from seatunnel_connectors.jdbc.postgres.connection.session import Statements, ex
 from seatunnel_connectors.jdbc.postgres.connection.types import NativeType, is_exact, length_of
 from seatunnel_connectors.jdbc.target.target_plan import KEPT_BY_POSTGRES
 from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationColumn, TableVersion
+from seatunnel_connectors.postgres_cdc.replication.captured_tables import OID
 from seatunnel_connectors.postgres_cdc.table_checks import ATTRIBUTES
 from seatunnel_py.api import (
     COPY_AGAIN,
@@ -29,6 +30,7 @@ from seatunnel_py.api import (
     RowKind,
     SchemaChange,
     SourceTable,
+    TablePath,
     TableSchema,
 )
 
@@ -81,11 +83,11 @@ class _Catalog:
 
 @dataclass(slots=True)
 class TableVersions:
-    """The tables of the plan. ``fits`` keeps the versions of the log that were compared. ``needs_earlier_values``: of
-    added columns; else earlier rows have null in one whose value is unknown."""
+    """The tables of the plan. ``fits`` keeps the versions of the log that were compared. ``needs_earlier_values``:
+    tables whose earlier rows need the value of an added column; else they have null in one whose value is unknown."""
 
     tables: Mapping[Any, SourceTable]
-    needs_earlier_values: bool = True
+    needs_earlier_values: Collection[TablePath] = ()
     _alike: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def fits(self, version: TableVersion) -> bool:
@@ -103,7 +105,8 @@ class TableVersions:
             flagged = ", ".join(one.name for one in version.relation.columns if one.identity) or "no column"
             raise FatalError(f"table {version.path} has another key now: {flagged}", COPY_AGAIN)
         with explained(f"looking at the columns of {version.path}"):
-            return _change(table, version, _catalog(db, version, table, needs_values=self.needs_earlier_values))
+            needs = version.path in self.needs_earlier_values
+            return _change(table, version, _catalog(db, version, table, needs_values=needs))
 
     def made_nullable(self, batch: Batch) -> SchemaChange | None:
         """The change that a null in a column without nulls shows; the log describes no such change."""
@@ -198,9 +201,8 @@ def _change(table: SourceTable, version: TableVersion, catalog: _Catalog) -> Sch
     after = _with_columns(schema, tuple(columns), renamed)
     if schema.primary_key is not None and after.primary_key is None:
         raise FatalError(f"table {path} has lost a column of its key ({'; '.join(statements)})", COPY_AGAIN)
-    return SchemaChange(
-        path, schema, after, statement="; ".join(statements), renamed=renamed, log_hints={ATTRIBUTES: attributes}
-    )
+    hints = {ATTRIBUTES: attributes, **{name: hint for name, hint in table.log_hints.items() if name == OID}}
+    return SchemaChange(path, schema, after, statement="; ".join(statements), renamed=renamed, log_hints=hints)
 
 
 def _require_same(path: object, name: str, logged: RelationColumn, catalog: _Catalog, number: int) -> None:

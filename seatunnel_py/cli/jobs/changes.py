@@ -18,6 +18,7 @@ from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind, r
 if TYPE_CHECKING:
     from seatunnel_py.protocol.model.records import CheckpointRecord
     from seatunnel_py.runtime.control.change_decisions import WaitingChange
+    from seatunnel_py.runtime.storage.journal import Journal
 
 _FIELDS = (
     "change", "table", "statement", "waits", "since_checkpoint", "why", "remedy", "verdict", "by", "at", "checkpoint",
@@ -63,24 +64,33 @@ def decide(
 
     job = known(job_id, where, stored=True)
     wish = RequestKind.APPROVE if approves else RequestKind.REJECT
-    who = by or f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}"
-    request = ControlRequest(request_id(), wish, "", change, (), seconds, by=who)
-    one = change_decisions.found(change_decisions.waiting_in(_records(job)), change)
+    request = ControlRequest(request_id(), wish, "", change, (), seconds, by=by or person())
+    one = change_decisions.found(change_decisions.waiting_in(records(job)), change)
     at_start = change_decisions.effect_of(request, one)
     return job_control.at_next_start(job, request, f"{at_start}, at the next start of the job", as_json=as_json)
 
 
-def _changes(job: KnownJob) -> list[dict[str, Any]]:
-    from seatunnel_py.runtime.control import change_decisions
+def person() -> str:
+    """The person who decides, unless the command names one."""
+    return f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}"
+
+
+def kept(job: KnownJob) -> Journal:
+    """The journal of the job, with all decisions and rules."""
     from seatunnel_py.runtime.storage import journal
     from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 
     if not _has_state(job):
-        return []
+        return journal.Journal()
     owner, _ = CheckpointStore(job.storage).owner()
-    _, kept = journal.newest(job.storage, owner + 1)
-    decisions = {name: one for own in kept.decisions.values() for name, one in own.items()}
-    waiting = {one.id: one for one in change_decisions.waiting_in(_records(job))}
+    return journal.newest(job.storage, owner + 1)[1]
+
+
+def _changes(job: KnownJob) -> list[dict[str, Any]]:
+    from seatunnel_py.runtime.control import change_decisions
+
+    decisions = {name: one for own in kept(job).decisions.values() for name, one in own.items()}
+    waiting = {one.id: one for one in change_decisions.waiting_in(records(job))}
     return [_plain(name, waiting.get(name), decisions.get(name)) for name in dict.fromkeys([*decisions, *waiting])]
 
 
@@ -102,7 +112,7 @@ def _state(one: Mapping[str, Any]) -> str:
     return f"{decided}; {waits}"
 
 
-def _records(job: KnownJob) -> dict[str, CheckpointRecord]:
+def records(job: KnownJob) -> dict[str, CheckpointRecord]:
     """The newest record of each pipeline."""
     from seatunnel_py.protocol.commit.claims import RestoreRefusal, newest
     from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
@@ -110,7 +120,7 @@ def _records(job: KnownJob) -> dict[str, CheckpointRecord]:
     if not _has_state(job):
         return {}
     contents = CheckpointStore(job.storage).read()
-    found = {key: newest(contents.claims.get(key, ()), records) for key, records in contents.records.items()}
+    found = {key: newest(contents.claims.get(key, ()), own) for key, own in contents.records.items()}
     return {key: one for key, one in found.items() if one is not None and not isinstance(one, RestoreRefusal)}
 
 

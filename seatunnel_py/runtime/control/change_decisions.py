@@ -3,7 +3,8 @@
 Rules. (1) A decision is a journal line for the pipeline of the log, durable before it has an effect: every later driver
 goes on with it (``runtime/resume/begun_logs.py``). (2) It names the change, the person, the time, and the newest
 checkpoint of the log. (3) A later decision about the same change takes its place. (4) A log cannot stop reading all of
-its tables, so the last one that it reads waits with the log, at the end of its newest record.
+its tables, so the last one that it reads waits with the log, at the end of its newest record. (5) Rules may decide in
+place of a person (``rule_decisions.py``).
 """
 
 from __future__ import annotations
@@ -17,30 +18,19 @@ from seatunnel_py.api.schema_policy import SchemaBehavior
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind
+from seatunnel_py.runtime.storage.journal import decision_line
 from seatunnel_py.runtime.targets.held_change import change_id
 from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
+from seatunnel_py.runtime.targets.ruled_changes import APPROVED, REJECTED, ChangeDecision
 from seatunnel_py.runtime.targets.target_alteration import place_of_log
 from seatunnel_py.runtime.values.schema_alterations import pending_in
 
 NAMED_MAX = 5
-_BEHAVIOR = {RequestKind.APPROVE.value: SchemaBehavior.EVOLVE, RequestKind.REJECT.value: SchemaBehavior.IGNORE}
+_BEHAVIOR = {APPROVED: SchemaBehavior.EVOLVE, REJECTED: SchemaBehavior.IGNORE}
 _EFFECT = {
     RequestKind.APPROVE: "approved: the targets follow the change, then {table} goes on where it has stopped",
     RequestKind.REJECT: "rejected: {table} goes on where it has stopped, and its targets stay as they are",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeDecision:
-    """``verdict``: approve or reject; ``at``: seconds since 1970; ``checkpoint``: the newest one of the log then."""
-
-    change: str
-    table: str
-    statement: str
-    verdict: str
-    by: str
-    at: float
-    checkpoint: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +89,17 @@ def known_id(change: str, known: Collection[str]) -> str:
 
 def decided(
     request: ControlRequest, records: Mapping[str, CheckpointRecord], now: float
-) -> tuple[ControlAnswer, str, ChangeDecision | None]:
-    """The answer to a request at the start of a job, with the pipeline and the decision; None: it is refused."""
+) -> tuple[ControlAnswer, tuple[Mapping[str, Any], ...]]:
+    """The answer to a request at the start of a job, with the journal line that must be durable before it is given;
+    without a line the request is refused."""
     try:
         one = found(waiting_in(records), request.name)
     except SeaTunnelError as error:
-        return ControlAnswer(request.id, False, error.message, error.remedy), "", None
+        return ControlAnswer(request.id, False, error.message, error.remedy), ()
     checkpoint = records[one.pipeline].checkpoint
     made = ChangeDecision(one.id, one.table, one.statement, request.wish.value, request.by, now, checkpoint)
-    return ControlAnswer(request.id, True, effect_of(request, one), about=asdict(made)), one.pipeline, made
+    answer = ControlAnswer(request.id, True, effect_of(request, one), about=asdict(made))
+    return answer, (decision_line(one.pipeline, asdict(made)),)
 
 
 def effect_of(request: ControlRequest, one: WaitingChange) -> str:

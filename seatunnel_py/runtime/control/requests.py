@@ -4,7 +4,7 @@ its own machine, and its ``checkpoint.location`` on other machines.
 Rules. (1) A request is created under its id, if absent, so that a repeated one is performed once. (2) Its answer is
 created in the same way, and never replaced. (3) Only the driver performs requests, also when the sender has ended
 meanwhile. (4) A request names the run that it is sent to: the next driver answers the open requests of a dead one, as a
-different run. A `RESET`, `REFRESH`, `APPROVE` or `REJECT` names none, and waits for the next start of the job. (5)
+different run. A request in ``AWAIT_START`` names none, and waits for the next start of the job. (5)
 `EXPLAIN` and `LIVES` are questions that change nothing; the sender removes them. (6) Requests and answers are sealed
 (``checksum_seal.py``). A damaged request, or one of a newer version, is not performed; the answer names the fault.
 
@@ -37,8 +37,9 @@ class ControlDamagedError(SeaTunnelError):
 
 class RequestKind(StrEnum):
     """`STOP` ends the job after a savepoint; `CANCEL` ends it, or some of its tables, at once; `RESET` copies tables of
-    a log again, `REFRESH` rows of one table; `APPROVE` and `REJECT` decide about a change of a schema. `EXPLAIN` asks
-    for a diagnosis, `LIVES` whether the driver of this run replies."""
+    a log again, `REFRESH` rows of one table; `APPROVE` and `REJECT` decide about a change of a schema, and `ADD_RULE`
+    and `REMOVE_RULE` are about rules that do so. `EXPLAIN` asks for a diagnosis, `LIVES` whether the driver of this run
+    replies."""
 
     SAVEPOINT = "savepoint"
     STOP = "stop"
@@ -47,18 +48,22 @@ class RequestKind(StrEnum):
     REFRESH = "refresh"
     APPROVE = "approve"
     REJECT = "reject"
+    ADD_RULE = "add-rule"
+    REMOVE_RULE = "remove-rule"
     EXPLAIN = "explain"
     LIVES = "lives"
 
 
-AWAIT_START = (RequestKind.RESET, RequestKind.REFRESH, RequestKind.APPROVE, RequestKind.REJECT)
+RULES = (RequestKind.ADD_RULE, RequestKind.REMOVE_RULE)
+AWAIT_START = (RequestKind.RESET, RequestKind.REFRESH, RequestKind.APPROVE, RequestKind.REJECT, *RULES)
 
 
 @dataclass(frozen=True, slots=True)
 class ControlRequest:
-    """A request to a job. ``run``: the run that it is sent to; ``name``: of the savepoint or the change; ``tables``:
-    empty means all; ``seconds``: time after which the driver gives it up; ``rows``: those of a `REFRESH`
-    (``RefreshWish.rows_plain``); ``by``: the person who has decided."""
+    """A request to a job. ``run``: the run that it is sent to; ``name``: of the savepoint, the change or the rule;
+    ``tables``: empty means all, of an `ADD_RULE` their pattern; ``seconds``: time after which the driver gives it up;
+    ``rows``: those of a `REFRESH` (``RefreshWish.rows_plain``); ``by``: the person who has decided; ``rule``: the kinds
+    of an `ADD_RULE`, and whether it approves."""
 
     id: str
     wish: RequestKind
@@ -68,6 +73,7 @@ class ControlRequest:
     seconds: float = 60.0
     rows: dict[str, Any] = field(default_factory=dict)
     by: str = ""
+    rule: dict[str, Any] = field(default_factory=dict)
 
     @property
     def refresh(self) -> RefreshWish:
@@ -107,8 +113,9 @@ class RequestStore:
     def ask(self, request: ControlRequest) -> None:
         """Store a request for the driver."""
         plain = asdict(request)
-        if not request.by:
-            del plain["by"]  # drivers of older versions refuse words that they do not know
+        for word in ("by", "rule"):
+            if not plain[word]:
+                del plain[word]  # drivers of older versions refuse words that they do not know
         self._create(request.id, "request", plain)
 
     def open(self, *, others: bool = True) -> tuple[ControlRequest, ...]:

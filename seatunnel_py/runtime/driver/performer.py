@@ -28,7 +28,7 @@ from seatunnel_py.runtime.resume import log_growth
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan
 from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOffError
-from seatunnel_py.runtime.storage.journal import Journal
+from seatunnel_py.runtime.storage.journal import Journal, decision_line
 from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
 from seatunnel_py.runtime.targets import sink_operations, tried_changes
 from seatunnel_py.runtime.targets.call_failure import as_failure
@@ -208,7 +208,9 @@ class Performer:
         prepared, newest = machine.state.prepared, machine.newest
         plan = partial(tried_changes.planned, self._ports.plan_again, machine.pipeline, prepared, newest)
         task = partial(plan, effect.alterations, effect.without)
-        self._aside(machine, effect.call, task, planned)
+        lines = [decision_line(machine.key, one) for one in effect.ruled]
+        ask = partial(self._aside, machine, effect.call, task, planned)
+        self._ports.journal_batcher.log(lines, ask, lambda: None)
 
     # ---------------------------------------------------------------- the engine, timers
 

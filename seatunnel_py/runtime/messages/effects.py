@@ -147,13 +147,14 @@ class CloseOut:
 class PlanLogAgain:
     """Plan a log for the schemas at its position, or with more tables (``join``); the machine that replaces this one
     gets the plan. ``without``: tables whose steps have refused an earlier change; ``decided``: changes about which
-    persons have decided."""
+    persons have decided; ``ruled``: decisions of rules, which are durable first (``ChangeDecision``)."""
 
     call: int
     alterations: tuple[SchemaAlteration, ...]
     without: tuple[TablePath, ...] = ()
     join: LogJoin | None = None
     decided: Mapping[TablePath, HeldChange] = field(default_factory=dict)
+    ruled: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,13 @@ with the plan that it has, and then (2) is repeated. (8) A log whose splits this
 with a savepoint too, and is done: the next driver goes on from it. Splits that an earlier driver has ended do not
 count, for the source is asked for the next one. (9) If the source was taken back by a restart before such a savepoint,
 the pipeline begins again, as in (7). (10) A log that tables join or leave reads nothing, and stops with the savepoint
-of (2); the other machine begins with the tables of the job (``log_growth.py``). (11) A person's decision about a change
-takes the place of the policy's.
+of (2); the other machine begins with the tables of the job (``log_growth.py``). (11) The decision of a
+person or a rule about a change takes the place of the policy's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from seatunnel_py.api.log_source import FollowedTable
@@ -41,9 +40,8 @@ from seatunnel_py.runtime.resume.pipeline_start import StartPlan
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.storage.savepoint_names import END_OF_LOG, SCHEMA_CHANGE
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution
-from seatunnel_py.runtime.targets.held_change import change_id
+from seatunnel_py.runtime.targets import ruled_changes
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
-from seatunnel_py.runtime.targets.target_alteration import place_of_log
 from seatunnel_py.runtime.values.past import EarlierRun
 from seatunnel_py.runtime.values.schema_alterations import pending_in
 from seatunnel_py.runtime.values.split_progress import reading_of
@@ -172,14 +170,13 @@ class LogReplanning:
     def _effect(self, newest: CheckpointRecord) -> PlanLogAgain:
         assert self._log is not None, "only a log meets changes of schemas"
         prepared = self._state.prepared
-        decisions, place = self._state.context.pipeline.decisions, place_of_log(newest, self._log)
-        pending = tuple(
-            replace(one, behavior=decisions.get(change_id(one, place)))
-            for one in pending_in(newest, self._log, prepared.tables)
-        )
+        pipeline, tables = self._state.context.pipeline, prepared.tables
+        met = pending_in(newest, self._log, tables)
+        pending, ruled = ruled_changes.of_met(pipeline, newest, self._log, met, tables, self._state.at)
+        decisions = pipeline.decisions
         join = self._join(newest) if self._changes_tables and not pending else None
         decided = {path: one.by(decisions[one.id]) for path, one in prepared.held.items() if one.id in decisions}
-        return PlanLogAgain(0, pending, tuple(prepared.refused), join, decided)
+        return PlanLogAgain(0, pending, tuple(prepared.refused), join, decided, ruled)
 
     def _join(self, newest: CheckpointRecord) -> LogJoin:
         assert self._log is not None, "tables join logs only"

@@ -23,6 +23,7 @@ from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import BEGIN_ANEW, FatalError
 from seatunnel_py.plan import log_tables
 from seatunnel_py.plan.altered_log import PlanAgain, PlanTables
+from seatunnel_py.plan.change_rules import ChangeRule
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
@@ -38,11 +39,13 @@ def as_begun(
     plan_tables: PlanTables,
     resets: Collection[str] = (),
     decisions: Mapping[str, Mapping[str, SchemaBehavior]] = MappingProxyType({}),
+    rules: tuple[ChangeRule, ...] = (),
     emptied: Collection[str] = (),
 ) -> tuple[Pipeline, ...]:
     """The pipelines to run. ``plan_again``: for schemas as records hold them, under any policy of today;
     ``plan_tables``: for tables that the job may no longer have. ``resets``: the keys of copies that are made again;
-    ``emptied``: of these, the ones that have begun. ``decisions``: by pipeline and change, those of persons."""
+    ``emptied``: of these, the ones that have begun. ``decisions``: by pipeline and change, those of persons;
+    ``rules``: they decide about later changes."""
     found = []
     again, left = _tables(pipelines, resets), _tables(pipelines, emptied)
     for key, pipeline in keys(pipelines).items():
@@ -57,7 +60,7 @@ def as_begun(
             now = _for_tables(now, [one.before for one in held.values()], (), plan_again)
             now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables, left)
             now = _with_decisions(now, own)
-        found.append(now)
+        found.append(_with_rules(now, rules))
     return tuple(found)
 
 
@@ -76,6 +79,11 @@ def _without_copied(
 def _with_decisions(pipeline: Pipeline, decisions: Mapping[str, SchemaBehavior]) -> Pipeline:
     becomes = None if pipeline.becomes is None else _with_decisions(pipeline.becomes, decisions)
     return replace(pipeline, becomes=becomes, decisions=decisions)
+
+
+def _with_rules(pipeline: Pipeline, rules: tuple[ChangeRule, ...]) -> Pipeline:
+    becomes = None if pipeline.becomes is None else _with_rules(pipeline.becomes, rules)
+    return replace(pipeline, becomes=becomes, rules=rules)
 
 
 def _had(pipeline: Pipeline, record: CheckpointRecord) -> frozenset[TablePath]:
@@ -118,9 +126,12 @@ def _as_recorded(
 
 def _with_removed(pipeline: Pipeline, record: CheckpointRecord, plan_tables: PlanTables) -> Pipeline:
     """The pipeline with tables that the job no longer has: their rows up to the last checkpoint are to be committed."""
-    if refused := refused_in(record.plan):
+    assert pipeline.log is not None, f"{pipeline.name} follows no log"
+    read = {one.schema.path for one in pipeline.log.tables}
+    if refused := read.intersection(refused_in(record.plan)):
         raise FatalError(
-            f"{pipeline.name} cannot leave tables out while the target of {refused[0]} refuses a change of its schema",
+            f"{pipeline.name} cannot leave tables out while the target of {min(refused, key=str)} refuses a change of "
+            "its schema",
             f"restore the old list of tables; or {BEGIN_ANEW}",
         )
     return plan_tables(pipeline, tables_in(record.plan))

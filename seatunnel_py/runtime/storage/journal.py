@@ -36,6 +36,7 @@ APPENDS_MAX = 1_000  # in an object store each is an object
 LOOKS_MAX = 10
 _NAME = re.compile(r"\d+-\d+")
 _COMPLETE = "complete"
+_DECIDING = {"decision", "rule", "removed_rule"}
 
 
 @dataclass(slots=True)
@@ -46,7 +47,8 @@ class Journal:
     numbers. ``numberings``: other names, for subtasks that have reused numbers for other rows. ``marks``: the newest
     record by pipeline. ``void_records``: records by pipeline that may be in the store, and are not restored.
     ``resets``: pipelines that copy a table again (``runtime/resume/table_reset.py``). ``decisions``: by pipeline and
-    change, those of persons (``runtime/control/change_decisions.py``)."""
+    change, those of persons and rules (``runtime/control/change_decisions.py``). ``rules``: by id, those that decide
+    about changes; ``removed_rules``: those that do not any more, with the removal."""
 
     taken: dict[tuple[str, Subtask], dict[int, TakenInput]] = field(default_factory=dict)
     found: dict[str, dict[str, dict[int, SplitRound]]] = field(default_factory=dict)
@@ -58,6 +60,8 @@ class Journal:
     void_records: dict[str, set[int]] = field(default_factory=dict)
     resets: set[str] = field(default_factory=set)
     decisions: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    rules: dict[str, dict[str, Any]] = field(default_factory=dict)
+    removed_rules: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def emptied(self) -> set[str]:
@@ -74,8 +78,8 @@ class Journal:
         if "record" in line:
             self.marks[pipeline] = line["record"]
             return
-        if "decision" in line:
-            self.decisions.setdefault(pipeline, {})[line["decision"]["change"]] = line["decision"]
+        if _DECIDING & line.keys():
+            self._decide(pipeline, line)
             return
         if "reset" in line:
             (self.resets.add if line["reset"] else self.resets.discard)(pipeline)
@@ -108,6 +112,14 @@ class Journal:
         self.numberings[pipeline, subtask] = line["numbering"]
         for number in [number for number in mine if not line["from"] <= number <= line["to"]]:
             del mine[number]
+
+    def _decide(self, pipeline: str, line: Mapping[str, Any]) -> None:
+        if "decision" in line:
+            self.decisions.setdefault(pipeline, {})[line["decision"]["change"]] = line["decision"]
+        elif "rule" in line:
+            self.rules[line["rule"]["id"]] = line["rule"]
+        else:
+            self.removed_rules[line["removed_rule"]["rule"]] = line["removed_rule"]
 
     def _void(self, pipeline: str) -> None:
         for of_subtasks in (self.taken, self.numberings):
@@ -144,6 +156,8 @@ class Journal:
             yield reset_line(pipeline, begins=True)
         for pipeline, decisions in self.decisions.items():
             yield from (decision_line(pipeline, one) for one in decisions.values())
+        yield from map(rule_line, self.rules.values())
+        yield from map(removed_rule_line, self.removed_rules.values())
         for pipeline, (graph, numbering) in self.graphs.items():
             yield graph_line(pipeline, graph, numbering)
         for pipeline, numbers in self.void_records.items():
@@ -188,8 +202,18 @@ def reset_line(pipeline: str, *, begins: bool) -> dict[str, Any]:
 
 
 def decision_line(pipeline: str, decision: dict[str, Any]) -> dict[str, Any]:
-    """Line: a person has decided about a change of a table's schema."""
+    """Line: a person or a rule has decided about a change of a table's schema."""
     return {"p": pipeline, "decision": decision}
+
+
+def rule_line(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """Line: a rule of all pipelines decides about changes of schemas."""
+    return {"p": "", "rule": rule}
+
+
+def removed_rule_line(removal: Mapping[str, Any]) -> dict[str, Any]:
+    """Line: a rule decides no more; ``removal`` names the rule, the person and the time."""
+    return {"p": "", "removed_rule": removal}
 
 
 def graph_line(pipeline: str, graph: str, numbering: str) -> dict[str, Any]:

@@ -33,11 +33,13 @@ def planned(
     found = plan_again(pipeline, alterations, without)
     log = pipeline.log
     assert log is not None and isinstance(log.source, LogSource), f"{pipeline.name} follows no log"
-    if log.source.schema_policy.behavior is not SchemaBehavior.TRY or record is None:
+    behaviors = {one.path: log.source.schema_policy_of(one.path).behavior for one in alterations}
+    if SchemaBehavior.TRY not in behaviors.values() or record is None:
         return found
     why = {path: one.message for path, one in found.refused.items()}
     why |= {path: one.message for path, one in refusing_targets(found, prepared, record).items()}
-    ignored = [one for one in alterations if one.path in why and one.stops is None and one.behavior is None]
+    tried = [one for one in alterations if behaviors[one.path] is SchemaBehavior.TRY]
+    ignored = [one for one in tried if one.path in why and one.stops is None and one.behavior is None]
     if not ignored:
         return found
     rest = [one for one in alterations if one not in ignored]

@@ -34,13 +34,20 @@ from seatunnel_py.api import (
     ReadContext,
     Rejected,
     RowKind,
+    SchemaBehavior,
     SchemaChange,
+    SchemaPolicy,
     SourceTable,
+    TablePath,
     TableStopped,
 )
 from tests.connectors.mysql_cdc.log_place import DATABASE, SERVER_ID, LogPlace
 
 Row = tuple[str, str, tuple[Any, ...]]
+
+
+def _no_change(_: TablePath) -> SchemaPolicy:
+    return SchemaPolicy(SchemaBehavior.EXCEPTION)
 
 
 class Follower:
@@ -53,7 +60,7 @@ class Follower:
         self.place = BinlogPlace(identity_of(session), log.start, places, log.definitions(*tables))
         self.end = end_of_log(session)
         session.close()
-        self.reader = BinlogReader(log.address, found, SERVER_ID, DecodeOptions(), None)
+        self.reader = BinlogReader(log.address, found, SERVER_ID, DecodeOptions(), _no_change)
 
     def elements(self, start: Position | None, context: ReadContext = PLAIN_READ) -> Iterator[Element]:
         return self.reader.read(self.place.split(), start, context)

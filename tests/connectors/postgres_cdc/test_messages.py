@@ -229,7 +229,7 @@ def test_rows_before_the_one_that_is_refused_are_given(size: int) -> None:
 
 
 def test_unwanted_tables_are_left_out_without_a_word() -> None:
-    reader = decoder(wanted=lambda path: path.table != "t")
+    reader = decoder(wanted=lambda path, _: path.table != "t")
 
     assert rows(one(T, pg.insert(16400, ["1", "a"])), reader) == []
 

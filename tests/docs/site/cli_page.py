@@ -28,9 +28,10 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 def _below(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    own = [_argument(one) for one in command.params if not _is_option(one)] if hasattr(command, "commands") else []
     for part, inner in getattr(command, "commands", {}).items():
         if not inner.hidden:
-            yield from _below(f"{name} {part}", inner)
+            yield from _below(" ".join([name, *own, part]), inner)
     if not hasattr(command, "commands"):
         yield name, command
 

@@ -67,12 +67,13 @@ def test_an_id_follows_from_the_change_and_its_place() -> None:
 def test_decisions_are_taken_down() -> None:
     one = held()
     request = ControlRequest("r", RequestKind.REJECT, "", one.id, by="anna")
-    answer, key, decision = change_decisions.decided(request, {"p": record(one)}, 5.0)
+    answer, (line,) = change_decisions.decided(request, {"p": record(one)}, 5.0)
     assert answer.done
-    assert decision is not None
-    assert (key, decision.verdict, decision.by, decision.at, decision.checkpoint) == ("p", "reject", "anna", 5.0, 15)
+    found = answer.about
+    assert (found["verdict"], found["by"], found["at"], found["checkpoint"]) == ("reject", "anna", 5.0, 15)
+    assert line == decision_line("p", found)
     journal = Journal()
-    journal.apply(decision_line(key, answer.about))
+    journal.apply(line)
     again = Journal()
     for line in journal.lines():
         again.apply(line)
@@ -103,8 +104,8 @@ def test_the_last_table_that_a_log_reads_waits_with_it(waiting: tuple[str, ...],
 )
 def test_an_unknown_id_names_the_nearest(asked: str, remedy: str) -> None:
     request = ControlRequest("r", RequestKind.APPROVE, "", asked)
-    answer, _, decision = change_decisions.decided(request, {"p": record(held())}, 5.0)
-    assert (answer.done, decision) == (False, None)
+    answer, lines = change_decisions.decided(request, {"p": record(held())}, 5.0)
+    assert (answer.done, lines) == (False, ())
     assert remedy in answer.remedy
 
 

@@ -30,7 +30,7 @@ from seatunnel_py.api import (
 
 DEFINITION = "definition"
 """Key of ``SourceTable.log_hints``."""
-FOLLOW = f"set schema-changes.enabled = true, which follows changes of columns; or {COPY_AGAIN}"
+FOLLOW = f"set schema-changes.enabled = true, with a behavior that follows changes of columns; or {COPY_AGAIN}"
 _NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE})
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?|\d\d:\d\d:\d\d(\.\d+)?")
@@ -49,7 +49,7 @@ def hinted(table: SourceTable) -> TableDefinition | None:
 
 
 def element_of(
-    change: TableChange, table: SourceTable, options: DecodeOptions, policy: SchemaPolicy | None
+    change: TableChange, table: SourceTable, options: DecodeOptions, policy: SchemaPolicy
 ) -> SchemaChange | TableTruncated | TableStopped | None:
     """The change as an element of the log, without an end; None if rows are as before. ``policy``: of the changes that
     the job follows."""
@@ -57,12 +57,11 @@ def element_of(
     if change.cause is not None:
         return TableStopped(planned.path, change.cause.message, change.cause.remedy)
     if change.kind is TableChangeKind.TRUNCATED:
-        if policy is not None:
+        if not policy.stops:
             return TableTruncated(planned.path, change.statement)
         return TableStopped(planned.path, f"table {planned.path} was truncated: {change.statement}", FOLLOW)
     if change.after is None:
-        text = f"table {planned.path} was changed in a way that cannot be followed ({change.kind}): {change.statement}"
-        return TableStopped(planned.path, text, COPY_AGAIN)
+        return TableStopped(planned.path, f"table {planned.path} {_gone(change)}: {change.statement}", COPY_AGAIN)
     try:
         after = change.after.as_schema(options)
     except TableLogError as error:
@@ -80,11 +79,19 @@ def element_of(
         {DEFINITION: definition_plain(change.after)},
     )  # fmt: skip
     try:
-        if policy is None:
+        if policy.stops:
             raise _StopError(f"the schema of table {planned.path} has changed: {change.statement}")
         return replace(made, after=_followed(change, planned, after, policy))
     except _StopError as stop:
-        return replace(made, stops=(str(stop), FOLLOW if policy is None else COPY_AGAIN))
+        return replace(made, stops=(str(stop), FOLLOW if policy.stops else COPY_AGAIN))
+
+
+def _gone(change: TableChange) -> str:
+    if change.kind is TableChangeKind.DROPPED:
+        return "was dropped at the source"
+    if change.new_name is not None:
+        return f"was renamed to {'.'.join(change.new_name)} at the source"
+    return f"was changed in a way that cannot be followed ({change.kind})"
 
 
 def _as_decoded(definition: TableDefinition) -> object:

@@ -128,12 +128,13 @@ class TableRefused:
 @dataclass(slots=True)
 class RelationCache:
     """The tables of one stream, by oid. ``keys`` gives the columns of a table's primary key, if the caller knows them:
-    under REPLICA IDENTITY FULL the stream flags every column. ``wanted`` decides whose rows are given."""
+    under REPLICA IDENTITY FULL the stream flags every column. ``wanted`` decides by name and oid whose rows are
+    given."""
 
     types: TypeLookup
     database: str = ""
     keys: Callable[[TablePath], Sequence[str]] = lambda path: ()
-    wanted: Callable[[TablePath], bool] = lambda path: True
+    wanted: Callable[[TablePath, int], bool] = lambda path, oid: True
     tables: dict[int, TableVersion] = field(default_factory=dict)
     ignored: dict[int, Relation] = field(default_factory=dict)
     refused: dict[int, TableRefused] = field(default_factory=dict)
@@ -147,7 +148,7 @@ class RelationCache:
         """Take a Relation message with a difference; None if the table is new."""
         path = TablePath(self.database, relation.schema, relation.name)
         before = self.tables.get(relation.oid) or self._of_that_name(path)
-        if before is None and not self.wanted(path):
+        if before is None and not self.wanted(path, relation.oid):
             self.ignored[relation.oid] = relation
             return None
         if relation.oid in self.refused:

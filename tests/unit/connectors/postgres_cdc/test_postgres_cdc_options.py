@@ -195,7 +195,7 @@ def test_tables_with_a_key_are_marked_for_sinks() -> None:
 @pytest.mark.parametrize(
     ("given", "policy"),
     [
-        ({}, None),
+        ({}, SchemaPolicy(SchemaBehavior.EXCEPTION)),
         ({"schema-changes.enabled": True}, SchemaPolicy()),
         (
             {
@@ -205,10 +205,13 @@ def test_tables_with_a_key_are_marked_for_sinks() -> None:
             },
             SchemaPolicy(SchemaBehavior.LENIENT, exclude=frozenset({SchemaEvent.ADD_COLUMN})),
         ),
-        ({"schema-changes.enabled": True, "schema-changes.behavior": "exception"}, None),
+        (
+            {"schema-changes.enabled": True, "schema-changes.behavior": "exception"},
+            SchemaPolicy(SchemaBehavior.EXCEPTION),
+        ),
     ],
 )
-def test_a_policy_of_schema_changes(given: dict[str, Any], policy: SchemaPolicy | None) -> None:
+def test_a_policy_of_schema_changes(given: dict[str, Any], policy: SchemaPolicy) -> None:
     assert options(**given).schema_policy == policy
 
 
