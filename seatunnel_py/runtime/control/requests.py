@@ -37,8 +37,8 @@ class ControlDamagedError(SeaTunnelError):
 
 class RequestKind(StrEnum):
     """`STOP` ends the job after a savepoint; `CANCEL` ends it, or some of its tables, at once; `RESET` copies tables of
-    a log again, `REFRESH` rows of one table; `APPROVE` and `REJECT` decide about a change of a schema, and `ADD_RULE`
-    and `REMOVE_RULE` are about rules that do so. `EXPLAIN` asks for a diagnosis, `LIVES` whether the driver of this run
+    a log again, `REFRESH` rows of one table. `APPROVE` and `REJECT` decide about a change of a schema; `ADD_RULE` and
+    `REMOVE_RULE` are about rules that do so. `EXPLAIN` asks for a diagnosis, `LIVES` whether the driver of this run
     replies."""
 
     SAVEPOINT = "savepoint"
@@ -61,7 +61,7 @@ AWAIT_START = (RequestKind.RESET, RequestKind.REFRESH, RequestKind.APPROVE, Requ
 @dataclass(frozen=True, slots=True)
 class ControlRequest:
     """A request to a job. ``run``: the run that it is sent to; ``name``: of the savepoint, the change or the rule;
-    ``tables``: empty means all, of an `ADD_RULE` their pattern; ``seconds``: time after which the driver gives it up;
+    ``tables``: empty means all, of an `ADD_RULE` their pattern; ``seconds``: time after which the driver gives it up.
     ``rows``: those of a `REFRESH` (``RefreshWish.rows_plain``); ``by``: the person who has decided; ``rule``: the kinds
     of an `ADD_RULE`, and whether it approves."""
 

@@ -8,7 +8,6 @@ about it, or has it copied again, at the latest when nothing goes wrong any more
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from seatunnel_py.api import Position, SchemaBehavior, SchemaPolicy
 from seatunnel_py.errors import PlanError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.runtime.control import change_decisions
+from seatunnel_py.runtime.control import change_decisions, rule_decisions
 from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
@@ -24,7 +23,7 @@ from seatunnel_py.runtime.resume import table_reset
 from seatunnel_py.runtime.resume.begun_logs import as_begun
 from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.resume.log_growth import NO_TABLE_LEFT
-from seatunnel_py.runtime.storage.journal import JournalFile, decision_line
+from seatunnel_py.runtime.storage.journal import JournalFile
 from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
 from seatunnel_py.runtime.targets.target_alteration import place_of_log
 from seatunnel_py.runtime.values.topology_builder import keys
@@ -109,10 +108,10 @@ class FollowedJob:
         self._copy_again(keys(self.pipelines()), authority.records, journal)
         self._decide(authority.records, journal)
         records = kept.resumed(authority.records)
-        decisions = change_decisions.behaviors(kept.decisions)
+        decided = change_decisions.behaviors(kept.decisions), rule_decisions.active(kept)
         plan = self.planner
         lines = as_begun(
-            self.pipelines(records), records, plan.as_decided, plan.of_tables, kept.resets, decisions, kept.emptied
+            self.pipelines(records), records, plan.as_decided, plan.of_tables, kept.resets, *decided, kept.emptied
         )
         self._before = list(self.tables)
         return lines
@@ -156,9 +155,9 @@ class FollowedJob:
             if not self.world.faults.on or stream.chance(0.7):
                 self.targets[one.table].refused.clear()
             request = ControlRequest(f"r{one.id}", wish, "", name=one.id, by="a person")
-            _, key, decision = change_decisions.decided(request, records, self.world.now)
-            assert decision is not None, f"{one.id} waits, and is not found"
-            self._write(journal, decision_line(key, asdict(decision)))
+            _, lines = change_decisions.decided(request, records, self.world.now)
+            assert lines, f"{one.id} waits, and is not found"
+            self._write(journal, *lines)
             self.world.counters[situations.DECIDED.format(wish.value)] += 1
 
     @staticmethod

@@ -2,8 +2,9 @@
 
 The log does not show that one was dropped, renamed or taken out of the publication, nor that another has its name.
 
-Rules. (1) A table is known by its oid, which no other table gets. (2) What the catalog shows counts from the place of
-the log that all finished transactions are before: all rows of the table are given first. (3) A look takes no lock.
+Rules. (1) A table is known by its oid, which no other table gets. (2) A loss that the catalog shows counts from
+the place of the log that all finished transactions are before: all rows of the table are given first. (3) A look takes
+no lock.
 """
 
 from __future__ import annotations
