@@ -1,8 +1,8 @@
 """Compares a table of the log with the schema of the plan, and describes the difference as a change of the schema.
 
 Rules. (1) The log describes names, types and the replica identity only; a column that is not new keeps its nullability
-until a null comes. (2) A column is renamed if its attribute number is still in use: the catalog never gives a number
-twice, so that holds even if the catalog is later than the log. (3) Earlier rows have the catalog's missing value in an
+until a null comes. (2) A column is renamed if it has the attribute number of an earlier one
+(``pgoutput/column_identities.py``). (3) Earlier rows have the catalog's missing value in an
 added column; if the server has written them again instead, without saying so in the log, the table stops. (4) So does a
 table with another key: its target knows its rows by the earlier one.
 """
@@ -16,6 +16,12 @@ from typing import Any
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, explained
 from seatunnel_connectors.jdbc.postgres.connection.types import NativeType, is_exact, length_of
 from seatunnel_connectors.jdbc.target.target_plan import KEPT_BY_POSTGRES
+from seatunnel_connectors.postgres_cdc.pgoutput.column_identities import (
+    UNKNOWN,
+    Attribute,
+    UnclearColumnError,
+    identities,
+)
 from seatunnel_connectors.postgres_cdc.pgoutput.relations import RelationColumn, TableVersion
 from seatunnel_connectors.postgres_cdc.replication.captured_tables import OID
 from seatunnel_connectors.postgres_cdc.table_checks import ATTRIBUTES
@@ -41,44 +47,27 @@ _FULL_NAMES = """
 """
 _ATTRIBUTES = """
     SELECT attnum::int, attname::text, atttypid::int8, atttypmod, atthasdef OR attidentity <> '', atthasmissing,
-           (attmissingval::text::text[])[1]
-    FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
+           (attmissingval::text::text[])[1], attisdropped, attgenerated <> ''
+    FROM pg_attribute WHERE attrelid = %s AND attnum > 0
 """
 
 
 @dataclass(frozen=True, slots=True)
-class _Attribute:
-    """A column of the catalog as it is now. ``filled``: it has a default or an identity; ``missing``: the value that
-    rows have that were there before it."""
-
-    number: int
-    name: str
-    type_oid: int
-    modifier: int
-    filled: bool
-    has_missing: bool
-    missing: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Catalog:
-    """The table in the catalog, which may be later than the log. ``live``: its columns by number; ``known``: numbers of
-    the columns of the plan; ``full``: type names of the columns in the log; ``needs_values``: of earlier rows in added
-    columns."""
+    """The table in the catalog, which may be later than the log. ``attributes``: its columns, with dropped ones;
+    ``full``: type names of the columns in the log; ``needs_values``: of earlier rows in added columns."""
 
-    live: Mapping[int, _Attribute]
-    known: Mapping[str, int]
+    attributes: Sequence[Attribute]
     full: Mapping[str, str]
     needs_values: bool
 
-    def named(self, name: str) -> _Attribute | None:
-        """The column that has this name now."""
-        return next((one for one in self.live.values() if one.name == name), None)
+    def numbered(self, number: int) -> Attribute | None:
+        """The column with this number, if it is not dropped."""
+        return next((one for one in self.attributes if one.number == number and not one.dropped), None)
 
-    def nameless(self, names: Sequence[str]) -> list[_Attribute]:
-        """New columns that have none of these names by now."""
-        known = set(self.known.values())
-        return [one for one in self.live.values() if one.number not in known and one.name not in names]
+    def named(self, name: str) -> Attribute | None:
+        """The column that has this name now."""
+        return next((one for one in self.attributes if one.name == name and not one.dropped), None)
 
 
 @dataclass(slots=True)
@@ -168,35 +157,34 @@ def _catalog(db: Statements, version: TableVersion, table: SourceTable, *, needs
     columns = version.relation.columns
     types = [[one.type_oid for one in columns], [one.modifier for one in columns]]
     full = [str(row[0]) for row in db.execute(_FULL_NAMES, types).fetchall()]
-    found = [_Attribute(*row) for row in db.execute(_ATTRIBUTES, [version.relation.oid]).fetchall()]
-    known = {name: number for name, (number, _, _) in _attributes(table).items() if number}
-    names = dict(zip(version.relation.names, full, strict=True))
-    return _Catalog({one.number: one for one in found}, known, names, needs_values)
+    found = [Attribute(*row) for row in db.execute(_ATTRIBUTES, [version.relation.oid]).fetchall()]
+    return _Catalog(found, dict(zip(version.relation.names, full, strict=True)), needs_values)
 
 
 def _change(table: SourceTable, version: TableVersion, catalog: _Catalog) -> SchemaChange:
     schema, path = table.schema, version.path
-    renamed = _renamed(schema, version, catalog)
-    before_names = {new: old for old, new in renamed.items()}
+    known = {name: _attributes(table).get(name, (UNKNOWN, 0, 0)) for name in schema.names}
+    numbers = _numbers(version, {name: number for name, (number, _, _) in known.items()}, catalog)
+    earlier_names = _earlier_names(version, numbers, {name: number for name, (number, _, _) in known.items()})
+    renamed = {old: new for new, old in earlier_names.items() if old != new}
     columns, statements = [], [f"RENAME COLUMN {old} TO {new}" for old, new in renamed.items()]
     attributes: dict[str, Plain] = {}
-    for logged, dtype, native in zip(version.relation.columns, version.types, version.natives, strict=True):
-        name, earlier_name = logged.name, before_names.get(logged.name, logged.name)
-        earlier, full = schema.column(earlier_name), catalog.full[name]
+    described = zip(version.relation.columns, version.types, version.natives, numbers, strict=True)
+    for logged, dtype, native, number in described:
+        name, full = logged.name, catalog.full[logged.name]
+        earlier_name = earlier_names.get(name)
+        earlier = None if earlier_name is None else schema.column(earlier_name)
         column = _column(name, dtype, native, full, earlier)
-        if earlier is None:
-            added = _added(path, name, version, catalog, renamed)
-            column = replace(column, default=None if added is None else added.missing)
+        if earlier_name is None:
+            column = replace(column, default=_missing(path, name, number, catalog))
             statements.append(f"ADD COLUMN {name} {full}")
-            number = 0 if added is None else added.number
         else:
-            number = catalog.known.get(earlier_name, 0)
             _require_same(path, name, logged, catalog, number)
-            if _attributes(table).get(earlier_name, (0, 0, 0))[1:] != (logged.type_oid, logged.modifier):
+            if known[earlier_name][1:] != (logged.type_oid, logged.modifier):
                 statements.append(f"ALTER COLUMN {name} TYPE {full}")
         attributes[name] = [number, logged.type_oid, logged.modifier]
         columns.append(column)
-    gone = [name for name in schema.names if name not in version.relation.names and name not in renamed]
+    gone = [name for name in schema.names if name not in earlier_names.values()]
     statements += [f"DROP COLUMN {name}" for name in gone]
     after = _with_columns(schema, tuple(columns), renamed)
     if schema.primary_key is not None and after.primary_key is None:
@@ -205,60 +193,55 @@ def _change(table: SourceTable, version: TableVersion, catalog: _Catalog) -> Sch
     return SchemaChange(path, schema, after, statement="; ".join(statements), renamed=renamed, log_hints=hints)
 
 
+def _numbers(version: TableVersion, plan: Mapping[str, int], catalog: _Catalog) -> tuple[int, ...]:
+    try:
+        return identities(plan, version.relation.columns, catalog.attributes, needs_all=catalog.needs_values)
+    except UnclearColumnError as error:
+        raise _unclear(version.path, error.name) from None
+
+
+def _earlier_names(version: TableVersion, numbers: Sequence[int], plan: Mapping[str, int]) -> dict[str, str]:
+    """The columns of the plan by their names in the log (rule 2)."""
+    named = {number: name for name, number in plan.items() if number > 0}
+    found = {}
+    for name, number in zip(version.relation.names, numbers, strict=True):
+        earlier = named.get(number) if number > 0 else name if name in plan else None
+        if earlier != name and name in plan:
+            raise _unclear(version.path, name)
+        if earlier is not None:
+            found[name] = earlier
+    lost = [name for name, number in plan.items() if number == UNKNOWN and name not in found.values()]
+    if lost and len(found) < len(numbers):
+        raise _unclear(version.path, lost[0])
+    return found
+
+
+def _unclear(path: object, name: str) -> FatalError:
+    return FatalError(
+        f"table {path}: column {name!r} has had another name, or is gone, which the catalog does not show any more",
+        COPY_AGAIN,
+    )
+
+
 def _require_same(path: object, name: str, logged: RelationColumn, catalog: _Catalog, number: int) -> None:
     """Refuse a column that was dropped and added again with the same type: the log does not show it."""
     now = catalog.named(name)
     alike = now is not None and (now.type_oid, now.modifier) == (logged.type_oid, logged.modifier)
-    if number and now is not None and alike and now.number != number and number not in catalog.live:
+    if number > 0 and now is not None and alike and now.number != number and catalog.numbered(number) is None:
         raise FatalError(f"table {path}: column {name!r} was dropped and added again", COPY_AGAIN)
 
 
-def _renamed(schema: TableSchema, version: TableVersion, catalog: _Catalog) -> dict[str, str]:
-    """The renamed columns by their earlier names (rule 2)."""
-    names = version.relation.names
-    added = [name for name in names if schema.column(name) is None]
-    unknown = [name for name in added if catalog.named(name) is None]
-    found = {}
-    for name in schema.names:
-        number = catalog.known.get(name)
-        if name in names or not added or (number is not None and number not in catalog.live):
-            continue  # it is there, or it was dropped
-        now = catalog.live[number].name if number is not None else ""
-        if now in added:
-            found[name] = now
-        elif len(unknown) == 1 and number is not None and not catalog.nameless(names):
-            found[name] = unknown[0]
-        else:
-            raise FatalError(
-                f"table {version.path}: column {name!r} has another name or is gone, which the catalog does not show "
-                "any more",
-                COPY_AGAIN,
-            )
-    return found
-
-
-def _added(
-    path: object, name: str, version: TableVersion, catalog: _Catalog, renamed: Mapping[str, str]
-) -> _Attribute | None:
-    """An added column in the catalog; None if it was dropped since. FatalError if the value of earlier rows in it
-    cannot be known (rule 3)."""
-    names = version.relation.names
-    unknown = [
-        one for one in names if one not in catalog.known and one not in renamed.values() and not catalog.named(one)
-    ]
-    nameless = catalog.nameless(names)
-    found = catalog.named(name)
-    if found is None and len(unknown) == len(nameless) == 1:
-        found = nameless[0]
-    unclear = found is None and bool(nameless)
-    unknown_value = unclear or (found is not None and found.filled and not found.has_missing)
-    if unknown_value and not catalog.needs_values:
+def _missing(path: object, name: str, number: int, catalog: _Catalog) -> str | None:
+    """The value of earlier rows in an added column; None: null, or it is dropped by now. FatalError if it cannot be
+    known (rule 3)."""
+    found = catalog.numbered(number)
+    if found is None:
         return None
-    if unknown_value:
+    if found.filled and not found.has_missing and catalog.needs_values:
         raise FatalError(
             f"table {path}: column {name!r} was added, and the log does not hold its value in earlier rows", COPY_AGAIN
         )
-    return found
+    return found.missing
 
 
 def _column(name: str, dtype: DataType, native: NativeType, full: str, earlier: Column | None) -> Column:
