@@ -36,7 +36,9 @@ class TableSchemaChanges(Options):
         key="table-pattern", doc="regular expression for full names of tables that the source reads"
     )
     behavior: SchemaBehavior | None = option(None, doc="schema-changes.behavior of these tables")
-    include: tuple[SchemaEvent, ...] | None = option(None, doc="schema-changes.include of these tables")
+    include: tuple[SchemaEvent, ...] | None = option(
+        None, doc="schema-changes.include of these tables; quote the key, HOCON reserves this word"
+    )
     exclude: tuple[SchemaEvent, ...] | None = option(None, doc="schema-changes.exclude of these tables")
 
     rules: ClassVar[tuple[Rule, ...]] = (

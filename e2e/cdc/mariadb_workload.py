@@ -11,7 +11,8 @@ import pymysql
 from e2e.cdc.background import Background
 
 KEYS = 2_000
-_OTHER_WAS_FIRST = (1205, 1213)
+OTHER_WAS_FIRST = (1205, 1213)
+"""Errors of a statement that the server has rolled back in favor of another one."""
 
 
 class MariadbWorkload(Background):
@@ -37,7 +38,7 @@ class MariadbWorkload(Background):
             for _ in range(size):
                 cursor.execute(*self._change(self._random.choice(self._tables)))
         except pymysql.err.OperationalError as error:
-            if error.args[0] not in _OTHER_WAS_FIRST:
+            if error.args[0] not in OTHER_WAS_FIRST:
                 raise
             db.rollback()
             return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from e2e.cdc.decisions import decide, wait_waiting
 from e2e.cdc.following_job import SECONDS
-from e2e.cdc.test_decided_changes import decide, wait_waiting
 from e2e.cdc.test_postgres_cdc import Followed, followed, logical
 from e2e.cdc.test_schema_changes import columns, same_columns
 from e2e.cdc.test_schema_policies import FIRST, begin, change, wait_rows
@@ -14,7 +14,7 @@ from e2e.support import seatunnel, wait_alive
 __all__ = ["followed", "logical"]
 ENTRIES = """, schema-changes.enabled = true, schema-changes.tables = [
     { table-pattern = ".*\\\\.orders", behavior = inbox },
-    { table-pattern = ".*\\\\.lines", exclude = [drop.column] }]"""
+    { table-pattern = ".*\\\\.lines", "include" = [add.column] }]"""
 
 
 def test_each_table_of_postgres_has_its_policy(followed: Followed) -> None:
@@ -43,7 +43,7 @@ def test_the_plan_shows_tables_with_policies_of_their_own(followed: Followed) ->
     source = followed.pair.source
     assert "changes  of schemas: evolve" in shown
     assert f"{source}.public.orders: inbox" in shown
-    assert f"{source}.public.lines: evolve; exclude drop.column" in shown
+    assert f"{source}.public.lines: evolve; include add.column" in shown
     assert f"{source}.public.customers:" not in shown
     followed.write(source=ENTRIES.replace("orders", "order"))
     refused = seatunnel(followed.home, "plan", "job.conf")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
-from seatunnel_connectors.jdbc.source.findings import Found
+from seatunnel_connectors.jdbc.source.findings import Found, described_for_log
 from seatunnel_connectors.jdbc.source.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.mysql_cdc.copy import BinlogCopySource
@@ -63,7 +63,7 @@ class BinlogCdcSource(LogSource):
 
     def described(self) -> Sequence[Found]:
         """The tables, without a look at the log."""
-        found = [self._chosen(one) for one in self._copy.tables()]
+        found = [self._chosen(one) for one in described_for_log(self._copy.tables)]
         found = list(checked_tables(self.address, self._keyed(found), self.options))
         if self.options.table_pattern is not None and all(isinstance(one, TableLeftOut) for one in found):
             raise FatalError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 from seatunnel_connectors.jdbc.postgres.connection.session import statements
-from seatunnel_connectors.jdbc.source.findings import Found
+from seatunnel_connectors.jdbc.source.findings import Found, described_for_log
 from seatunnel_connectors.jdbc.source.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
@@ -80,7 +80,7 @@ class PostgresCdcSource(LogSource):
 
     def described(self) -> Sequence[Found]:
         """The tables, without a look at the log."""
-        found = [self._in_schemas(one) for one in self._copy_of(None).tables()]
+        found = [self._in_schemas(one) for one in described_for_log(self._copy_of(None).tables)]
         self.options.require_schema_tables(found)
         return declared_keys(self.options.table_config, self.address.database, found)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -10,7 +10,24 @@ from seatunnel_py.api import FatalError, SourceTable, TableFailure, TableLeftOut
 
 Found: TypeAlias = SourceTable | TableFailure | TableLeftOut
 
+FOLLOWED_IS_GONE = (
+    "correct the options named; if the job has followed a table that is gone, take it out of table-names and "
+    "schema-changes.tables, and go on with `seatunnel run JOB --job-id ID --restore latest --accept-changes`"
+)
 LEFT_OUT = "leave the column out, or cast it to another type, with `query`"
+
+
+class WrongTablesError(FatalError):
+    """Options ask for tables that do not exist, or that cannot be read so."""
+
+
+def described_for_log(describe: Callable[[], Sequence[Found]]) -> Sequence[Found]:
+    """The tables of a source that follows a log, with its own option and way on in the error of a missing one."""
+    try:
+        return describe()
+    except WrongTablesError as error:
+        text = error.message.replace("the Jdbc source", "the source").replace("table_list[", "table-names[")
+        raise FatalError(text, FOLLOWED_IS_GONE) from None
 
 
 @dataclass(slots=True)
@@ -47,11 +64,11 @@ class Findings:
         self.fails(path, f"No SELECT privilege on {shown}.", grant)
 
     def result(self, tables: Iterable[SourceTable]) -> list[Found]:
-        """The readable tables, and the failures of others. Raises one FatalError for all wrong options."""
+        """The readable tables, and the failures of others. Raises one WrongTablesError for all wrong options."""
         if self.problems:
             others = [f"table {path}: {_failure(path, found).message}" for path, found in self.failures.items()]
             told = [*self.problems, *others]
-            raise FatalError(
+            raise WrongTablesError(
                 f"the Jdbc source cannot read {'one table' if len(told) == 1 else 'all tables'} as asked:\n  "
                 + "\n  ".join(told),
                 "correct the options named",
