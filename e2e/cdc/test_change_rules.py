@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
-from typing import Any
 
 import pytest
 
+from e2e.cdc.decisions import add_rule, changes, deciders, rules, wait_waiting, waiting
 from e2e.cdc.following_job import SECONDS
-from e2e.cdc.test_decided_changes import AT, INBOX, changes, wait_lines, wait_waiting, waiting
+from e2e.cdc.test_decided_changes import AT, INBOX, REFUSED, wait_lines
 from e2e.cdc.test_postgres_cdc import Followed, followed, logical
 from e2e.cdc.test_schema_changes import FOLLOWS, Writer, is_equal, same_columns, wait_equal
 from e2e.cdc.test_schema_policies import begin, change, wait_rows
@@ -18,33 +17,10 @@ from e2e.support import kill_driver, seatunnel, wait_alive, wait_for
 __all__ = ["followed", "logical"]
 
 
-def rules(followed: Followed) -> list[dict[str, Any]]:
-    shown = seatunnel(followed.home, "changes", "rule", "job", "list", "--json")
-    assert shown.code == 0, shown
-    found: list[dict[str, Any]] = json.loads(shown.out)
-    return found
-
-
-def add(followed: Followed, verdict: str, *kinds: str, table: str = r".*\.orders") -> str:
-    """Add a rule; return its name."""
-    known = {one["rule"] for one in rules(followed)}
-    words = [word for kind in kinds for word in ("--kind", kind)]
-    done = seatunnel(
-        followed.home, "changes", "rule", "job", "add", "--table", table, *words, f"--{verdict}", "--by", "anna"
-    )
-    assert done.code == 0, done
-    (name,) = (one["rule"] for one in rules(followed) if one["rule"] not in known)
-    return str(name)
-
-
-def deciders(followed: Followed) -> list[tuple[str, str]]:
-    return [(one["verdict"], one["by"]) for one in changes(followed)]
-
-
 def test_a_rule_decides_about_later_changes_of_its_kind(followed: Followed) -> None:
     begin(followed, INBOX)
     with Writer(followed.source_dsn, "orders"), Writer(followed.source_dsn, "lines"):
-        name = add(followed, "approve", "add.column")
+        name = add_rule(followed, "approve", "add.column")
         assert followed.process is not None
         for number in range(2):
             change(followed, f"ALTER TABLE orders ADD COLUMN c{number} int DEFAULT {number}")
@@ -55,7 +31,7 @@ def test_a_rule_decides_about_later_changes_of_its_kind(followed: Followed) -> N
         )
         found = wait_waiting(followed, 2)
         assert {one.partition("-")[0] for one in found} == {"lines", "orders"}, "of another table, of two kinds"
-        second = add(followed, "approve", "drop.column", "add.column")
+        second = add_rule(followed, "approve", "drop.column", "add.column")
         wait_alive(followed.process, "the target", partial(same_columns, followed), SECONDS)  # type: ignore[arg-type]
     (one,) = (each for each in changes(followed) if "DROP COLUMN c0" in each["statement"])
     assert one["by"] == f"rules {name} of anna, {second} of anna"
@@ -65,7 +41,7 @@ def test_a_rule_decides_about_later_changes_of_its_kind(followed: Followed) -> N
 
 def test_rules_that_disagree_decide_nothing_and_one_that_is_removed_neither(followed: Followed) -> None:
     begin(followed, INBOX)
-    names = add(followed, "approve", "add.column"), add(followed, "reject", "add.column", table=".*")
+    names = add_rule(followed, "approve", "add.column"), add_rule(followed, "reject", "add.column", table=".*")
     change(followed, "ALTER TABLE orders ADD COLUMN a int DEFAULT 1", "UPDATE orders SET seq = -1 WHERE id = 1")
     wait_waiting(followed)
     near = seatunnel(followed.home, "changes", "rule", "job", "remove", names[0][:-1])
@@ -88,7 +64,7 @@ def test_the_driver_dies_while_a_rule_is_taken_down_and_decides(followed: Follow
     """A rule and a change that come while the job is stopped: the change is decided once, by that rule."""
     begin(followed, INBOX, ", is_exactly_once = true")
     followed.end()
-    name = add(followed, "approve", "add.column")
+    name = add_rule(followed, "approve", "add.column")
     assert rules(followed)[0]["at"] is None
     change(
         followed, "ALTER TABLE orders ADD COLUMN state text DEFAULT 'open'", "UPDATE orders SET seq = seq + 1",
@@ -106,12 +82,13 @@ def test_the_driver_dies_while_a_rule_is_taken_down_and_decides(followed: Follow
 
 def test_a_running_driver_dies_again_and_again_under_a_rule(followed: Followed) -> None:
     begin(followed, INBOX)
-    add(followed, "approve", "add.column", "drop.column", table=".*")
+    add_rule(followed, "approve", "add.column", "drop.column", table=".*")
     with Writer(followed.source_dsn, "orders"), Writer(followed.source_dsn, "lines"):
         for number in range(4):
             change(
                 followed, f"ALTER TABLE orders ADD COLUMN c{number} int DEFAULT {number}",
-                f"ALTER TABLE lines ADD COLUMN c{number} int", *([f"ALTER TABLE orders DROP COLUMN c{number - 1}"][: number]),
+                "UPDATE orders SET seq = -1 WHERE id = 1", f"ALTER TABLE lines ADD COLUMN c{number} int",
+                *([f"ALTER TABLE orders DROP COLUMN c{number - 1}"][: number]),
             )  # fmt: skip
             wait_lines(followed)
             assert followed.process is not None
@@ -130,7 +107,7 @@ def test_a_job_of_one_table_goes_on_by_a_rule(followed: Followed) -> None:
     followed.wait_equal(("orders",))
     change(followed, "ALTER TABLE orders ADD COLUMN a int DEFAULT 5", "UPDATE orders SET seq = -1 WHERE id < 50")
     assert "waits for a decision" in followed.wait_failed()
-    name = add(followed, "approve", "add.column")
+    name = add_rule(followed, "approve", "add.column")
     followed.run("--restore", "latest")
     wait_alive(followed.process, "orders", partial(is_equal, followed, "orders"), SECONDS)  # type: ignore[arg-type]
     change(followed, "ALTER TABLE orders ADD COLUMN b int DEFAULT 6", "UPDATE orders SET seq = -2 WHERE id < 50")
@@ -141,10 +118,10 @@ def test_a_job_of_one_table_goes_on_by_a_rule(followed: Followed) -> None:
 def test_a_rule_counts_for_tables_with_an_inbox_only(followed: Followed) -> None:
     """Where a target has refused a change, a person decides."""
     begin(followed, FOLLOWS)
-    add(followed, "reject", "add.column")
-    followed.execute(followed.pair.target, "ALTER TABLE orders ADD COLUMN a text")
-    change(followed, "ALTER TABLE orders ADD COLUMN a int", "UPDATE orders SET a = 1 WHERE id = 1")
+    add_rule(followed, "reject", "alter.column.type")
+    change(followed, REFUSED, "UPDATE orders SET seq = 'none' WHERE id = 1")
     wait_waiting(followed)
+    assert deciders(followed) == [(None, None)]
     refused = seatunnel(
         followed.home, "changes", "rule", "job", "add", "--table", "order", "--kind", "add.column", "--approve"
     )

@@ -3,6 +3,7 @@ while the others are followed."""
 
 from __future__ import annotations
 
+import itertools
 import time
 from functools import partial
 
@@ -20,10 +21,14 @@ INBOX = ", schema-changes.enabled = true, schema-changes.behavior = inbox"
 OTHERS = tuple(one for one in TABLES if one != "orders")
 
 
+_marks = itertools.count(1)
+
+
 def wait_lines(followed: Followed) -> None:
-    """Wait until a row of another table has arrived."""
-    change(followed, "INSERT INTO lines (id, seq) VALUES (9000001, 1)")
-    wait_rows(followed, "SELECT seq FROM lines WHERE id = 9000001", [(1,)])
+    """Wait until a row of another table has arrived. Each has its own value: the target may still have an earlier one."""
+    mark = next(_marks)
+    change(followed, f"INSERT INTO lines (id, seq) VALUES (9000001, {mark})")
+    wait_rows(followed, "SELECT seq FROM lines WHERE id = 9000001", [(mark,)])
     change(followed, "DELETE FROM lines WHERE id = 9000001")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from e2e.cdc.decisions import changes, decide, wait_waiting, waiting
+from e2e.cdc.decisions import add_rule, changes, decide, deciders, wait_waiting, waiting
 from e2e.cdc.following_job import SECONDS
 from e2e.cdc.mariadb_workload import MariadbWorkload
 from e2e.cdc.test_mariadb_cdc import TABLES, FollowedLog, followed, logged
@@ -221,3 +221,20 @@ def test_a_place_that_was_purged_is_refused_for_its_table_alone(followed: Follow
     execute_here(followed, f"ALTER TABLE {TABLE} ADD COLUMN a INT")
     assert seatunnel(followed.home, "table", "reset", "job", TABLE).code == 0
     wait_equal(followed)
+
+
+def test_a_rule_decides_without_a_stop_of_the_table(followed: FollowedLog) -> None:
+    """A change of another kind waits for a person, until there is a rule for it too."""
+    begin(followed)
+    with MariadbWorkload(followed.connection(), TABLES, 5):
+        adds = add_rule(followed, "approve", "add.column", table=rf".*\.{TABLE}")
+        followed.run_there(f"ALTER TABLE {TABLE} ADD COLUMN a INT DEFAULT 1")
+        wait_for("the target", lambda: columns_here(followed) == columns(followed), SECONDS)
+        assert deciders(followed) == [("approve", f"rule {adds} of anna")]
+        followed.run_there(f"ALTER TABLE {TABLE} RENAME COLUMN a TO b")
+        (name,) = wait_waiting(followed)
+        assert "a" in columns_here(followed)
+        renames = add_rule(followed, "approve", "rename.column", table=rf".*\.{TABLE}")
+        wait_for(f"{name} to be decided", partial(is_decided, followed, name), SECONDS)
+    wait_equal(followed)
+    assert ("approve", f"rule {renames} of anna") in deciders(followed)

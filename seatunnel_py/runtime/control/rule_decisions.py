@@ -80,9 +80,13 @@ def require_tables(rule: ChangeRule, records: Mapping[str, CheckpointRecord]) ->
     paths = [table.schema.path for record in records.values() for table in tables_in(record.plan)]
     if any(map(rule.matches, paths)):
         return
+    if not paths:
+        raise SeaTunnelError(
+            "the job has not begun to follow a log", "add the rule when `seatunnel jobs show JOB` shows the log"
+        )
     names = sorted({one.full_name for one in paths})
     near = difflib.get_close_matches(name_pattern(rule.table).pattern.replace("\\", ""), names, 1, 0.0)
-    remedy = f"the nearest table is {near[0]}" if near else "a rule is about tables whose log a job follows"
+    remedy = f"the nearest table is {near[0]}; a pattern is for full names"
     raise SeaTunnelError(f"no table whose log the job follows matches {rule.table!r}", remedy)
 
 
