@@ -25,6 +25,8 @@ STREAMS = (
 """Many, so that a change of one leaves the others what they were. Each fault has one of its own besides."""
 FOLLOWED = "followed"
 """The stream of jobs that follow a log. It has numbers of its own, so other jobs are what they were without it."""
+RULES = "rules"
+"""The stream of rules about changes of schemas, likewise."""
 Script = dict[str, list[float]]
 
 
@@ -69,8 +71,12 @@ class Choices:
         self.streams: dict[str, Stream] = {}
         self.shape, self.vertices, self.settings, self.switches = map(self.stream, STREAMS[:4])
         self.wishes, self.rows, self.delay, self.outcome, self.sizes = map(self.stream, STREAMS[4:])
-        own = None if seed is None or FOLLOWED in self._script else random.Random(f"{FOLLOWED} {seed}")
-        self.followed = self.streams[FOLLOWED] = Stream(own, self._script.get(FOLLOWED, ()))
+        self.followed, self.rules = (self._own(name, seed) for name in (FOLLOWED, RULES))
+
+    def _own(self, name: str, seed: int | None) -> Stream:
+        source = None if seed is None or name in self._script else random.Random(f"{name} {seed}")
+        self.streams[name] = Stream(source, self._script.get(name, ()))
+        return self.streams[name]
 
     def stream(self, name: str) -> Stream:
         """The stream of this name."""

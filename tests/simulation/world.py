@@ -375,7 +375,8 @@ class World:
     def read(self, journal: Journal) -> None:
         """A driver begins with this journal."""
         for line in journal.lines():
-            self.line(line["p"])
+            if line["p"]:  # else it is of all pipelines
+                self.line(line["p"])
         for line in self.lines.values():
             line.begins_with(journal)
         self.logged.add(journal.lines())

@@ -21,6 +21,7 @@ from tests.simulation.checks.all import CHECKERS
 from tests.simulation.checks.checker import COORDINATOR, PARTICIPANT
 from tests.simulation.checks.drivers import Driver, Node, Shown
 from tests.simulation.checks.observer import Observer
+from tests.simulation.followed import situations
 from tests.simulation.jobs.rows import Identity, expected, identity, rows_of_splits
 from tests.simulation.jobs.shapes import Job
 from tests.simulation.jobs.targets import Answer, SimulatedLedger, ledgers
@@ -244,6 +245,8 @@ class Line:
             self.done.add(line["done"])
         elif "reset" in line:
             self.job.followed.reset_written(self.key, begins=line["reset"])
+        elif "decision" in line:
+            self.world.counters[situations.RULED] += line["decision"]["by"].startswith("rule ")
         elif "n" in line:
             self._taken(Subtask(*line["s"]), line)
         elif "from" in line:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from seatunnel_py.api import Position, SchemaBehavior, SchemaPolicy
+from seatunnel_py.api import Position, SchemaBehavior, SchemaEvent, SchemaPolicy
 from seatunnel_py.errors import PlanError
+from seatunnel_py.plan.change_rules import ChangeRule
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.control import change_decisions, rule_decisions
@@ -23,7 +24,7 @@ from seatunnel_py.runtime.resume import table_reset
 from seatunnel_py.runtime.resume.begun_logs import as_begun
 from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.resume.log_growth import NO_TABLE_LEFT
-from seatunnel_py.runtime.storage.journal import JournalFile
+from seatunnel_py.runtime.storage.journal import JournalFile, removed_rule_line, rule_line
 from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
 from seatunnel_py.runtime.targets.target_alteration import place_of_log
 from seatunnel_py.runtime.values.topology_builder import keys
@@ -54,6 +55,7 @@ class FollowedJob:
     def __init__(self, world: World) -> None:
         self.world = world
         stream = self._stream = world.choices.followed
+        self._rules = world.choices.rules
         self.database = Database(drawn(stream), lambda: world.now)
         names = list(self.database.history.changes)
         behavior = stream.pick((SchemaBehavior.EVOLVE, SchemaBehavior.EVOLVE, SchemaBehavior.INBOX))
@@ -107,6 +109,7 @@ class FollowedJob:
             self._look(log)
         self._copy_again(keys(self.pipelines()), authority.records, journal)
         self._decide(authority.records, journal)
+        self._rule(authority.records, journal)
         records = kept.resumed(authority.records)
         decided = change_decisions.behaviors(kept.decisions), rule_decisions.active(kept)
         plan = self.planner
@@ -159,6 +162,19 @@ class FollowedJob:
             assert lines, f"{one.id} waits, and is not found"
             self._write(journal, *lines)
             self.world.counters[situations.DECIDED.format(wish.value)] += 1
+
+    def _rule(self, records: Mapping[str, CheckpointRecord], journal: JournalFile) -> None:
+        """A person adds a rule about all changes, or removes it. Changes that wait are left to persons: a log cannot
+        leave all of its tables."""
+        stream, rules = self._rules, rule_decisions.active(journal.journal)
+        if self.policy.behavior is not SchemaBehavior.INBOX:
+            return
+        if rules and self.world.faults.on and stream.chance(0.2):
+            self._write(journal, removed_rule_line({"rule": rules[0].id, "by": "a person", "at": self.world.now}))
+        elif not rules and not change_decisions.waiting_in(records) and stream.chance(0.5):
+            name, approves = f"r{len(journal.journal.rules)}", stream.chance(0.6)
+            rule = ChangeRule(name, ".*", tuple(SchemaEvent), approves, "a person", self.world.now)
+            self._write(journal, rule_line(rule.to_plain()))
 
     @staticmethod
     def _write(journal: JournalFile, *lines: Mapping[str, object]) -> None:

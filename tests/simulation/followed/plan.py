@@ -6,8 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_py.api import (
+    Column,
+    DataType,
     Determinism,
     Guarantee,
+    Kind,
     SchemaBehavior,
     SchemaChange,
     SinkCapabilities,
@@ -32,7 +35,10 @@ _PROMISES = SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "it keeps its word")
 
 
 def source_table(name: str, version: int) -> SourceTable:
-    return SourceTable(schema(name), log_hints={VERSION: version})
+    """Each version has one column more than the one before."""
+    found = schema(name)
+    added = (Column(f"v{number}", DataType(Kind.INT)) for number in range(1, version + 1))
+    return SourceTable(found.with_columns((*found.columns, *added)), log_hints={VERSION: version})
 
 
 def copied_node(name: str) -> str:

@@ -11,9 +11,10 @@ ADDED, REMOVED, RESET, REORDERED = (
 JOINED, LEFT, WENT_BACK = "a table joined a log", "a table left a log", "a table went back to its place"
 EMPTIED, COPIED = "a target was emptied for another copy", "a table has joined again"
 ALTERED, DECIDED = "a followed target was altered", "a change was decided: {}"
+RULED = "a rule decided about a change"
 KEPT = "a log was confirmed while a table waits"
 REFUSED = "a start with other tables was refused"
 SITUATIONS = (
     ADDED, REMOVED, RESET, REORDERED, JOINED, LEFT, WENT_BACK, EMPTIED, COPIED, ALTERED, KEPT,
-    DECIDED.format("approve"), DECIDED.format("reject"),
+    DECIDED.format("approve"), DECIDED.format("reject"), RULED,
 )  # fmt: skip

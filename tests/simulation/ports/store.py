@@ -61,4 +61,5 @@ class WatchedJournal(JournalFile):
         written = list(lines)
         super().append(written)
         for line in written:
-            self._world.line(line["p"]).written(line, self._incarnation)
+            if line["p"]:  # else it is of all pipelines
+                self._world.line(line["p"]).written(line, self._incarnation)
