@@ -198,19 +198,20 @@ class JobDirectory:
                 shutil.rmtree(path, ignore_errors=True)
             if plan:
                 (self.path / "plan.json").unlink(missing_ok=True)
-        self._let_go()
+        self.release()
 
     def forget(self) -> None:
         """Delete the directory of a job that has not started, so that its id is free again."""
         if self._ours():
             shutil.rmtree(self.path, ignore_errors=True)
-        self._let_go()
+        self.release()
 
     def _ours(self) -> bool:
         about = self.read("job")
         return about is not None and about.get("driver") == self.driver
 
-    def _let_go(self) -> None:
+    def release(self) -> None:
+        """Give the lock back."""
         if self.path in _locks:
             os.close(_locks.pop(self.path))
 
@@ -239,6 +240,7 @@ _OLD_KEYS = {
     ),
     "plan": ("steps", "pipelines", "store"),
     "counters": (),
+    "removal": (),
     "receipt": (
         "job_id", "job_name", "tables", "seconds", "notes", "stopped_by", "state", "exit_code", "totals", "driver",
         "run",
@@ -248,6 +250,7 @@ _WAYS_ON = {
     "job": f"give it back from a copy, or remove it: `--restore latest` writes it again; or {BEGIN_ANEW}",
     "plan": f"give it back from a copy; or {BEGIN_ANEW}",
     "counters": "remove it: a running driver writes it again",
+    "removal": "delete its directory, and its checkpoints elsewhere, by hand",
     "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; or {BEGIN_ANEW}",
 }
 
