@@ -133,6 +133,22 @@ def jobs_drop(
     raise typer.Exit(command.drop(job_id, where_of(file, variable), yes=yes, as_json=as_json))
 
 
+@jobs_app.command("metrics", epilog="Example: seatunnel jobs metrics --to /var/lib/node_exporter/seatunnel.prom")
+def jobs_metrics(
+    job_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID...]", help="as `seatunnel jobs list` names them; default: all")
+    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="replace this file at once, instead")] = None,
+) -> None:
+    """Print the metrics of jobs in the text format of Prometheus.
+
+    From the records that their drivers write, at most a second old.
+    """
+    from seatunnel_py.cli.jobs import metrics as command
+
+    raise typer.Exit(command.metrics(job_ids or (), to))
+
+
 Unfinished = Annotated[
     bool, typer.Option("--unfinished", help="also jobs that can go on, with the state to resume from")
 ]
@@ -157,8 +173,8 @@ def jobs_rm(
     Targets keep their rows. A job that runs, that has savepoints, or whose source keeps a log for it is kept, with the
     command that helps.
     """
-    from seatunnel_py.cli.jobs import removal as command
-    from seatunnel_py.cli.jobs.removal_rules import Consent
+    from seatunnel_py.cli.removal import removal as command
+    from seatunnel_py.cli.removal.removal_rules import Consent
 
     options = command.RemovalOptions(Consent(unfinished, bad_rows), dry_run, only_here, as_json)
     raise typer.Exit(command.remove(job_ids, where_of(file, variable), options))
@@ -183,8 +199,8 @@ def jobs_prune(
     Rules restrict each other; one of --older-than and --keep is needed. Without --state only jobs go that are done or
     dropped. For the rest see `jobs rm`.
     """
-    from seatunnel_py.cli.jobs import removal as command
-    from seatunnel_py.cli.jobs.removal_rules import Consent
+    from seatunnel_py.cli.removal import removal as command
+    from seatunnel_py.cli.removal.removal_rules import Consent
 
     rule = command.prune_rule(older_than, keep, state or ())
     options = command.RemovalOptions(Consent(bad_rows=bad_rows), dry_run, only_here, as_json)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.cli.jobs.removal import prune_rule
-from seatunnel_py.cli.jobs.removal_rules import Consent, EndedJob, PruneRule, RemovalFacts, age, obstacle
+from seatunnel_py.cli.removal.removal import prune_rule
+from seatunnel_py.cli.removal.removal_rules import Consent, EndedJob, PruneRule, RemovalFacts, age, obstacle
 from seatunnel_py.errors import SeaTunnelError
 
 NOW = 1_000_000.0

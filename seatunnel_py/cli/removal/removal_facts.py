@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.cli.jobs.job_control import explained
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, env_of
-from seatunnel_py.cli.jobs.removal_rules import RemovalFacts
+from seatunnel_py.cli.removal.removal_rules import RemovalFacts
 from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.job_removal import OutsideFiles

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.cli.jobs.job_list import about_of, states_of
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob
-from seatunnel_py.cli.jobs.removal_facts import RemovableJob, RemovalFactsReader
-from seatunnel_py.cli.jobs.removal_rules import DEFAULT_STATES, Consent, EndedJob, KeptJob, PruneRule, age, obstacle
+from seatunnel_py.cli.removal.removal_facts import RemovableJob, RemovalFactsReader
+from seatunnel_py.cli.removal.removal_rules import DEFAULT_STATES, Consent, EndedJob, KeptJob, PruneRule, age, obstacle
 from seatunnel_py.cli.view.numbers import size
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
