@@ -96,7 +96,7 @@ def _by_job(runs: Iterable[RunRecord]) -> Mapping[str, list[RunRecord]]:
 def _add_job(found: Series, job: str, runs: list[RunRecord], current: list[RunRecord], at: float) -> None:
     found.add("job_up", int(any(run.alive for run in runs)), job=job)
     ends = Counter(run.outcome for run in runs if run.outcome)
-    for outcome in OUTCOMES if ends else ():
+    for outcome in OUTCOMES:
         found.add("job_ends_total", ends[outcome], job=job, outcome=outcome)
     written = [run.at for run in current if run.at is not None]
     found.add("live_timestamp_seconds", max(written, default=None), job=job)
