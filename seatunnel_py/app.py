@@ -315,6 +315,7 @@ class JobSession:
         from seatunnel_py import job_changes, job_end
         from seatunnel_py.job_run import PlannedJob, drive
         from seatunnel_py.plan.tables import selection
+        from seatunnel_py.run_plan import RunPlan
         from seatunnel_py.runtime.diagnosis.live_record import end_record
 
         ran_before = place.has_plan or place.has_checkpoints
@@ -329,8 +330,10 @@ class JobSession:
             planned = _planned(job, analyst)
             pipelines, isolated_tables = selection.only(planned.pipelines, planned.isolated, only)
             pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
-            with _listeners(job, place, listen) as tell:
+            run_plan = RunPlan(place, begun, listen)
+            with _listeners(job, place, run_plan) as tell:
                 job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
+                run_plan.write(planned.job, planned.graph, pipelines, isolated_tables)
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
                 plain = job_changes.baseline(planned, place)
                 work = PlannedJob(planned.job, plain, pipelines, isolated_tables, analyst, reset, planned.graph)

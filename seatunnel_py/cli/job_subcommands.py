@@ -48,6 +48,7 @@ def jobs_show(
     job_id: JobId,
     last: Annotated[int, typer.Option(min=1, help="how many failures")] = 20,
     every: Annotated[bool, typer.Option("--all", help="all failures")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="the plan of its last run instead, as `plan` shows one")] = False,
     file: StoreOf = None,
     variable: Variables = None,
     as_json: AsJson = False,
@@ -58,6 +59,8 @@ def jobs_show(
     """
     from seatunnel_py.cli.jobs import job_list as command
 
+    if plan:
+        raise typer.Exit(command.show_plan(job_id, where_of(file, variable), as_json=as_json))
     shown = None if every else last
     raise typer.Exit(command.show(job_id, where_of(file, variable), shown, as_json=as_json))
 

@@ -199,6 +199,22 @@ def show(job_id: str, where: JobLocation, last: int | None, *, as_json: bool) ->
     return ExitCode.SUCCESS
 
 
+def show_plan(job_id: str, where: JobLocation, *, as_json: bool) -> int:
+    """Show the plan of the last run on this machine: as it was run, whatever the job file says now."""
+    from seatunnel_py.plan import plan_data
+    from seatunnel_py.run_plan import stored_plan
+
+    plan = stored_plan(known(job_id, where).place)
+    if plan is None:
+        why = f"no plan of the job {job_id!r} is stored here"
+        raise SeaTunnelError(why, "it has not begun here, or an older release ran it; `seatunnel plan JOB` makes one")
+    if as_json:
+        say_json(plan, default=str)
+    else:
+        say(plan_data.text(plan))
+    return ExitCode.SUCCESS
+
+
 def _so_far_of(job: KnownJob, state: str, *, alive: bool) -> dict[str, Any] | None:
     """Progress of its driver. A table that was running when the driver died does not run any more."""
     counters = job.counters
