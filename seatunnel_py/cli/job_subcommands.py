@@ -65,6 +65,18 @@ def jobs_show(
     raise typer.Exit(command.show(job_id, where_of(file, variable), shown, as_json=as_json))
 
 
+@jobs_app.command("explain", epilog="Example: seatunnel jobs explain nightly --json")
+def jobs_explain(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
+    """Ask a running job which part of it waits for which.
+
+    With --json as data: each subtask with its activity, since when, and for which subtask, channel or checkpoint it
+    waits.
+    """
+    from seatunnel_py.cli.jobs import explain as command
+
+    raise typer.Exit(command.explain(job_id, where_of(file, variable), as_json=as_json))
+
+
 @jobs_app.command("savepoint", epilog="Example: seatunnel jobs savepoint nightly --name before-upgrade --stop")
 def jobs_savepoint(
     job_id: JobId,

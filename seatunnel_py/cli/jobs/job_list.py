@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -190,7 +190,8 @@ def show(job_id: str, where: JobLocation, last: int | None, *, as_json: bool) ->
     say("  ".join([about["job_id"], about["state"], about["job_name"], about["job_file"], *_so_far(about)]))
     if job.away:
         say(f"only local state is shown: {job.away}")
-    now = (*_arrived(receipt or counters), *_stands(job, standing, silence))
+    quiet = (silence,) if silence else ()
+    now = (*_arrived(receipt or counters), *quiet, *standing_lines(standing or ()))
     for line in (*now, *history_text(history), *timeline_text(failures)):
         say(line)
     for what, path in (("events", job.place.events), ("log", job.place.log)):
@@ -259,17 +260,15 @@ def _apart(into: dict[str, Any], table: dict[str, Any]) -> str:
     return f", {into['state']}{cause}; {stand_text(into['stands'])}"
 
 
-def _stands(job: KnownJob, standing: list[dict[str, Any]] | None, silence: str) -> Iterator[str]:
-    """Current activity of a running job; if its driver does not answer, an explanation."""
-    if silence:
-        yield silence
-    for table in (standing or [])[:STANDINGS_MAX]:
+def standing_lines(standing: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Current activity of a running job, table by table, as its driver has answered."""
+    for table in standing[:STANDINGS_MAX]:
         checkpoint = "none yet" if table["checkpoint"] is None else table["checkpoint"]
         lag = f", {table['lag']} not committed yet" if table["lag"] else ""
         yield f"  {table['state']:10} {table['table']}: last checkpoint {checkpoint}{lag}"
         for line in (*table["blocked"], *_log_lag(table.get("log_lag")), *table["waits"]):
             yield f"             {line}"
-    for line in and_more(len(standing or ()), STANDINGS_MAX, "tables"):
+    for line in and_more(len(standing), STANDINGS_MAX, "tables"):
         yield f"  {line}"
 
 
