@@ -312,11 +312,9 @@ class JobSession:
         see ``run``."""
         began = self._began or time.time()
         job = identified(job, place)
-        from seatunnel_py import job_changes, job_end
+        from seatunnel_py import job_changes, job_end, run_plan
         from seatunnel_py.job_run import PlannedJob, drive
         from seatunnel_py.plan.tables import selection
-        from seatunnel_py.run_plan import RunPlan
-        from seatunnel_py.runtime.diagnosis.live_record import end_record
 
         ran_before = place.has_plan or place.has_checkpoints
         begun: list[Any] = []
@@ -330,10 +328,9 @@ class JobSession:
             planned = _planned(job, analyst)
             pipelines, isolated_tables = selection.only(planned.pipelines, planned.isolated, only)
             pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
-            run_plan = RunPlan(place, begun, listen)
-            with _listeners(job, place, run_plan) as tell:
+            hear = run_plan.RunPlan(place, begun, listen, planned, pipelines, isolated_tables)
+            with _listeners(job, place, hear) as tell:
                 job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
-                run_plan.write(planned.job, planned.graph, pipelines, isolated_tables)
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
                 plain = job_changes.baseline(planned, place)
                 work = PlannedJob(planned.job, plain, pipelines, isolated_tables, analyst, reset, planned.graph)
@@ -348,7 +345,7 @@ class JobSession:
             place.clear(finished=not kept, rows=not kept, plan=not kept)
             raise
         finally:
-            end_record(place, job.file.env)
+            job_end.measured(place, job.file.env)
         return last.performed(receipt, place.end)
 
     def close(self) -> None:

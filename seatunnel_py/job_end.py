@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.plan.steps import Job
+from seatunnel_py.runtime.diagnosis import live_record
 from seatunnel_py.runtime.observe.receipt import Receipt
 from seatunnel_py.runtime.resume.source_cleanup import LastRun
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
 from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
+
+
+def measured(place: JobDirectory, env: EnvOptions) -> None:
+    """Write the last metrics of a run, also of one that has failed."""
+    live_record.end_record(place, env)
 
 
 def last_run(receipt: Receipt, driver: Any, job: Job, place: JobDirectory) -> LastRun:

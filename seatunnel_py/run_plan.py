@@ -1,8 +1,8 @@
 """Stores the plan of a run as it was: ``run_plan.json``, and ``setups.jsonl`` with decisions at targets and sources.
 
-Rules. (1) The plan is written before anything starts; nothing is asked for it. (2) Effects on targets, conversions and
+Rules. (1) The plan is written when the job starts; nothing is asked for it. (2) Effects on targets, conversions and
 splits are decided when a pipeline begins: one line for each pipeline, so that a job of many tables writes little. (3)
-Each driver writes both anew. (4) A full disk does not disturb the job.
+Each driver replaces both. (4) A full disk does not disturb the job.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.plan import plan_data
 from seatunnel_py.redaction import redacted_plain
+from seatunnel_py.runtime.observe.events import JobStarted
 from seatunnel_py.runtime.observe.rotated_files import json_lines
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
 
 if TYPE_CHECKING:
-    from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable
+    from seatunnel_py.app import JobPlan
+    from seatunnel_py.plan.graph_nodes import IsolatedTable
     from seatunnel_py.plan.pipelines import Pipeline
-    from seatunnel_py.plan.steps import Job
     from seatunnel_py.runtime.observe.events import JobEvent
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
@@ -29,22 +30,33 @@ NAME, SETUPS = "run_plan", "setups.jsonl"
 
 
 class RunPlan:
-    """A listener of one run, which passes events on to ``listen``. ``drivers``: empty until the driver has begun."""
+    """A listener of one run, which passes events on to ``listen``. ``drivers``: empty until the driver has begun;
+    ``pipelines`` and ``isolated``: those that are run."""
 
-    def __init__(self, place: JobDirectory, drivers: Sequence[Any], listen: Callable[[JobEvent], None]) -> None:
+    def __init__(
+        self,
+        place: JobDirectory,
+        drivers: Sequence[Any],
+        listen: Callable[[JobEvent], None],
+        planned: JobPlan,
+        pipelines: tuple[Pipeline, ...],
+        isolated: tuple[IsolatedTable, ...],
+    ) -> None:
         self._place, self._drivers, self._listen = place, drivers, listen
+        self._planned, self._pipelines, self._isolated = planned, pipelines, isolated
         self._noted: set[str] = set()
 
-    def write(
-        self, job: Job, graph: FlowGraph, pipelines: tuple[Pipeline, ...], isolated: tuple[IsolatedTable, ...]
-    ) -> None:
+    def _write(self) -> None:
         """Write the plan, and forget the decisions of the driver before."""
-        described = plan_data.describe(job, graph, pipelines, isolated, look=False)
+        planned = self._planned
+        described = plan_data.describe(planned.job, planned.graph, self._pipelines, self._isolated, look=False)
         with suppress(OSError):
             (self._place.path / SETUPS).unlink(missing_ok=True)
             write_json(self._place.path / f"{NAME}.json", described, durable=False)
 
     def __call__(self, event: JobEvent) -> None:
+        if isinstance(event, JobStarted):
+            self._write()
         pipeline = getattr(event, "pipeline", "")
         if pipeline and pipeline not in self._noted and self._drivers:
             with suppress(OSError):
@@ -58,7 +70,7 @@ class RunPlan:
         if machine is None or not machine.state.prepared.setups:
             return
         self._noted.add(pipeline)
-        line = json.dumps(redacted_plain(_decided(machine)), default=str) + "\n"
+        line = json.dumps(redacted_plain(_decided(machine))) + "\n"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         with os.fdopen(os.open(self._place.path / SETUPS, flags, 0o600), "w") as file:
             file.write(line)

@@ -201,7 +201,7 @@ def show(job_id: str, where: JobLocation, last: int | None, *, as_json: bool) ->
 
 
 def show_plan(job_id: str, where: JobLocation, *, as_json: bool) -> int:
-    """Show the plan of the last run on this machine: as it was run, whatever the job file says now."""
+    """Show the plan of the last run on this machine: as it was run, also after the job file has changed."""
     from seatunnel_py.plan import plan_data
     from seatunnel_py.run_plan import stored_plan
 
