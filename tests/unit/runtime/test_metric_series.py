@@ -57,7 +57,8 @@ def test_any_label_and_number_is_read_back(label: str, value: float) -> None:
 def test_an_unknown_fact_has_no_series() -> None:
     """A driver that has just begun has no checkpoint: neither age nor size are 0."""
     names = {name for name, _ in values_of(text_of(series([record()], 3.0)))}
-    assert names == {"seatunnel_job_up", "seatunnel_run_info", "seatunnel_live_timestamp_seconds"}
+    known = {"job_up", "run_info", "live_timestamp_seconds", "job_ends_total"}
+    assert names == {f"seatunnel_{name}" for name in known}
 
 
 def test_a_table_that_is_copied_and_followed_is_one() -> None:
