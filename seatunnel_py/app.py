@@ -20,7 +20,6 @@ from seatunnel_py.config.job_file import load
 from seatunnel_py.engine_choice import Engines, LocalEngines, SparkEngines, needs_catalyst
 from seatunnel_py.errors import (
     ChangesRefusedError,
-    ExitCode,
     JobFileError,
     PlanError,
     Problem,
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from seatunnel_py.plan.sql.analysis import SqlAnalyst
     from seatunnel_py.runtime.observe.events import JobEvent
     from seatunnel_py.runtime.observe.receipt import Receipt
-    from seatunnel_py.runtime.resume.source_cleanup import LastRun
     from seatunnel_py.runtime.storage.home import Home
     from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
@@ -314,7 +312,7 @@ class JobSession:
         see ``run``."""
         began = self._began or time.time()
         job = identified(job, place)
-        from seatunnel_py import job_changes
+        from seatunnel_py import job_changes, job_end, run_plan
         from seatunnel_py.job_run import PlannedJob, drive
         from seatunnel_py.plan.tables import selection
 
@@ -330,14 +328,15 @@ class JobSession:
             planned = _planned(job, analyst)
             pipelines, isolated_tables = selection.only(planned.pipelines, planned.isolated, only)
             pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
-            with _listeners(job, place, listen) as tell:
+            hear = run_plan.RunPlan(place, begun, listen, planned, pipelines, isolated_tables)
+            with _listeners(job, place, hear) as tell:
                 job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
                 plain = job_changes.baseline(planned, place)
                 work = PlannedJob(planned.job, plain, pipelines, isolated_tables, analyst, reset, planned.graph)
                 receipt, resumable = drive(work, engine, place, tell, begin, began)
-            last = _last_run(receipt, begun[-1], job, place)
-            receipt = _kept(last.announced(receipt), place, resumable=resumable)
+            last = job_end.last_run(receipt, begun[-1], job, place)
+            receipt = job_end.kept(last.announced(receipt), place, resumable=resumable)
         except BaseException as error:
             with contextlib.suppress(OSError, SeaTunnelError):  # errors are raised
                 place.gave_up(redacted_text(first_line(str(error)) or type(error).__name__), changed=bool(begun))
@@ -345,6 +344,8 @@ class JobSession:
             kept = ran_before or job.file.env.checkpoint_location or any(place.checkpoints.glob("records/*"))
             place.clear(finished=not kept, rows=not kept, plan=not kept)
             raise
+        finally:
+            job_end.measured(place, job.file.env)
         return last.performed(receipt, place.end)
 
     def close(self) -> None:
@@ -376,24 +377,3 @@ def identified(job: Job, place: JobDirectory) -> Job:
     """The job with its id and its store, which names at sources and targets follow from."""
     store = redacted_text(job.file.env.checkpoint_location or str(place.checkpoints))
     return Job(job.file, job.steps, job.notes, place.job_id, store=store)
-
-
-def _last_run(receipt: Receipt, driver: Any, job: Job, place: JobDirectory) -> LastRun:
-    from seatunnel_py.runtime.resume.source_cleanup import LastRun
-    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
-
-    places = SavepointLocations.of(place.savepoints, job.file.env)
-    return LastRun.of(receipt, driver.ended_pipelines(), places, driver.lineage)
-
-
-def _kept(receipt: Receipt, place: JobDirectory, *, resumable: bool) -> Receipt:
-    """Keep the receipt, and no more of the state than the next run needs. The job has already ended: a full disk must
-    not keep the receipt from the caller."""
-    try:
-        place.end(receipt)
-    except (OSError, SeaTunnelError) as error:
-        why = error.message if isinstance(error, SeaTunnelError) else error.strerror or error
-        note = f"the receipt could not be kept in {place.path}: {why}"
-        receipt = replace(receipt, notes=(*receipt.notes, note))
-    place.clear(finished=receipt.exit_code == ExitCode.SUCCESS and not receipt.goes_on, rows=not resumable)
-    return receipt

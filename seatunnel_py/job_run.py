@@ -28,6 +28,7 @@ from seatunnel_py.runtime.control import change_decisions, rule_decisions, start
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
 from seatunnel_py.runtime.counts.table_totals import read_in
+from seatunnel_py.runtime.diagnosis.live_record import LiveRecord
 from seatunnel_py.runtime.driver.driver import Driver
 from seatunnel_py.runtime.messages.engine_port import Engine
 from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
@@ -137,10 +138,9 @@ def _receipt_of(
     notes = (*job.notes, *seen, *left, *_converted(tables), *_left_behind(tables))
     notes += (NEXT_RUN,) if driver.goes_on else ()
     seconds = _seconds(driver, began, started, ended)
-    which = run.authority.incarnation, place.driver
     receipt = Receipt(
-        place.job_id, job.name, tables, seconds, notes, driver.job.stopped_by, *which, repeated=repeats.told(),
-        goes_on=driver.goes_on,
+        place.job_id, job.name, tables, seconds, notes, driver.job.stopped_by,
+        run.authority.incarnation, place.driver, repeated=repeats.told(), goes_on=driver.goes_on,
     )  # fmt: skip
     return run.tell_end(receipt)
 
@@ -332,8 +332,8 @@ class _JobRun:
         job, place, authority = self.job, self.place, self.authority
         about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
         keeper = SavepointKeeper(self._savepoints, authority.lineage, authority.incarnation, about)
-        requests, count = self._requests(), place.keep_counters
-        return RequestHandler(requests, place.driver, keeper, place.hold, count, self.refreshes)
+        requests, live = self._requests(), LiveRecord.of(place, job.file.env)
+        return RequestHandler(requests, place.driver, keeper, place.hold, live.write, self.refreshes, live.before)
 
     def leave(self, driver: Driver) -> None:
         """Remove obsolete state. Not every target can refuse an older driver: only the newest driver may report the

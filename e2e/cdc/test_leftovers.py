@@ -62,6 +62,7 @@ def test_a_job_that_ends_for_good_drops_what_it_has_made(job: Followed, name: st
     assert sum("was dropped" in one for one in receipt["notes"]) == 2
     again = seatunnel(job.home, "run", "job.conf", "--job-id", "job", *GOES_ON)
     assert again.code == 0 and "has finished" in again.out
+    assert seatunnel(job.home, "jobs", "rm", "job").code == 0
 
 
 def test_a_job_that_goes_on_keeps_its_slot(job: Followed) -> None:
@@ -85,6 +86,8 @@ def test_nothing_is_dropped_that_a_restore_could_read_from(job: Followed) -> Non
     shown = drop(job)
     assert shown.code == 1 and "nothing was done yet" in shown.err
     assert f"the replication slot '{before[0][0]}', which keeps" in shown.out
+    kept = seatunnel(job.home, "jobs", "rm", "job", "--unfinished")
+    assert kept.code == 1 and "`seatunnel jobs drop job --yes` gives the job up" in kept.out
     assert at_source(job) == before
     job.run(*GOES_ON)  # everything is still there
     job.execute(job.pair.source, "UPDATE orders SET seq = seq + 1")
@@ -102,6 +105,8 @@ def test_nothing_is_dropped_that_a_restore_could_read_from(job: Followed) -> Non
     assert refused.code == 1 and "was given up" in refused.err and "--fresh" in refused.err
     again = drop(job, "--yes")
     assert again.code == 0 and "left nothing" in again.out
+    assert seatunnel(job.home, "jobs", "rm", "job").code == 0, "given up: nothing goes on with it"
+    assert not list((job.home / ".seatunnel/jobs").iterdir())
 
 
 def test_a_job_that_started_from_a_savepoint_keeps_the_slot(job: Followed) -> None:

@@ -1,4 +1,4 @@
-"""Defines the commands about known jobs: ``jobs``, ``table``, ``quarantine`` and ``state``."""
+"""Defines the commands about known jobs: ``table``, ``quarantine`` and ``state``."""
 
 from __future__ import annotations
 
@@ -9,60 +9,9 @@ import typer
 
 from seatunnel_py.cli.arguments import AsJson, JobId, StoreOf, Timeout, Variables, Where, variables_of, where_of
 
-jobs_app = typer.Typer(no_args_is_help=True, help="Jobs under SEATUNNEL_HOME.")
 quarantine_app = typer.Typer(no_args_is_help=True, help="Quarantined rows.")
 table_app = typer.Typer(no_args_is_help=True, help="Single tables of jobs.")
 state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
-
-
-@jobs_app.command("list", epilog="Example: seatunnel jobs list --state running --state killed --sort rows")
-def jobs_list(
-    state: Annotated[list[str] | None, typer.Option(help="only jobs in this state; may be repeated")] = None,
-    name: Annotated[str, typer.Option(metavar="TEXT", help="only jobs with this in id, name or file")] = "",
-    sort: Annotated[str, typer.Option(help="started, duration, rows, state or name")] = "started",
-    limit: Annotated[int | None, typer.Option(min=1, help="how many jobs")] = None,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """All known jobs, newest first.
-
-    With --file those that share its checkpoint.location, from any machine.
-    """
-    from seatunnel_py.cli.jobs import job_list as command
-
-    chosen = command.selection(state or (), name, sort, limit)
-    raise typer.Exit(command.listing(where_of(file, variable), chosen, as_json=as_json))
-
-
-@jobs_app.command("watch", epilog="Example: seatunnel jobs watch nightly")
-def jobs_watch(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
-    """Show a running job until it ends: rows and rates, tables, checkpoints.
-
-    Its exit code is that of the run. With --json one document per line, after each change.
-    """
-    from seatunnel_py.cli.jobs import job_watch as command
-
-    raise typer.Exit(command.watch(job_id, where_of(file, variable), as_json=as_json))
-
-
-@jobs_app.command("show", epilog="Example: seatunnel jobs show nightly-2026-01-31 --last 50")
-def jobs_show(
-    job_id: JobId,
-    last: Annotated[int, typer.Option(min=1, help="how many failures")] = 20,
-    every: Annotated[bool, typer.Option("--all", help="all failures")] = False,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show one job: its state, the rows that arrived, and every failure with its consequence.
-
-    A running job reports which step waits for which; afterwards only its records are shown.
-    """
-    from seatunnel_py.cli.jobs import job_list as command
-
-    shown = None if every else last
-    raise typer.Exit(command.show(job_id, where_of(file, variable), shown, as_json=as_json))
 
 
 @quarantine_app.command("list", epilog="Example: seatunnel quarantine list --job-id nightly")
@@ -104,77 +53,6 @@ def quarantine_replay(
 
     request = command.ReplayRequest(job_id, file, variables_of(variable), table, as_json)
     raise typer.Exit(command.redeliver(request))
-
-
-@jobs_app.command("savepoint", epilog="Example: seatunnel jobs savepoint nightly --name before-upgrade --stop")
-def jobs_savepoint(
-    job_id: JobId,
-    name: Annotated[str | None, typer.Option(help="its name for `run --restore`; default: a new one")] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="end the job after it")] = False,
-    timeout: Timeout = 300.0,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """Save the state of a running job, for another job to start from."""
-    from seatunnel_py.cli.jobs import job_control as command
-
-    where = where_of(file, variable)
-    raise typer.Exit(command.savepoint(job_id, where, name, stop=stop, seconds=timeout, as_json=as_json))
-
-
-@jobs_app.command("restore", epilog="Example: seatunnel jobs restore nightly -i day=2026-01-31")
-def jobs_restore(
-    job_id: JobId,
-    file: Annotated[Path | None, typer.Option(help="the job file; default: the one that the job had")] = None,
-    variable: Variables = None,
-    accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="resume although the job file has changed")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Resume a job, as `run --restore latest` does; a job with a running driver is left to it.
-
-    Variables are not stored, for one may be a secret: give them again.
-    """
-    from seatunnel_py.cli.commands import run as command
-
-    given = variables_of(variable)
-    raise typer.Exit(command.restore(job_id, file, given, accept_changes=accept_changes, as_json=as_json))
-
-
-@jobs_app.command("cancel", epilog="Example: seatunnel jobs cancel nightly --table shop.orders")
-def jobs_cancel(
-    job_id: JobId,
-    table: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this one; may be repeated")] = None,
-    timeout: Timeout = 60.0,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """End a running job at once: unfinished work does not become visible."""
-    from seatunnel_py.cli.jobs import job_control as command
-
-    where = where_of(file, variable)
-    raise typer.Exit(command.cancel(job_id, where, tuple(table or ()), seconds=timeout, as_json=as_json))
-
-
-@jobs_app.command("drop", epilog="Example: seatunnel jobs drop nightly --yes")
-def jobs_drop(
-    job_id: JobId,
-    yes: Annotated[bool, typer.Option("--yes", help="do it; without it only the consequences are shown")] = False,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """Give a job up: delete its checkpoints, and drop what it has made at its sources.
-
-    Replication slots and publications of Postgres-CDC. Targets keep their rows. Refused while a savepoint of the job
-    exists.
-    """
-    from seatunnel_py.cli.jobs import drop as command
-
-    raise typer.Exit(command.drop(job_id, where_of(file, variable), yes=yes, as_json=as_json))
 
 
 @state_app.command("show", epilog="Example: seatunnel state show nightly --json")

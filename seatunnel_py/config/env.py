@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.api.options import Options, option
@@ -66,6 +66,7 @@ class LogLevel(StrEnum):
     ERROR = "ERROR"
 
 
+SERIES_MAX = 200  # tables with series of their own
 RETAIN_AFTER_CANCEL = "checkpoint.retain-after-job-cancelled"
 ALWAYS_RETAINED = (
     "without effect: a cancelled job keeps its checkpoints, for its targets remember them and would refuse the job "
@@ -76,6 +77,16 @@ ALWAYS_RETAINED = (
 def _days(value: Any) -> Any:
     match = re.fullmatch(r"\s*(\d{1,6})\s*d(?:ays?)?\s*", value) if isinstance(value, str) else None
     return match[1] if match else value
+
+
+def _chosen_tables(value: str | None) -> str | None:
+    if value is None or value == "all":
+        return value
+    top = re.fullmatch(r"top\(\s*(\d{1,6})\s*\)", value)
+    names = [name for name in value.split(",") if name.strip()]
+    if not (1 <= int(top[1]) <= SERIES_MAX if top else 0 < len(names) <= SERIES_MAX and "(" not in value):
+        raise ValueError(f"use top(N) with N from 1 to {SERIES_MAX}, all, or up to {SERIES_MAX} names with commas")
+    return value
 
 
 class EnvOptions(Options):
@@ -213,6 +224,17 @@ class EnvOptions(Options):
         {},
         key="dirty.validator",
         doc="accepted without effect: a class of Java; the transform DataValidator checks rows",
+    )
+
+    metrics_textfile: str | None = option(
+        None,
+        key="metrics.textfile",
+        doc="file for the live metrics of the job, in the text format of Prometheus; each job needs its own",
+    )
+    metrics_tables: Annotated[str | None, AfterValidator(_chosen_tables)] = option(
+        None,
+        key="metrics.tables",
+        doc="tables with series of their own: top(N) with N up to 200, all, or names with commas; default: none",
     )
 
     sql_dialect: SqlDialect = option(

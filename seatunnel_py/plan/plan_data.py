@@ -100,6 +100,11 @@ def _splits(node: SourceNode) -> dict[str, Any]:
             found = _found_splits(node)
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises is the plan of this table
         return _problem(error)
+    return shown_splits(found)
+
+
+def shown_splits(found: tuple[Split, ...]) -> dict[str, Any]:
+    """Describe the splits of a source: the first ones, and their number."""
     return {"splits": [split.id for split in found[:SPLITS_SHOWN_MAX]], "splits_total": len(found)}
 
 
@@ -181,11 +186,13 @@ def _sink(node: SinkNode, *, look: bool, first: bool) -> dict[str, Any]:
         setup = existing_rows.checked(node, found) if first else found
     except Exception as error:  # noqa: BLE001 - see above
         return plain | ({} if found is None else _held(found)) | _problem(error)
-    return plain | _present(setup) | _set_up(node, setup)
+    return plain | set_up(node, setup)
 
 
-def _set_up(node: SinkNode, setup: Setup) -> dict[str, Any]:
+def set_up(node: SinkNode, setup: Setup) -> dict[str, Any]:
+    """Describe the start effects on a target, and what it holds."""
     plain: dict[str, Any] = {
+        **_present(setup),
         "effects": [
             {
                 "action": effect.action,

@@ -74,8 +74,39 @@ class SubtaskWait:
     missing: tuple[Channel, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SubtaskFact:
+    """A subtask, and the others that it has to do with. ``view``: None: it has not been seen. ``seconds``: since when.
+    ``waits_for``: one of these subtasks, or all if its outputs are full, on the channel to it. ``waiters``: of a root,
+    all that wait for it, directly or not."""
+
+    subtask: Subtask
+    view: SubtaskWait | None
+    seconds: float = 0.0
+    waits_for: tuple[tuple[Subtask, Channel], ...] = ()
+    waiters: tuple[Subtask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WaitDiagnosis:
+    """``deadlocks``: cycles of subtasks, each waits for the next one; ``facts``: root causes first (Y5)."""
+
+    deadlocks: tuple[tuple[Subtask, ...], ...] = ()
+    facts: tuple[SubtaskFact, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for each deadlock and one for each subtask."""
+        return (*map(_deadlock_sentence, self.deadlocks), *map(_sentence, self.facts))
+
+
 def explain(seen: Iterable[SubtaskWait], at: float) -> tuple[str, ...]:
-    """One sentence for each deadlock and one for each subtask, root causes first (Y5). ``at``: the time now."""
+    """The sentences about these subtasks. ``at``: the time now."""
+    return diagnose(seen, at).sentences
+
+
+def diagnose(seen: Iterable[SubtaskWait], at: float) -> WaitDiagnosis:
+    """Find out which subtask waits for which. ``at``: the time now."""
     views = {view.subtask: view for view in seen}
     awaited = {name: others for name, view in views.items() if (others := _awaited(view))}
     waiters = _turned_round(awaited)
@@ -92,12 +123,21 @@ def explain(seen: Iterable[SubtaskWait], at: float) -> tuple[str, ...]:
         return ended, -len(dependants[name]), view.since if view else at, name
 
     roots = sorted(dependants, key=urgency)
-    return (
-        *(_deadlock_sentence(cycle) for cycle in cycles),
-        *(_waiter_sentence(views[name], at) for name in in_cycles),
-        *(_root_sentence(name, views.get(name), dependants[name], at) for name in roots),
-        *(_waiter_sentence(views[name], at) for name in _outwards([*in_cycles, *roots], waiters)),
+    facts = (
+        *(_waiter(views[name], at) for name in in_cycles),
+        *(_root(name, views.get(name), dependants[name], at) for name in roots),
+        *(_waiter(views[name], at) for name in _outwards([*in_cycles, *roots], waiters)),
     )
+    return WaitDiagnosis(cycles, facts)
+
+
+def _root(name: Subtask, view: SubtaskWait | None, waiters: tuple[Subtask, ...], at: float) -> SubtaskFact:
+    return SubtaskFact(name, view, at - view.since if view else 0.0, waiters=waiters)
+
+
+def _waiter(view: SubtaskWait, at: float) -> SubtaskFact:
+    pairs = tuple(zip(_awaited(view), view.channels, strict=True))
+    return SubtaskFact(view.subtask, view, at - view.since, waits_for=pairs)
 
 
 def _awaited(view: SubtaskWait) -> tuple[Subtask, ...]:
@@ -117,23 +157,22 @@ def _deadlock_sentence(cycle: Sequence[Subtask]) -> str:
     return f"deadlock: {', '.join(f'{one} waits for {other}' for one, other in pairs)}"
 
 
-def _root_sentence(name: Subtask, view: SubtaskWait | None, dependants: Sequence[Subtask], at: float) -> str:
-    told = f"{name} {_doing(view, at)}" if view else f"{name} has not been seen"
-    if not dependants:
+def _sentence(fact: SubtaskFact) -> str:
+    view, number = fact.view, len(fact.waiters)
+    told = f"{fact.subtask} {_doing(view, fact.seconds)}" if view else f"{fact.subtask} has not been seen"
+    if view and fact.waits_for and view.doing is SubtaskActivity.OUTPUT_FULL:
+        return (
+            f"{told}; it waits for {' and '.join(f'{one} to take from {channel}' for one, channel in fact.waits_for)}"
+        )
+    if fact.waits_for:
+        return f"{told}; it waits for {' or '.join(f'{one} to send on {channel}' for one, channel in fact.waits_for)}"
+    if not number:
         return told
-    return f"{told}; {names(dependants)} {'waits' if len(dependants) == 1 else 'wait'} for it"
+    return f"{told}; {names(fact.waiters)} {'waits' if number == 1 else 'wait'} for it"
 
 
-def _waiter_sentence(view: SubtaskWait, at: float) -> str:
-    if view.doing is SubtaskActivity.OUTPUT_FULL:
-        reasons = " and ".join(f"{channel.receiver} to take from {channel}" for channel in view.channels)
-    else:
-        reasons = " or ".join(f"{channel.sender} to send on {channel}" for channel in view.channels)
-    return f"{view.subtask} {_doing(view, at)}; it waits for {reasons}"
-
-
-def _doing(view: SubtaskWait, at: float) -> str:
-    told = f"{view.doing.value.format(unit=view.unit)}, for {at - view.since:.0f} s"
+def _doing(view: SubtaskWait, seconds: float) -> str:
+    told = f"{view.doing.value.format(unit=view.unit)}, for {seconds:.0f} s"
     if view.blocked:
         told += f"; it does not read {names(view.blocked)} until"
         told += f" the barrier of checkpoint {view.checkpoint} is there on {names(view.missing)}"
@@ -142,7 +181,7 @@ def _doing(view: SubtaskWait, at: float) -> str:
     return told
 
 
-def names(things: Sequence[Subtask] | Sequence[Channel]) -> str:
+def names(things: Sequence[Subtask] | Sequence[Channel] | Sequence[str]) -> str:
     """The first names, and the number of the others."""
     shown = ", ".join(str(thing) for thing in things[:NAMES_MAX])
     return shown if len(things) <= NAMES_MAX else f"{shown} and {len(things) - NAMES_MAX} more"

@@ -18,6 +18,7 @@ from seatunnel_py.errors import ExitCode, SeaTunnelError
 
 CONNECTOR = "connector"
 CONNECTOR_FOLDER = Path("my-connector")
+MONITORING, MONITORING_FOLDER = "monitoring", Path("seatunnel-monitoring")
 STDOUT = Path("-")
 IGNORED = ".seatunnel/"
 
@@ -58,6 +59,8 @@ def listing() -> int:
         say(f"  {template.name:22} {template.summary}")
     say("\nA connector of your own, as a folder to begin with:\n")
     say(f"  {CONNECTOR:22} {_first_line(_connector().joinpath('pyproject.toml').read_text('utf-8'))}")
+    say("\nFor Prometheus and Grafana, as a folder:\n")
+    say(f"  {MONITORING:22} {_first_line(_templates().joinpath(MONITORING, 'alerts.yml').read_text('utf-8'))}")
     say(f"\nTake one: seatunnel init {found[0].name}")
     say(f"It goes into {found[0].name}.conf; `--to FILE` chooses another file, `--to -` prints it.")
     return ExitCode.SUCCESS
@@ -67,9 +70,11 @@ def write(name: str, to: Path | None) -> int:
     """Write one template to a new file or folder, and print the next step. Raises SeaTunnelError."""
     if name == CONNECTOR:
         return _write_connector(to or CONNECTOR_FOLDER)
+    if name == MONITORING:
+        return _write_monitoring(to or MONITORING_FOLDER)
     known = {template.name: template for template in templates()}
     if name not in known:
-        near = nearest(name, [*known, CONNECTOR])
+        near = nearest(name, [*known, CONNECTOR, MONITORING])
         remedy = f"did you mean {near!r}? " if near else ""
         raise SeaTunnelError(f"there is no template {name!r}", f"{remedy}`seatunnel init` shows all of them")
     if to == STDOUT:
@@ -118,14 +123,7 @@ def _ignore_state() -> None:
 
 
 def _write_connector(folder: Path) -> int:
-    if folder == STDOUT:
-        raise SeaTunnelError("a connector is a folder of files and cannot be printed", "name a folder: --to FOLDER")
-    sources = [one for one in _connector().iterdir() if one.is_file()]
-    with making(folder):
-        folder.mkdir()
-        for source in sources:
-            (folder / source.name).write_bytes(source.read_bytes())
-    say(f"wrote {folder}/: {', '.join(sorted(source.name for source in sources))}")
+    _write_folder(folder, CONNECTOR)
     say("\nNext:")
     say(f"  cd {shlex.quote(str(folder))}")
     say("  pip install --editable . pytest")
@@ -133,6 +131,26 @@ def _write_connector(folder: Path) -> int:
     say("  seatunnel run job.conf")
     say("\nThen make it yours: docs/authors.md of seatunnel-py explains every part.")
     return ExitCode.SUCCESS
+
+
+def _write_monitoring(folder: Path) -> int:
+    _write_folder(folder, MONITORING)
+    say("\nNext:")
+    say("  name alerts.yml in rule_files of prometheus.yml, and import dashboard.json into Grafana")
+    say("  env { metrics.textfile = FILE } in job files, or `seatunnel jobs metrics --to FILE` every minute")
+    return ExitCode.SUCCESS
+
+
+def _write_folder(folder: Path, name: str) -> None:
+    """Write the files of a template that is a folder. Raises SeaTunnelError."""
+    if folder == STDOUT:
+        raise SeaTunnelError(f"{name} is a folder of files and cannot be printed", "name a folder: --to FOLDER")
+    sources = [one for one in (_templates() / name).iterdir() if one.is_file()]
+    with making(folder):
+        folder.mkdir()
+        for source in sources:
+            (folder / source.name).write_bytes(source.read_bytes())
+    say(f"wrote {folder}/: {', '.join(sorted(source.name for source in sources))}")
 
 
 def _templates() -> Traversable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,15 @@ from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.config.resolve import nearest
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
 from seatunnel_py.nouns import counted
+from seatunnel_py.runtime.control.job_removal import finish_local_removals
 from seatunnel_py.runtime.observe import checkpoint_history, failure_timeline
 from seatunnel_py.runtime.observe.receipt import FAILED_AGAIN, TableState, stand_text
 from seatunnel_py.runtime.storage.home import Home
 
 STANDINGS_MAX = 10  # running tables that are explained on a terminal
 STATES = (
-    "RUNNING", "SUCCESS", "SOME_TABLES_FAILED", "FAILED", FAILED_AGAIN, "STOPPED", "KILLED", "NOT ENDED", "UNREADABLE",
+    "RUNNING", "SUCCESS", "SOME_TABLES_FAILED", "FAILED", FAILED_AGAIN, "STOPPED", "KILLED", "NOT ENDED", "DROPPED",
+    "UNREADABLE",
 )  # fmt: skip
 
 
@@ -51,14 +53,28 @@ class Selection:
 
 def selection(states: Iterable[str], text: str, sort: str, limit: int | None) -> Selection:
     """Check the options of a list. Raises SeaTunnelError with the nearest valid names."""
-    chosen = [state.upper().replace("-", "_") for state in states]
-    chosen = ["NOT ENDED" if state == "NOT_ENDED" else state for state in chosen]
-    for given, valid, what in (*((one, STATES, "state of a job") for one in chosen), (sort, tuple(SORTS), "order")):
-        if given not in valid:
-            near = nearest(given, valid)
-            meant = f"did you mean {near!r}? " if near else ""
-            raise SeaTunnelError(f"{given!r} is not a valid {what}", f"{meant}valid: {', '.join(valid)}")
-    return Selection(frozenset(chosen), text, sort, limit)
+    chosen = states_of(states)
+    _require(sort, tuple(SORTS), "order")
+    return Selection(chosen, text, sort, limit)
+
+
+def states_of(given: Iterable[str]) -> frozenset[str]:
+    """The states in these texts, which may be lists with commas; ``done`` means SUCCESS. Raises SeaTunnelError."""
+    names = [name.strip().upper().replace("-", "_") for text in given for name in text.split(",")]
+    names = [_OTHER_NAMES.get(name, name) for name in names]
+    for name in names:
+        _require(name, STATES, "state of a job")
+    return frozenset(names)
+
+
+_OTHER_NAMES = {"NOT_ENDED": "NOT ENDED", "DONE": "SUCCESS"}
+
+
+def _require(given: str, valid: tuple[str, ...], what: str) -> None:
+    if given not in valid:
+        near = nearest(given, valid)
+        meant = f"did you mean {near!r}? " if near else ""
+        raise SeaTunnelError(f"{given!r} is not a valid {what}", f"{meant}valid: {', '.join(valid)}")
 
 
 def _number(name: str) -> Callable[[Mapping[str, Any]], float]:
@@ -78,7 +94,8 @@ SORTS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Any], bool]] = {
 def listing(where: JobLocation, chosen: Selection, *, as_json: bool) -> int:
     """Jobs of this home, or of a shared checkpoint.location."""
     home = Home.of_environment()
-    found = list(map(_about, _all(home, where)))
+    finish_local_removals(home)
+    found = list(map(about_of, _all(home, where)))
     jobs = chosen.of(found)
     if as_json:
         say_json(jobs)
@@ -118,7 +135,7 @@ def _all(home: Home, where: JobLocation) -> Iterable[KnownJob]:
     return [KnownJob(home.place(job_id), location) for job_id in job_ids(location)]
 
 
-def _about(job: KnownJob) -> dict[str, Any]:
+def about_of(job: KnownJob) -> dict[str, Any]:
     """Content of one line; a job with an unreadable record must not hide the others. ``rows_read`` sums over all
     drivers of the job; None if it is not known here."""
     nothing = {"job_id": job.job_id, "job_name": "", "job_file": "", "started": 0.0, "state": "UNREADABLE"}
@@ -156,7 +173,7 @@ def _seconds(job: KnownJob, told: Mapping[str, Any] | None, started: float) -> f
 def show(job_id: str, where: JobLocation, last: int | None, *, as_json: bool) -> int:
     """Show one job: its state, the rows that arrived per table, and its failures, the ``last`` of them or all."""
     job = known(job_id, where)
-    about, receipt = _about(job), None if job.here else job.receipt
+    about, receipt = about_of(job), None if job.here else job.receipt
     standing, silence = (None, "") if receipt else explained(job)
     alive = job.here or standing is not None
     about["state"] = "RUNNING" if alive else about["state"]
@@ -173,12 +190,29 @@ def show(job_id: str, where: JobLocation, last: int | None, *, as_json: bool) ->
     say("  ".join([about["job_id"], about["state"], about["job_name"], about["job_file"], *_so_far(about)]))
     if job.away:
         say(f"only local state is shown: {job.away}")
-    now = (*_arrived(receipt or counters), *_stands(job, standing, silence))
+    quiet = (silence,) if silence else ()
+    now = (*_arrived(receipt or counters), *quiet, *standing_lines(standing or ()))
     for line in (*now, *history_text(history), *timeline_text(failures)):
         say(line)
     for what, path in (("events", job.place.events), ("log", job.place.log)):
         if path.exists():  # without Spark there is no log
             say(f"{what}: {path}")
+    return ExitCode.SUCCESS
+
+
+def show_plan(job_id: str, where: JobLocation, *, as_json: bool) -> int:
+    """Show the plan of the last run on this machine: as it was run, also after the job file has changed."""
+    from seatunnel_py.plan import plan_data
+    from seatunnel_py.run_plan import stored_plan
+
+    plan = stored_plan(known(job_id, where).place)
+    if plan is None:
+        why = f"no plan of the job {job_id!r} is stored here"
+        raise SeaTunnelError(why, "it has not begun here, or an older release ran it; `seatunnel plan JOB` makes one")
+    if as_json:
+        say_json(plan, default=str)
+    else:
+        say(plan_data.text(plan))
     return ExitCode.SUCCESS
 
 
@@ -226,17 +260,15 @@ def _apart(into: dict[str, Any], table: dict[str, Any]) -> str:
     return f", {into['state']}{cause}; {stand_text(into['stands'])}"
 
 
-def _stands(job: KnownJob, standing: list[dict[str, Any]] | None, silence: str) -> Iterator[str]:
-    """Current activity of a running job; if its driver does not answer, an explanation."""
-    if silence:
-        yield silence
-    for table in (standing or [])[:STANDINGS_MAX]:
+def standing_lines(standing: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Current activity of a running job, table by table, as its driver has answered."""
+    for table in standing[:STANDINGS_MAX]:
         checkpoint = "none yet" if table["checkpoint"] is None else table["checkpoint"]
         lag = f", {table['lag']} not committed yet" if table["lag"] else ""
         yield f"  {table['state']:10} {table['table']}: last checkpoint {checkpoint}{lag}"
         for line in (*table["blocked"], *_log_lag(table.get("log_lag")), *table["waits"]):
             yield f"             {line}"
-    for line in and_more(len(standing or ()), STANDINGS_MAX, "tables"):
+    for line in and_more(len(standing), STANDINGS_MAX, "tables"):
         yield f"  {line}"
 
 

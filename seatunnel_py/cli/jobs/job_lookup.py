@@ -31,7 +31,7 @@ class JobLocation:
         """None: no job file was given."""
         if self.file is None:
             return None
-        location = _env(self.file, self.variables).checkpoint_location
+        location = env_of(self.file, self.variables).checkpoint_location
         if location is None:
             raise SeaTunnelError(
                 f"{self.file} names no checkpoint.location: its jobs are known only on the machine that runs them",
@@ -47,7 +47,7 @@ class JobLocation:
         return (
             SavepointLocations(home)
             if self.file is None
-            else SavepointLocations.of(home, _env(self.file, self.variables))
+            else SavepointLocations.of(home, env_of(self.file, self.variables))
         )
 
 
@@ -165,7 +165,8 @@ def known(job_id: str, where: JobLocation, *, stored: bool = False) -> KnownJob:
 _OTHERS = "`seatunnel jobs list --file JOB_FILE` lists the existing ones"
 
 
-def _env(file: Path, variables: Mapping[str, str]) -> EnvOptions:
+def env_of(file: Path, variables: Mapping[str, str]) -> EnvOptions:
+    """The options of a job file. Raises JobFileError."""
     from seatunnel_py.config.job_file import load
 
     return load(file, variables).env
@@ -175,7 +176,7 @@ def _location_again(about: Mapping[str, Any]) -> str:
     """A URL may hold a secret, so only the job file knows it."""
     file = Path(str(about.get("job_file", "")))
     try:
-        location = _env(file, {}).checkpoint_location
+        location = env_of(file, {}).checkpoint_location
     except (JobFileError, SeaTunnelError, OSError):
         location = None
     if location is None or "${" in location:

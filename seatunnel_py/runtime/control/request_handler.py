@@ -32,7 +32,7 @@ from seatunnel_py.runtime.control.request_checks import (
     tables_text,
 )
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
-from seatunnel_py.runtime.diagnosis.live_counters import LiveCounters
+from seatunnel_py.runtime.diagnosis.live_counters import EarlierCounts, LiveCounters
 from seatunnel_py.runtime.diagnosis.stall_detector import StallDetector
 from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
 from seatunnel_py.runtime.messages.events import SavepointRequest, StopWithdrawn
@@ -79,7 +79,8 @@ class _OpenRequest:
 
 class RequestHandler:
     """Handles the requests of one job. ``run``: the name of this run in requests; ``show``: shows that this driver is
-    alive; ``count``: writes the live counters; ``refreshes``: those that this run performs."""
+    alive; ``count``: writes the live counters; ``refreshes``: those that this run performs; ``before``: counts of
+    earlier drivers."""
 
     def __init__(
         self,
@@ -87,12 +88,13 @@ class RequestHandler:
         run: str,
         keeper: SavepointWriter,
         show: Callable[[], object] = lambda: None,
-        count: Callable[[Mapping[str, Any]], None] = lambda counters: None,
+        count: Callable[[Mapping[str, Any]], object] = lambda counters: None,
         refreshes: TableRefreshes | None = None,
+        before: EarlierCounts | None = None,
     ) -> None:
         self._control = control
         self._show = show
-        self._count = count
+        self._count, self._before = count, before
         self._counters: LiveCounters | None = None
         self._run = run
         self._keeper = keeper
@@ -111,7 +113,7 @@ class RequestHandler:
         self._machines = machines
         self._answered |= self._refreshes.taken  # this run has performed them, or will
         self._watch = StallDetector(driver, machines)
-        self._counters = LiveCounters(self._run, machines)
+        self._counters = LiveCounters(self._run, machines, self._before)
         self._poll()
 
     @property
@@ -133,6 +135,9 @@ class RequestHandler:
         if self._watch is not None:
             self._watch.close()
         self._files.shutdown(wait=True)
+        if self._counters is not None:
+            with suppress(OSError, SeaTunnelError):  # the receipt counts
+                self._count(self._counters.last(self._driver.now()))
         with suppress(OSError, SeaTunnelError):  # without an answer the sender sees that the driver has ended
             for request in self._control.open():
                 if request.awaits_start:

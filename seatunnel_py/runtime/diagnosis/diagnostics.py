@@ -17,7 +17,7 @@ from seatunnel_py.errors import COPY_AGAIN, first_line
 from seatunnel_py.nouns import counted
 from seatunnel_py.protocol import stuck
 from seatunnel_py.protocol.stuck import SubtaskActivity, SubtaskWait
-from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
+from seatunnel_py.runtime.diagnosis.standing import OpenCheckpoint, PipelineDiagnosis, WaitingSubtask
 from seatunnel_py.runtime.observe.receipt import position_text
 from seatunnel_py.runtime.state.troubles import commit_of
 
@@ -34,10 +34,12 @@ def status_of(machine: PipelineMachine, at: float, moved_at: float | None) -> Pi
     """Diagnose a pipeline now."""
     state = machine.state
     runs = [run for run in machine.executions.values() if run.subtask not in state.isolated]
-    waits = [*_outside(machine, at), *_pauses(runs), *_units(machine, at), *_checkpoints(machine, at)]
+    seen = stuck.diagnose([_view(run) for run in runs], at)
+    checkpoints = tuple(_checkpoints(machine, at))
+    waits = [*_outside(machine, at), *_pauses(runs), *_units(machine, at), *map(_checkpoint_sentence, checkpoints)]
     busy = bool(waits) and (not machine.shown_state.ended or bool(len(state.calls)))
     if machine.context.graph.topology.edges and busy:
-        waits += stuck.explain([_view(run) for run in runs], at)
+        waits += seen.sentences
     if state.shown.started_at is None:
         waits.append("it waits for its turn")
     elif not busy and not machine.shown_state.ended:
@@ -60,6 +62,9 @@ def status_of(machine: PipelineMachine, at: float, moved_at: float | None) -> Pi
         None if moved_at is None else at - moved_at,
         busy,
         tuple(dict.fromkeys(waits)),
+        subtasks=tuple(map(WaitingSubtask.of, seen.facts)),
+        deadlocks=tuple(tuple(map(str, cycle)) for cycle in seen.deadlocks),
+        checkpoints=checkpoints,
     )
 
 
@@ -123,12 +128,15 @@ def _hangs(machine: PipelineMachine, run: SubtaskExecution, seconds: float) -> s
     )
 
 
-def _checkpoints(machine: PipelineMachine, at: float) -> Iterator[str]:
+def _checkpoints(machine: PipelineMachine, at: float) -> Iterator[OpenCheckpoint]:
     for pending in machine.view.pending if machine.view is not None else ():
-        missing = pending.missing
-        passing = f"waits for the barrier to pass {stuck.names(missing)}"
-        activity = passing if missing else "is being written to the store"
-        yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {activity}"
+        yield OpenCheckpoint(pending.checkpoint, at - pending.started_at, tuple(map(str, pending.missing)))
+
+
+def _checkpoint_sentence(one: OpenCheckpoint) -> str:
+    passing = f"waits for the barrier to pass {stuck.names(one.missing)}"
+    activity = passing if one.missing else "is being written to the store"
+    return f"checkpoint {one.checkpoint} has been under way for {one.seconds:.0f} s; it {activity}"
 
 
 def _view(run: SubtaskExecution) -> SubtaskWait:

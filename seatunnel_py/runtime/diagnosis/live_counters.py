@@ -3,18 +3,23 @@
 Rules. (1) They are written after a change, at most once a second, and not in the first one; without a change every
 ``BEAT_SECONDS``, as a heartbeat. (2) Only changed tables are
 counted again, for at most ``LOOK_SECONDS`` per call, because the loop waits for it: the counts of a thousand tables are
-spread over several calls. (3) They name their run, like a receipt: those of a dead driver show its progress.
+spread over several calls. (3) They name their run, like a receipt: those of a dead driver show its progress. (4)
+``marks`` are the highest counts of a table so far, by all drivers, where they are higher than now: rows that a restart
+reads again do not set a counter back.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.plain_data import plain_data
+from seatunnel_py.runtime.diagnosis.checkpoint_totals import CheckpointTotals
 from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.observe.run_record import TableRecord, tables_of
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
@@ -24,10 +29,21 @@ BEAT_SECONDS = 10.0
 LOOK_SECONDS = 0.01  # 1/50 of the time between two calls
 
 
-class LiveCounters:
-    """Counters of the pipelines in ``machines``, which may grow."""
+@dataclass(frozen=True, slots=True)
+class EarlierCounts:
+    """Counts of the drivers before: of their tables, and of their checkpoints."""
 
-    def __init__(self, run: str, machines: Mapping[str, PipelineMachine]) -> None:
+    tables: tuple[TableRecord, ...] = ()
+    checkpoints: Mapping[str, Any] = field(default_factory=dict)
+
+
+class LiveCounters:
+    """Counters of the pipelines in ``machines``, which may grow. ``before``: what earlier drivers have counted."""
+
+    def __init__(self, run: str, machines: Mapping[str, PipelineMachine], before: EarlierCounts | None = None) -> None:
+        before = before or EarlierCounts()
+        self._checkpoints = CheckpointTotals(before.checkpoints)
+        self._marks = {one.table: dict(one.counts) for one in before.tables}
         self._about = {"run": run}
         self._machines = machines
         self._tables: dict[str, list[dict[str, Any]]] = {}
@@ -38,6 +54,7 @@ class LiveCounters:
 
     def saw(self, event: JobEvent) -> None:
         """Note an event of the job."""
+        self._checkpoints.saw(event)
         if pipeline := getattr(event, "pipeline", ""):
             self._moved.add(pipeline)
 
@@ -52,18 +69,37 @@ class LiveCounters:
             self._moved.clear()
             if not self._to_sum and now < self._written_at + BEAT_SECONDS:
                 return None
-        self._sum_up(now)
+        self._sum_up(now, LOOK_SECONDS)
         if self._to_sum:
             return None
+        return self._told(now)
+
+    def last(self, now: float) -> dict[str, Any]:
+        """The counts at the end of the run."""
+        self._to_sum = list(self._machines)
+        self._sum_up(now, float("inf"))
+        return self._told(now)
+
+    def _told(self, now: float) -> dict[str, Any]:
         self._not_before, self._written_at = now + EVERY_SECONDS, now
         tables = [table for key in self._machines for table in self._tables.get(key, ())]
-        return {**self._about, "at": now, "tables": tables, **summed(tables)}
+        facts = {"checkpoints": self._checkpoints.plain, "marks": self._higher(tables)}
+        return {**self._about, "at": now, "tables": tables, **summed(tables), **facts}
+
+    def _higher(self, tables: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+        """Raise the marks to the counts of now; return those that are higher."""
+        now = {one.table: one.counts for one in tables_of(tables, {})}
+        for table, counts in now.items():
+            mark = self._marks.setdefault(table, {})
+            for name, number in counts.items():
+                mark[name] = max(mark.get(name, 0), number)
+        return {table: dict(mark) for table, mark in self._marks.items() if mark != now.get(table)}
 
     def _changed(self, key: str, machine: PipelineMachine) -> bool:
         return machine.id in self._moved or key not in self._tables
 
-    def _sum_up(self, now: float) -> None:
-        until = time.perf_counter() + LOOK_SECONDS
+    def _sum_up(self, now: float, seconds: float) -> None:
+        until = time.perf_counter() + seconds
         while self._to_sum and time.perf_counter() < until:
             key = self._to_sum.pop()
             self._tables[key] = [_plain(one) for one in receipts_of(self._machines[key], now, ended=False)]

@@ -79,9 +79,7 @@ def grown(
     return AlteredLog(log_tables.grown(pipeline, paths), joined=joined)
 
 
-def _require_tables(
-    pipeline: Pipeline, joined: Collection[TablePath], refused: Mapping[TablePath, Refusal]
-) -> None:
+def _require_tables(pipeline: Pipeline, joined: Collection[TablePath], refused: Mapping[TablePath, Refusal]) -> None:
     """FatalError if the log would have no table any more."""
     left = log_tables.leaving(pipeline)
     if joined or set(pipeline.tables).difference(left):

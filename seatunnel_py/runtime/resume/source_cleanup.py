@@ -145,4 +145,10 @@ class LastRun:
         return [f"{left.name} {f'stays: {left.kept}' if left.kept else 'was dropped'}" for left in found]
 
 
+def drops_later(job_id: str, notes: Iterable[str]) -> bool:
+    """Whether a finished job has left something at its sources, by the notes of its receipt."""
+    later = f"`seatunnel jobs drop {job_id}`"
+    return any(later in note for note in notes)
+
+
 _LATER = "`seatunnel jobs drop {}` does it later"

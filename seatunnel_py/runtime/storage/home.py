@@ -127,7 +127,7 @@ class Home:
         found: list[tuple[float, Path]] = []
         for path in directory.iterdir() if directory.is_dir() else ():
             with suppress(FileNotFoundError):  # it has just been deleted
-                if path.is_dir():
+                if path.is_dir() and not path.name.startswith("."):  # no job id begins like that
                     found.append((path.stat().st_mtime, path))
         for _, path in sorted(found):
             yield JobDirectory(path.name, path)
@@ -137,11 +137,12 @@ class Home:
         for place in self.jobs():
             if place.job_id == job_id:
                 return place
-        known = [place.job_id for place in self.jobs()][-JOBS_NAMED_MAX:]
-        raise JobIdError(
-            f"there is no job {job_id!r} in {self.path}",
-            f"newest jobs: {', '.join(known)}" if known else "no job has run there",
-        )
+        from seatunnel_py.config.resolve import nearest  # with pydantic
+
+        known = [place.job_id for place in self.jobs()]
+        meant = f"did you mean {near!r}? " if (near := nearest(job_id, known)) else ""
+        newest = f"newest jobs: {', '.join(known[-JOBS_NAMED_MAX:])}" if known else "no job has run there"
+        raise JobIdError(f"there is no job {job_id!r} in {self.path}", f"{meant}{newest}")
 
 
 def require_job_id(job_id: str, known: Callable[[], bool] = lambda: False) -> None:

@@ -151,13 +151,13 @@ class JobDirectory:
 
     def end(self, receipt: Receipt) -> None:
         """Write the receipt, which ends the job."""
-        if self._ours():
+        if self.ours:
             write_json(self.path / "receipt.json", receipt.to_plain())
 
     def gave_up(self, why: str, *, changed: bool) -> None:
         """End this driver with an error, and without a receipt. If it has changed nothing, restore the previous
         state."""
-        if self._ours():
+        if self.ours:
             before = None if changed else self.before
             about = {**(self.read("job") or {}), "failed": why} if before is None else before
             write_json(self.path / "job.json", about)
@@ -169,14 +169,16 @@ class JobDirectory:
         ours = about is not None and counters is not None and counters.get("run") == about.get("driver")
         return counters if ours else None
 
-    def keep_counters(self, counters: Mapping[str, Any]) -> None:
-        """Write the counts of this driver."""
-        if self._ours():
-            write_json(self.path / "counters.json", counters, durable=False)
+    def keep_counters(self, counters: Mapping[str, Any]) -> bool:
+        """Write the counts of this driver. False: another driver has the job now."""
+        if not self.ours:
+            return False
+        write_json(self.path / "counters.json", counters, durable=False)
+        return True
 
     def keep_plan(self, plan: Mapping[str, Any]) -> None:
         """Write the plan, for comparison by a later run."""
-        if self._ours():
+        if self.ours:
             write_json(self.path / "plan.json", plan)
 
     @property
@@ -193,24 +195,27 @@ class JobDirectory:
         """Delete files that only an unfinished job needs: its store, and its exchanged ``rows``;
         ``plan``: also the plan, because the job has not started."""
         unwanted = [*([self.checkpoints, self.journal] if finished else []), *([self.exchange] if rows else [])]
-        if self._ours():
+        if self.ours:
             for path in unwanted:
                 shutil.rmtree(path, ignore_errors=True)
             if plan:
                 (self.path / "plan.json").unlink(missing_ok=True)
-        self._let_go()
+        self.release()
 
     def forget(self) -> None:
         """Delete the directory of a job that has not started, so that its id is free again."""
-        if self._ours():
+        if self.ours:
             shutil.rmtree(self.path, ignore_errors=True)
-        self._let_go()
+        self.release()
 
-    def _ours(self) -> bool:
+    @property
+    def ours(self) -> bool:
+        """Return True if this driver has the job."""
         about = self.read("job")
         return about is not None and about.get("driver") == self.driver
 
-    def _let_go(self) -> None:
+    def release(self) -> None:
+        """Give the lock back."""
         if self.path in _locks:
             os.close(_locks.pop(self.path))
 
@@ -239,6 +244,8 @@ _OLD_KEYS = {
     ),
     "plan": ("steps", "pipelines", "store"),
     "counters": (),
+    "removal": (),
+    "run_plan": (),
     "receipt": (
         "job_id", "job_name", "tables", "seconds", "notes", "stopped_by", "state", "exit_code", "totals", "driver",
         "run",
@@ -248,6 +255,8 @@ _WAYS_ON = {
     "job": f"give it back from a copy, or remove it: `--restore latest` writes it again; or {BEGIN_ANEW}",
     "plan": f"give it back from a copy; or {BEGIN_ANEW}",
     "counters": "remove it: a running driver writes it again",
+    "run_plan": "remove it: the next run writes it again",
+    "removal": "delete its directory, and its checkpoints elsewhere, by hand",
     "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; or {BEGIN_ANEW}",
 }
 

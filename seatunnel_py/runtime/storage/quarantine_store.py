@@ -54,13 +54,18 @@ def limits_of(env: EnvOptions, jobs: Path, job_id: str) -> ErrorLimits | None:
 def location_of(given: str | None, jobs: Path, job_id: str) -> Path:
     """The directory of a job's quarantine: its own, or one below ``error.location``. A replay uses that of the replayed
     job. Raises SeaTunnelError if it is not a directory."""
-    owner = _REPLAY.sub("", job_id)
+    owner = owner_of(job_id)
     if given is None:
         return jobs / owner / "quarantine"
     parts = urlsplit(given)
     if parts.scheme not in ("", "file"):
         raise SeaTunnelError(f"error.location: {given} is not a directory", "name one that all machines share")
     return Path(unquote(parts.path) if parts.scheme else given).absolute() / owner
+
+
+def owner_of(job_id: str) -> str:
+    """The job whose quarantine this job uses: itself, or the one that it replays."""
+    return _REPLAY.sub("", job_id)
 
 
 def is_owner(job_id: str) -> bool:
@@ -173,7 +178,7 @@ def notes(job_id: str, tables: Iterable[TableReceipt]) -> Iterator[str]:
     """Notes for the receipt: tables with quarantined rows, and their location."""
     for table in tables:
         if table.rows_rejected:
-            owner = _REPLAY.sub("", job_id)
+            owner = owner_of(job_id)
             were = "was" if table.rows_rejected == 1 else "were"
             bad = counted(table.rows_rejected, "bad row")
             yield f"{bad} of {table.table} {were} set aside: `seatunnel quarantine show {owner}`"

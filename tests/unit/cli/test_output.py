@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from rich.text import Text
 
-from seatunnel_py import app
+from seatunnel_py import job_end
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
 from seatunnel_py.cli.commands import preview
 from seatunnel_py.cli.view.files import writing
@@ -115,12 +115,12 @@ def test_a_receipt_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> 
     place = Home(tmp_path).claim("j", fresh=False, about={})
     (place.path / "receipt.json").mkdir()
 
-    shown = app._kept(receipt, place, resumable=True)
+    shown = job_end.kept(receipt, place, resumable=True)
 
     assert shown.exit_code == 0
     assert f"the receipt could not be kept in {place.path}: Is a directory" in receipt_text(shown, Home(tmp_path))
     (place.path / "receipt.json").rmdir()
-    assert app._kept(receipt, place, resumable=True) == receipt
+    assert job_end.kept(receipt, place, resumable=True) == receipt
 
 
 @pytest.mark.parametrize("width", [60, 200])

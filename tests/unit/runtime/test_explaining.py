@@ -68,10 +68,17 @@ def test_a_sink_that_hangs_is_the_cause_of_those_who_wait_for_room(tmp_path: Pat
     asked.job.thread.start()
     wait_until(lambda: len(asked.job.engine.submitted) > 16)
     wait_until(lambda: any(one.waits for line in asked.job.driver.status() for one in line.subtasks))
-    waits = standing(asked)["waits"]
+    found = standing(asked)
+    waits, facts = found["waits"], {one["subtask"]: one for one in found["subtasks"]}
     asked.go()
     asked.job.end()
 
+    assert (facts["x>0[0]"]["doing"], facts["x>0[0]"]["unit"], list(facts["x>0[0]"]["waiters"])) == (
+        "running",
+        1,
+        ["x[0]"],
+    )
+    assert facts["x[0]"]["doing"] == "output_full" and facts["x[0]"]["waits_for"][0]["subtask"] == "x>0[0]"
     assert any(text.startswith("x>0[0] runs unit 1") and "x[0] waits for it" in text for text in waits), waits
     assert any(text.startswith("x[0] cannot emit") for text in waits), waits
 

@@ -1,0 +1,109 @@
+"""Stores the plan of a run as it was: ``run_plan.json``, and ``setups.jsonl`` with decisions at targets and sources.
+
+Rules. (1) The plan is written when the job starts; nothing is asked for it. (2) Effects on targets, conversions and
+splits are decided when a pipeline begins: one line for each pipeline, so that a job of many tables writes little. (3)
+Each driver replaces both. (4) A full disk does not disturb the job.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.plan import plan_data
+from seatunnel_py.redaction import redacted_plain
+from seatunnel_py.runtime.observe.events import JobStarted
+from seatunnel_py.runtime.observe.rotated_files import json_lines
+from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
+
+if TYPE_CHECKING:
+    from seatunnel_py.app import JobPlan
+    from seatunnel_py.plan.graph_nodes import IsolatedTable
+    from seatunnel_py.plan.pipelines import Pipeline
+    from seatunnel_py.runtime.observe.events import JobEvent
+    from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
+
+NAME, SETUPS = "run_plan", "setups.jsonl"
+
+
+class RunPlan:
+    """A listener of one run, which passes events on to ``listen``. ``drivers``: empty until the driver has begun;
+    ``pipelines`` and ``isolated``: those that are run."""
+
+    def __init__(
+        self,
+        place: JobDirectory,
+        drivers: Sequence[Any],
+        listen: Callable[[JobEvent], None],
+        planned: JobPlan,
+        pipelines: tuple[Pipeline, ...],
+        isolated: tuple[IsolatedTable, ...],
+    ) -> None:
+        self._place, self._drivers, self._listen = place, drivers, listen
+        self._planned, self._pipelines, self._isolated = planned, pipelines, isolated
+        self._noted: set[str] = set()
+
+    def _write(self) -> None:
+        """Write the plan, and forget the decisions of the driver before."""
+        planned = self._planned
+        described = plan_data.describe(planned.job, planned.graph, self._pipelines, self._isolated, look=False)
+        with suppress(OSError):
+            (self._place.path / SETUPS).unlink(missing_ok=True)
+            write_json(self._place.path / f"{NAME}.json", described, durable=False)
+
+    def __call__(self, event: JobEvent) -> None:
+        if isinstance(event, JobStarted):
+            self._write()
+        pipeline = getattr(event, "pipeline", "")
+        if pipeline and pipeline not in self._noted and self._drivers:
+            with suppress(OSError):
+                self._note(pipeline)
+        self._listen(event)
+
+    def _note(self, pipeline: str) -> None:
+        """Write the decisions of a pipeline, if they are made."""
+        machines: Iterable[PipelineMachine] = self._drivers[-1].job.pipelines.values()
+        machine = next((one for one in machines if one.id == pipeline), None)
+        if machine is None or not machine.state.prepared.setups:
+            return
+        self._noted.add(pipeline)
+        line = json.dumps(redacted_plain(_decided(machine))) + "\n"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+        with os.fdopen(os.open(self._place.path / SETUPS, flags, 0o600), "w") as file:
+            file.write(line)
+
+
+def stored_plan(place: JobDirectory) -> dict[str, Any] | None:
+    """The plan of the last run, as `seatunnel plan --json` shows one; None: it has not begun, or an older release ran
+    it. Raises SeaTunnelError for a damaged one."""
+    plan = place.read(NAME)
+    if plan is None:
+        return None
+    plan.pop("seal", None)
+    decided = {line["pipeline"]: line for line in json_lines([place.path / SETUPS]) if "pipeline" in line}
+    for pipeline in plan["pipelines"]:
+        if line := decided.get(pipeline["id"]):
+            _add(pipeline, line)
+    return plan
+
+
+def _decided(machine: PipelineMachine) -> dict[str, Any]:
+    prepared = machine.state.prepared
+    setups = [(node, prepared.setups[node.id]) for node in machine.pipeline.sinks if node.id in prepared.setups]
+    sinks = [
+        {"step": node.step.id, "table": str(node.table.path), **plan_data.set_up(node, setup)} for node, setup in setups
+    ]
+    splits = {vertex: plan_data.shown_splits(tuple(found)) for vertex, found in prepared.splits.items() if found}
+    return {"pipeline": machine.pipeline.id, "sinks": sinks, "splits": splits}
+
+
+def _add(pipeline: dict[str, Any], line: Mapping[str, Any]) -> None:
+    """Add the decisions of a pipeline to its plan."""
+    decided = {(sink["step"], sink["table"]): sink for sink in line["sinks"]}
+    for sink in pipeline["sinks"]:
+        sink |= decided.get((sink["step"], sink["table"]), {})
+    for vertex in pipeline["vertices"]:
+        vertex |= line["splits"].get(vertex["id"], {})
