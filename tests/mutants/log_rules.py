@@ -324,6 +324,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "begun_logs 5",
     ),
     runtime(
+        "decisions take the last table out of a log",
+        BEGUN,
+        "    if not again or not leaves.issuperset(tables):\n",
+        "    if True:\n",
+        "begun_logs 6",
+    ),
+    runtime(
         "a pipeline that starts from nothing is planned for its record",
         "storage/journal.py",
         "for pipeline, record in records.items() if pipeline not in self.dropped}",

@@ -8,7 +8,8 @@ has met, and no plan has, comes later: rows of the earlier schema may not be com
 change of its schema leaves the log when a person has decided, and joins it again as it was before the change. A table
 that is copied again does not. (4) A table whose new copy has begun has left the log, also if no record shows that: the
 log may not write its rows again. (5) Its tables and steps stand in the order of the record, which names channels by
-number; a job file may name tables in another order.
+number; a job file may name tables in another order. (6) One table of the job stays in the log while others leave it. If
+none could, decisions of persons have their effect at a later start, when copies that are made again have joined.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def as_begun(
         now = _as_copied(pipeline, pipelines, records, () if record is None else _had(pipeline, record), plan_again)
         if record is not None:
             own = _without_copied(decisions.get(key, {}), record, again)
+            own = _in_effect(own, record, _had(pipeline, record) & again, now.tables)
             held = {one.path: one for one in held_in(record.plan) if one.id in own and one.path in now.tables}
             now = _for_tables(now, [one.before for one in held.values()], (), plan_again)
             now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables, left)
@@ -74,6 +76,21 @@ def _without_copied(
     """The decisions that count (rule 3)."""
     over = {one.id for one in held_in(record.plan) if one.path in again}
     return {name: one for name, one in decisions.items() if name not in over}
+
+
+def _in_effect(
+    decisions: dict[str, SchemaBehavior],
+    record: CheckpointRecord,
+    again: Collection[TablePath],
+    tables: Collection[TablePath],
+) -> dict[str, SchemaBehavior]:
+    """The decisions that count now (rule 6). ``again``: tables of the log that are copied again; ``tables``: of the
+    job."""
+    held = {one.id: one.path for one in held_in(record.plan)}
+    leaves = {*again, *(path for name, path in held.items() if name in decisions)}
+    if not again or not leaves.issuperset(tables):
+        return decisions
+    return {name: one for name, one in decisions.items() if name not in held}
 
 
 def _with_decisions(pipeline: Pipeline, decisions: Mapping[str, SchemaBehavior]) -> Pipeline:
@@ -115,7 +132,8 @@ def _as_recorded(
     begun = log_tables.ordered(begun, [one.schema.path for one in tables_in(record.plan)], [*record.topology.by_id])
     if leaves := had.intersection(again):
         if leaves.issuperset(now.tables):
-            raise FatalError(f"all tables of {pipeline.name} are to be copied again", BEGIN_ANEW)
+            text = f"all tables of {pipeline.name} would leave it, and it would have nothing to read meanwhile"
+            raise FatalError(text, f"restore the old list of tables; or {BEGIN_ANEW}")
         rest = log_tables.without(now, leaves)
         begun = log_tables.following(begun, had.difference(left))
         return rest if leaves.issubset(left) and set(begun.tables) == set(rest.tables) else replace(begun, becomes=rest)
