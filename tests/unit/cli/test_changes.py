@@ -43,7 +43,7 @@ def held(name: str, end: int) -> HeldChange:
 def stop(place: JobDirectory) -> None:
     """Let another process take the job."""
     place.gave_up("it was killed", changed=True)
-    place._let_go()
+    place.release()
 
 
 @dataclass
