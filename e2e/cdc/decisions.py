@@ -17,12 +17,20 @@ def changes(followed: FollowingJob) -> list[dict[str, Any]]:
 
 
 def waiting(followed: FollowingJob) -> list[str]:
+    """The changes that wait; one with a decision does so until a checkpoint holds its effect."""
     return [one["change"] for one in changes(followed) if one["waits"]]
 
 
 def wait_waiting(followed: FollowingJob, number: int = 1) -> list[str]:
-    wait_for(f"{number} changes to wait", lambda: len(waiting(followed)) == number, SECONDS)
-    return waiting(followed)
+    """Wait for so many changes without a decision."""
+    found: list[str] = []
+
+    def look() -> bool:
+        found[:] = (one["change"] for one in changes(followed) if one["waits"] and one["verdict"] is None)
+        return len(found) == number
+
+    wait_for(f"{number} changes to wait", look, SECONDS)
+    return found
 
 
 def decide(followed: FollowingJob, verdict: str, change_id: str) -> None:

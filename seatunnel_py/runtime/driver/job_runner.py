@@ -364,8 +364,8 @@ class JobRunner:
         if self._request_handler is not None:
             self._request_handler.restarted(key)
         self.turn(machine, events.EngineReady())
-        if self.stopped_by:  # while neither machine was at work
-            self.turn(machine, events.StopRequest.of_user("the job was stopped", keep=False))
+        if self.stopped_by or before.closing.missed_stop:  # while neither machine was at work
+            self.turn(machine, events.StopRequest.of_user("it was stopped", keep=False))
         elif awaited := self.logs.awaited(pipeline, self.pipelines, self.closed):
             self._admission.again(candidate_of(machine.context, awaited))
         else:

@@ -54,6 +54,8 @@ class Closing:
         self.failure: UnitFailure | None = None
         self.arrived_as: TableState | None = None
         self.begins_again = False
+        self.missed_stop = False
+        """A stop came too late for this machine; one that replaces it obeys."""
         self.goes_on = False
         self._replans: PlanLogAgain | None = None
 
@@ -72,6 +74,7 @@ class Closing:
             return
         self.wish = TableState.STOPPED
         if state.is_over:
+            self.missed_stop = True
             return
         if keep and state.coordinator is not None:
             self.stop_behind(STOP)
