@@ -48,5 +48,9 @@ RARE = (
     "JournalLost",
     "journal is another driver's",
     "answer of the store is lost",
+    "a table went back to its place",
+    "a change was decided: approve",
+    "a change was decided: reject",
+    "a rule decided about a change",
 )
-"""Changes of phase, events and faults that happen in a long campaign only."""
+"""Changes of phase, events, faults and situations that may happen in a long campaign only."""
