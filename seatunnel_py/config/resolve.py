@@ -206,8 +206,8 @@ def _problem(node: Node, model: type[Options], error: Any, path: str, hidden: fr
         suggestion = nearest(str(spot.node.value), choices)
     if kind not in _SAFE_KINDS and any(_shows(message, secret) for secret in hidden):
         message = "not valid; the reason is withheld, for it would show a secret"
-    has_text = spot.given and isinstance(spot.node.value, str) and kind != "unknown_key"
-    unset = next(references(spot.node.value), None) if has_text else None
+    text = spot.node.value if spot.given and kind != "unknown_key" else None
+    unset = next(references(text), None) if isinstance(text, str) else None
     remedy = f"The variable is not set: give it with -i {unset[1]}=..." if unset else ""
     return spot.place.problem(message, path=spot.path(path), suggestion=suggestion, remedy=remedy)
 
