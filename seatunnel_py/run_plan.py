@@ -43,16 +43,16 @@ class RunPlan:
         isolated: tuple[IsolatedTable, ...],
     ) -> None:
         self._place, self._drivers, self._listen = place, drivers, listen
-        self._planned, self._pipelines, self._isolated = planned, pipelines, isolated
+        # Described before Spark is there, because the first units wait for the listeners of JobStarted.
+        self._described = plan_data.describe(planned.job, planned.graph, pipelines, isolated, look=False)
         self._noted: set[str] = set()
 
     def _write(self) -> None:
         """Write the plan, and forget the decisions of the driver before."""
-        planned = self._planned
-        described = plan_data.describe(planned.job, planned.graph, self._pipelines, self._isolated, look=False)
         with suppress(OSError):
             (self._place.path / SETUPS).unlink(missing_ok=True)
-            write_json(self._place.path / f"{NAME}.json", described, durable=False)
+            write_json(self._place.path / f"{NAME}.json", self._described, durable=False)
+        self._described = {}
 
     def __call__(self, event: JobEvent) -> None:
         if isinstance(event, JobStarted):

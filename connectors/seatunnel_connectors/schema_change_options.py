@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -133,7 +132,7 @@ class SchemaChangeOptions(Options):
         names = [path.full_name for path in paths]
         idle = [one.table_pattern for one in self.schema_tables if not any(map(one.matches, paths))]
         if idle and names:
-            near = (difflib.get_close_matches(pattern.replace("\\", ""), names, 1, 0.0)[0] for pattern in idle)
+            near = (name_pattern(pattern).nearest(names) for pattern in idle)
             raise FatalError(
                 f"schema-changes.tables: no table that is read matches {', '.join(map(repr, idle))}",
                 f"the nearest table is {', '.join(near)}; patterns are for full names",

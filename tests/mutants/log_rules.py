@@ -70,7 +70,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a table joins under the schema of today, and not under that of its copy",
         BEGUN,
-        "now = _as_copied(pipeline, pipelines, records, () if record is None else _had(pipeline, record), plan_again)",
+        "now = _as_copied(pipeline, pipelines, records, () if recorded is None else recorded.had, plan_again)",
         "now = pipeline",
         "begun_logs 2, I48",
     ),
@@ -188,7 +188,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a restored log is read under the schemas of today",
         BEGUN,
-        "begun = _for_tables(begun, tables_in(record.plan), refused_in(record.plan), plan_again)",
+        "begun = _for_tables(begun, recorded.tables, refused_in(record.plan), plan_again)",
         "pass",
         "begun_logs 2, I48",
     ),
@@ -246,8 +246,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a table that a person has decided about does not leave its log",
         BEGUN,
-        "now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables, left)",
-        "now = _as_recorded(pipeline, now, record, again, plan_again, plan_tables, left)",
+        "now = _as_recorded(pipeline, now, recorded, again.union(held), plan_again, plan_tables, left)",
+        "now = _as_recorded(pipeline, now, recorded, again, plan_again, plan_tables, left)",
         "begun_logs 3",
     ),
     runtime(
@@ -318,16 +318,15 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a log has its tables in the order of the job file",
         BEGUN,
-        "    begun = log_tables.ordered(begun, [one.schema.path for one in tables_in(record.plan)], "
-        "[*record.topology.by_id])\n",
+        "    begun = log_tables.ordered(begun, [one.schema.path for one in recorded.tables], [*record.topology.by_id])\n",
         "",
         "begun_logs 5",
     ),
     runtime(
         "decisions take the last table out of a log",
         BEGUN,
-        "    if not again or not leaves.issuperset(tables):\n",
-        "    if True:\n",
+        "    if copied and leaves.issuperset(tables):\n",
+        "    if False:\n",
         "begun_logs 6",
     ),
     runtime(

@@ -11,7 +11,9 @@ differ).
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -125,6 +127,10 @@ class NamePattern:
         import pyarrow.compute as pc
 
         return bool(pc.match_substring_regex(pa.array([name]), self._re2)[0].as_py())
+
+    def nearest(self, names: Sequence[str]) -> str:
+        """The name that looks most like the pattern, for messages; ``names`` is not empty."""
+        return difflib.get_close_matches(self.pattern.replace("\\", ""), names, 1, 0.0)[0]
 
 
 @lru_cache(maxsize=1024)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from seatunnel_py.api.schema_policy import SchemaEvent
 from seatunnel_py.cli.jobs import changes, job_control
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.terminal import say, say_json
+from seatunnel_py.config.resolve import nearest
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind, request_id
 
@@ -83,8 +83,8 @@ def _kind(name: str) -> SchemaEvent:
     try:
         return SchemaEvent(name.lower())
     except ValueError:
-        near = difflib.get_close_matches(name.lower(), list(SchemaEvent), 1)
-        remedy = f"did you mean {near[0]}?" if near else f"use {', '.join(SchemaEvent)}"
+        near = nearest(name, SchemaEvent)
+        remedy = f"did you mean {near}?" if near else f"use {', '.join(SchemaEvent)}"
         raise SeaTunnelError(f"there is no kind of change {name!r}", remedy) from None
 
 

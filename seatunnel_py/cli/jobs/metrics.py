@@ -13,7 +13,7 @@ from pathlib import Path
 
 from seatunnel_py import __version__
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.runtime.diagnosis.live_record import replace_file
+from seatunnel_py.runtime.diagnosis.live_record import replace_metrics
 from seatunnel_py.runtime.observe.metric_series import HomeFacts, series
 from seatunnel_py.runtime.observe.metric_text import Metric, text_of
 from seatunnel_py.runtime.observe.run_record import RunRecord, run_record
@@ -30,7 +30,7 @@ def metrics(job_ids: Sequence[str], to: Path | None) -> int:
         sys.stdout.write(text)
         return ExitCode.SUCCESS
     try:
-        replace_file(to, text)
+        replace_metrics(to, text)
     except OSError as error:
         raise SeaTunnelError(f"cannot write {to}: {error.strerror}", "create its directory, or name another") from error
     return ExitCode.SUCCESS

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.cli.jobs.job_control import explained
 from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, env_of
 from seatunnel_py.cli.removal.removal_rules import RemovalFacts
-from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
+from seatunnel_py.errors import JobFileError, SeaTunnelError
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.job_removal import OutsideFiles
 from seatunnel_py.runtime.observe.receipt import FAILED_AGAIN
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.storage.home import Home
-from seatunnel_py.runtime.storage.job_directory import JobDirectory
+from seatunnel_py.runtime.storage.job_directory import JobDirectory, is_finished
 from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 from seatunnel_py.runtime.storage.savepoint_store import SavepointError
 
@@ -81,7 +81,7 @@ class RemovalFactsReader:
         running = job.here or (unclear and explained(job)[0] is not None)
         if running:
             return RemovalFacts(job.job_id, running=True)
-        finished = _is_finished(receipt)
+        finished = is_finished(receipt)
         begun = job.place.has_plan or job.place.has_checkpoints or bool(found.outside.lineage)
         again = receipt is not None and receipt["state"] == FAILED_AGAIN
         can_go_on = begun and not finished and not again and "dropped" not in about
@@ -137,12 +137,6 @@ def _lineage_there(job: KnownJob, shown: str) -> str:
     return there
 
 
-def _is_finished(receipt: Mapping[str, Any] | None) -> bool:
-    if receipt is None or receipt.get("goes_on"):
-        return False
-    return (receipt.get("exit_code"), receipt.get("state")) == (ExitCode.SUCCESS, "SUCCESS")
-
-
 def _keeps_log(job: KnownJob, receipt: Mapping[str, Any] | None) -> bool:
     """Whether a log may be kept for the job: neither its own end nor `jobs drop` has dropped that."""
     pipelines = (job.plan or {}).get("pipelines", {}).values()
@@ -150,7 +144,7 @@ def _keeps_log(job: KnownJob, receipt: Mapping[str, Any] | None) -> bool:
         return False
     from seatunnel_py.runtime.resume.source_cleanup import drops_later
 
-    return receipt is None or not _is_finished(receipt) or drops_later(job.job_id, receipt["notes"])
+    return receipt is None or not is_finished(receipt) or drops_later(job.job_id, receipt["notes"])
 
 
 def _by_job(places: SavepointLocations) -> Mapping[str, tuple[str, ...]]:

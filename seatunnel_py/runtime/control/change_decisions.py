@@ -54,11 +54,12 @@ def waiting_in(records: Mapping[str, CheckpointRecord]) -> tuple[WaitingChange, 
 
 
 def _waiting(key: str, record: CheckpointRecord) -> Iterable[WaitingChange]:
-    for one in held_in(record.plan):
+    held = held_in(record.plan)
+    for one in held:
         yield WaitingChange(one.id, str(one.path), key, one.alteration.shown, *one.why, one.checkpoint)
     tables = {one.schema.path: one for one in tables_in(record.plan)}
-    live = tables.keys() - {one.path for one in held_in(record.plan)} - set(refused_in(record.plan))
-    for vertex in record.topology.by_id:
+    live = tables.keys() - {one.path for one in held} - set(refused_in(record.plan))
+    for vertex in record.topology.sources:
         found = pending_in(record, vertex, tables)
         for pending in found if live <= {one.path for one in found} else ():
             name = change_id(pending, place_of_log(record, vertex))

@@ -19,6 +19,7 @@ from pathlib import Path
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
+from seatunnel_py.runtime.storage.local_storage import sync_directory
 
 PREFIX = ".removed-"
 NOTE = "removal"
@@ -96,7 +97,7 @@ def take_away(place: JobDirectory, outside: OutsideFiles) -> RemovedJob:
             write_json(place.path / f"{NOTE}.json", asdict(outside))
         hidden = place.path.with_name(f"{PREFIX}{place.job_id}.{secrets.token_hex(4)}")
         place.path.rename(hidden)
-        _make_durable(hidden.parent)
+        sync_directory(hidden.parent)
     except OSError as error:
         raise SeaTunnelError(f"cannot remove {place.path}: {error.strerror}", "look at its permissions") from error
     finally:
@@ -116,11 +117,3 @@ def finish_local_removals(home: Home) -> None:
     for one in unfinished_removals(home):
         if not (one.path / f"{NOTE}.json").exists():
             one.erase()
-
-
-def _make_durable(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

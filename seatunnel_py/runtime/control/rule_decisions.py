@@ -85,8 +85,7 @@ def require_tables(rule: ChangeRule, records: Mapping[str, CheckpointRecord]) ->
             "the job has not begun to follow a log", "add the rule when `seatunnel jobs show JOB` shows the log"
         )
     names = sorted({one.full_name for one in paths})
-    near = difflib.get_close_matches(name_pattern(rule.table).pattern.replace("\\", ""), names, 1, 0.0)
-    remedy = f"the nearest table is {near[0]}; a pattern is for full names"
+    remedy = f"the nearest table is {name_pattern(rule.table).nearest(names)}; a pattern is for full names"
     raise SeaTunnelError(f"no table whose log the job follows matches {rule.table!r}", remedy)
 
 
@@ -102,10 +101,9 @@ def of_waiting(
         record = records.get(key)
         if not rules or record is None or pipeline.log is None:
             continue
-        known = journal.decisions.get(key, {})
+        known, ruled = journal.decisions.get(key, {}), replace(pipeline, rules=rules)
         for one in held_in(record.plan):
-            path, ruled = one.path, replace(pipeline, rules=rules)
-            if one.id in known or path not in pipeline.tables:
+            if one.id in known or one.path not in pipeline.tables:
                 continue
             found = decision_about(ruled, one.alteration, one.before, one.id, record.checkpoint, now)
             if found is not None:

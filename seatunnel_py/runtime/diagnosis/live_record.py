@@ -23,7 +23,7 @@ from seatunnel_py.runtime.diagnosis.live_counters import EarlierCounts
 from seatunnel_py.runtime.observe.metric_series import series
 from seatunnel_py.runtime.observe.metric_text import text_of
 from seatunnel_py.runtime.observe.run_record import RunRecord, TableRecord, run_record, tables_of
-from seatunnel_py.runtime.storage.job_directory import JobDirectory
+from seatunnel_py.runtime.storage.job_directory import JobDirectory, replace_file
 
 _TOP = re.compile(r"top\(\s*(\d+)\s*\)")
 STREAMING_INTERVAL_MS = 10_000
@@ -109,19 +109,12 @@ def end_record(place: JobDirectory, env: EnvOptions) -> None:
 def write_metrics(path: Path, record: RunRecord) -> None:
     """Replace a file with the metrics of one run. Without effect if it cannot be written."""
     with suppress(OSError):
-        replace_file(path, text_of(series([record], time.time())))
+        replace_metrics(path, text_of(series([record], time.time())))
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Replace a file atomically; all users may read it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644), "w") as file:
-            file.write(text)
-        temporary.rename(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+def replace_metrics(path: Path, text: str) -> None:
+    """Replace a file of metrics (rule 2)."""
+    replace_file(path, text, durable=False, mode=0o644)
 
 
 def _earlier(place: JobDirectory) -> RunRecord:

@@ -15,7 +15,7 @@ none could, decisions of persons have their effect at a later start, when copies
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from seatunnel_py.api.schema import TablePath
@@ -27,10 +27,29 @@ from seatunnel_py.plan.altered_log import PlanAgain, PlanTables
 from seatunnel_py.plan.change_rules import ChangeRule
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.runtime.targets.held_change import HeldChange
 from seatunnel_py.runtime.targets.prepared_pipeline import held_in, refused_in, tables_in
 from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.plain_schema import table_plain
 from seatunnel_py.work.schema_alteration import SchemaAlteration
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedLog:
+    """A log as its record has it. ``tables``: empty in records of older versions; ``had``: their paths, in any record;
+    ``held``: changes that wait for a decision."""
+
+    record: CheckpointRecord
+    tables: tuple[SourceTable, ...]
+    had: frozenset[TablePath]
+    held: tuple[HeldChange, ...]
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, record: CheckpointRecord) -> _RecordedLog:
+        tables = tables_in(record.plan)
+        had = frozenset(one.schema.path for one in tables)
+        had = had or log_tables.tables_reaching(pipeline, record.topology.by_id.keys())
+        return cls(record, tables, had, held_in(record.plan))
 
 
 def as_begun(
@@ -50,17 +69,17 @@ def as_begun(
     found = []
     again, left = _tables(pipelines, resets), _tables(pipelines, emptied)
     for key, pipeline in keys(pipelines).items():
-        record = records.get(key)
         if pipeline.log is None:
             found.append(pipeline)
             continue
-        now = _as_copied(pipeline, pipelines, records, () if record is None else _had(pipeline, record), plan_again)
-        if record is not None:
-            own = _without_copied(decisions.get(key, {}), record, again)
-            own = _in_effect(own, record, _had(pipeline, record) & again, now.tables)
-            held = {one.path: one for one in held_in(record.plan) if one.id in own and one.path in now.tables}
+        record = records.get(key)
+        recorded = None if record is None else _RecordedLog.of(pipeline, record)
+        now = _as_copied(pipeline, pipelines, records, () if recorded is None else recorded.had, plan_again)
+        if recorded is not None:
+            own = _in_effect(decisions.get(key, {}), recorded, again, now.tables)
+            held = {one.path: one for one in recorded.held if one.id in own and one.path in now.tables}
             now = _for_tables(now, [one.before for one in held.values()], (), plan_again)
-            now = _as_recorded(pipeline, now, record, again.union(held), plan_again, plan_tables, left)
+            now = _as_recorded(pipeline, now, recorded, again.union(held), plan_again, plan_tables, left)
             now = _with_decisions(now, own)
         found.append(_with_rules(now, rules))
     return tuple(found)
@@ -70,27 +89,19 @@ def _tables(pipelines: tuple[Pipeline, ...], of: Collection[str]) -> frozenset[T
     return frozenset(path for key, one in keys(pipelines).items() if key in of for path in one.tables)
 
 
-def _without_copied(
-    decisions: Mapping[str, SchemaBehavior], record: CheckpointRecord, again: Collection[TablePath]
-) -> dict[str, SchemaBehavior]:
-    """The decisions that count (rule 3)."""
-    over = {one.id for one in held_in(record.plan) if one.path in again}
-    return {name: one for name, one in decisions.items() if name not in over}
-
-
 def _in_effect(
-    decisions: dict[str, SchemaBehavior],
-    record: CheckpointRecord,
-    again: Collection[TablePath],
+    decisions: Mapping[str, SchemaBehavior],
+    recorded: _RecordedLog,
+    again: frozenset[TablePath],
     tables: Collection[TablePath],
 ) -> dict[str, SchemaBehavior]:
-    """The decisions that count now (rule 6). ``again``: tables of the log that are copied again; ``tables``: of the
-    job."""
-    held = {one.id: one.path for one in held_in(record.plan)}
-    leaves = {*again, *(path for name, path in held.items() if name in decisions)}
-    if not again or not leaves.issuperset(tables):
-        return decisions
-    return {name: one for name, one in decisions.items() if name not in held}
+    """The decisions that count now (rules 3 and 6). ``again``: tables that are copied again; ``tables``: of the job."""
+    over = {one.id for one in recorded.held if one.path in again}
+    copied = recorded.had & again
+    leaves = copied.union(one.path for one in recorded.held if one.id in decisions)
+    if copied and leaves.issuperset(tables):
+        over = {one.id for one in recorded.held}
+    return {name: one for name, one in decisions.items() if name not in over}
 
 
 def _with_decisions(pipeline: Pipeline, decisions: Mapping[str, SchemaBehavior]) -> Pipeline:
@@ -103,16 +114,10 @@ def _with_rules(pipeline: Pipeline, rules: tuple[ChangeRule, ...]) -> Pipeline:
     return replace(pipeline, becomes=becomes, rules=rules)
 
 
-def _had(pipeline: Pipeline, record: CheckpointRecord) -> frozenset[TablePath]:
-    """The tables that the log has begun with; older versions stored no tables."""
-    stored = frozenset(one.schema.path for one in tables_in(record.plan))
-    return stored or log_tables.tables_reaching(pipeline, record.topology.by_id.keys())
-
-
 def _as_recorded(
     pipeline: Pipeline,
     now: Pipeline,
-    record: CheckpointRecord,
+    recorded: _RecordedLog,
     again: Collection[TablePath],
     plan_again: PlanAgain,
     plan_tables: PlanTables,
@@ -121,15 +126,16 @@ def _as_recorded(
     """The pipeline for the tables of the record. If the job has others, it becomes the one that is planned ``now``.
     ``again``: tables that are copied again; ``left``: of these, the ones that have left the log."""
     assert pipeline.log is not None, f"{pipeline.name} follows no log"
-    had, read = _had(pipeline, record), {table.schema.path for table in pipeline.log.tables}
+    record, had = recorded.record, recorded.had
+    read = {table.schema.path for table in pipeline.log.tables}
     if had <= read:
         begun = log_tables.following(pipeline, had) if had else pipeline
-        begun = _for_tables(begun, tables_in(record.plan), refused_in(record.plan), plan_again)
+        begun = _for_tables(begun, recorded.tables, refused_in(record.plan), plan_again)
     else:
-        begun = _with_removed(pipeline, record, plan_tables)
+        begun = _with_removed(pipeline, recorded, plan_tables)
     channels = any(edge.sender == log_tables.vertex_of(begun).id for edge in record.topology.edges)
     begun = log_tables.with_channels(begun) if channels else log_tables.without_channel(begun)
-    begun = log_tables.ordered(begun, [one.schema.path for one in tables_in(record.plan)], [*record.topology.by_id])
+    begun = log_tables.ordered(begun, [one.schema.path for one in recorded.tables], [*record.topology.by_id])
     if leaves := had.intersection(again):
         if leaves.issuperset(now.tables):
             text = f"all tables of {pipeline.name} would leave it, and it would have nothing to read meanwhile"
@@ -142,17 +148,17 @@ def _as_recorded(
     return replace(begun, becomes=log_tables.with_channels(now))
 
 
-def _with_removed(pipeline: Pipeline, record: CheckpointRecord, plan_tables: PlanTables) -> Pipeline:
+def _with_removed(pipeline: Pipeline, recorded: _RecordedLog, plan_tables: PlanTables) -> Pipeline:
     """The pipeline with tables that the job no longer has: their rows up to the last checkpoint are to be committed."""
     assert pipeline.log is not None, f"{pipeline.name} follows no log"
     read = {one.schema.path for one in pipeline.log.tables}
-    if refused := read.intersection(refused_in(record.plan)):
+    if refused := read.intersection(refused_in(recorded.record.plan)):
         raise FatalError(
             f"{pipeline.name} cannot leave tables out while the target of {min(refused, key=str)} refuses a change of "
             "its schema",
             f"restore the old list of tables; or {BEGIN_ANEW}",
         )
-    return plan_tables(pipeline, tables_in(record.plan))
+    return plan_tables(pipeline, recorded.tables)
 
 
 def _as_copied(

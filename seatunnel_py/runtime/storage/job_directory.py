@@ -84,10 +84,7 @@ class JobDirectory:
     @property
     def finished(self) -> bool:
         """Return True if the job has ended with everything done, and no run goes on with it."""
-        receipt = self.receipt
-        if receipt is None or receipt.get("goes_on"):
-            return False
-        return (receipt.get("exit_code"), receipt.get("state")) == (ExitCode.SUCCESS, "SUCCESS")
+        return is_finished(self.receipt)
 
     @property
     def receipt(self) -> dict[str, Any] | None:
@@ -261,6 +258,13 @@ _WAYS_ON = {
 }
 
 
+def is_finished(receipt: Mapping[str, Any] | None) -> bool:
+    """Return True for the receipt of a job that has ended with everything done, and that no run goes on with."""
+    if receipt is None or receipt.get("goes_on"):
+        return False
+    return (receipt.get("exit_code"), receipt.get("state")) == (ExitCode.SUCCESS, "SUCCESS")
+
+
 def how_it_ended(about: Mapping[str, Any] | None, receipt: Mapping[str, Any] | None) -> str:
     """How the last driver of a job ended; the end of a sentence about the job."""
     if receipt is not None:
@@ -313,12 +317,22 @@ def expecting(place: Path) -> Iterator[None]:
 def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> None:
     """Write a file atomically, so that a reader never sees half of it. Without ``durable`` a crash of the machine may
     lose it."""
+    text = sealed_json(f"{path.parent.name}/{path.name}", data)
+    with naming(path), expecting(path.parent):
+        replace_file(path, text, durable=durable)
+
+
+def replace_file(path: Path, text: str, *, durable: bool = True, mode: int = 0o600) -> None:
+    """Replace a text file atomically; ``durable``: as in ``write_json``."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with expecting(path.parent):
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with naming(path), expecting(path.parent), os.fdopen(descriptor, "w") as file:
-        file.write(sealed_json(f"{path.parent.name}/{path.name}", data))
-        file.flush()
-        if durable:
-            os.fsync(file.fileno())
+    try:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode), "w") as file:
+            file.write(text)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
         temporary.rename(path)
+    except OSError:
+        with suppress(OSError):  # the first error is the one to report
+            temporary.unlink(missing_ok=True)
+        raise

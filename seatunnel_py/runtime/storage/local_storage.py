@@ -40,7 +40,7 @@ class LocalStorage(Storage):
                 _write_and_close(descriptor, data)
                 failpoints.DRAFTED.hit()
                 os.link(temporary, path)
-                _sync(path.parent)
+                sync_directory(path.parent)
             except FileExistsError:
                 return False
             finally:
@@ -54,7 +54,7 @@ class LocalStorage(Storage):
             if name not in self._appending:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
                 self._appending[name] = os.open(path, flags, 0o600)
-                _sync(path.parent)
+                sync_directory(path.parent)
             _write_whole(self._appending[name], data)
             os.fdatasync(self._appending[name])
 
@@ -121,7 +121,8 @@ def _write_and_close(descriptor: int, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _sync(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Make the names in a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
