@@ -23,7 +23,7 @@ def measured(place: JobDirectory, env: EnvOptions) -> None:
 def last_run(receipt: Receipt, driver: Any, job: Job, place: JobDirectory) -> LastRun:
     """The drop of what a job has made at its sources, if this was its last run."""
     places = SavepointLocations.of(place.savepoints, job.file.env)
-    return LastRun.of(receipt, driver.ended_pipelines(), places, driver.lineage)
+    return LastRun.of(receipt, driver.ended_pipelines(), places, driver.lineage_member(place.job_id))
 
 
 def kept(receipt: Receipt, place: JobDirectory, *, resumable: bool) -> Receipt:

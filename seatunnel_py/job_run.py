@@ -210,7 +210,7 @@ class _JobRun:
         began_with = self.asked.get("savepoint")
         if began_with and not self.store.read().claims:
             with self._savepoints.holding(began_with) as (shelf, name):
-                shelf.begin_with(name, self.store)
+                shelf.begin_with(name, self.store, self.place.job_id)
         return claim_job(self.store, keys(pipelines))
 
     def reset(self, work: PlannedJob) -> None:

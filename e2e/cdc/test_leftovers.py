@@ -119,11 +119,18 @@ def test_a_job_that_started_from_a_savepoint_keeps_the_slot(job: Followed) -> No
         wait_for("the other job to follow", lambda: job.equal("orders"), SECONDS)
         assert seatunnel(job.home, "state", "drop", "mine").code == 0
         refused = drop(job, "--yes")
-        assert refused.code == 1 and "1 job started from a savepoint of this one" in refused.err
+        assert refused.code == 1 and "the job 'other' started from a savepoint of this job" in refused.err
+        assert "`seatunnel jobs drop other` gives that job up" in refused.err
     finally:
         assert seatunnel(job.home, "jobs", "cancel", "other").code == 0
         finish(other, SECONDS)
+    assert drop(job, "--yes").code == 1, "a job that was cancelled may go on"
     assert len(at_source(job)[0]) == 1
+    given_up = seatunnel(job.home, "jobs", "drop", "other", "--yes")
+    assert given_up.code == 0 and "cannot go on afterwards either" in given_up.out
+    assert at_source(job) == ([], [])
+    assert drop(job, "--yes").code == 0
+    assert seatunnel(job.home, "jobs", "rm", "job", "other").code == 0
 
 
 def test_what_the_job_has_not_made_stays(job: Followed) -> None:

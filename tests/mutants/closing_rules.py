@@ -28,8 +28,15 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a target is altered while batches are in channels",
         REPLANNING,
-        "self._closing.plan_again(None if self.has_batches else self._effect(newest))",
-        "self._closing.plan_again(self._effect(newest))",
+        "again = self.has_batches or self._has_isolated_since(newest)",
+        "again = self._has_isolated_since(newest)",
+        "log_replanning 7",
+    ),
+    runtime(
+        "a target is altered before rows are committed that it has refused",
+        REPLANNING,
+        "again = self.has_batches or self._has_isolated_since(newest)",
+        "again = self.has_batches",
         "log_replanning 7",
     ),
     runtime(

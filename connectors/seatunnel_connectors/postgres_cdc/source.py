@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
@@ -11,7 +11,7 @@ from seatunnel_connectors.jdbc.source.findings import Found, described_for_log
 from seatunnel_connectors.jdbc.source.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.postgres_cdc.claim import LogClaims, LogNames, own_name
-from seatunnel_connectors.postgres_cdc.copy import CopySource
+from seatunnel_connectors.postgres_cdc.copy import MADE, CopySource
 from seatunnel_connectors.postgres_cdc.declared_keys import declared_keys, logged_by_key, whole_path
 from seatunnel_connectors.postgres_cdc.log_enumerator import (
     LogEnumerator,
@@ -125,17 +125,24 @@ class PostgresCdcSource(LogSource):
 
     def leftovers(self, splits: Sequence[Split]) -> Sequence[Leftover]:
         with statements(self.address) as db:
-            return tuple(self._left(splits).found(db))
+            return tuple(left for one in self._left(splits) for left in one.found(db))
 
     def drop(self, splits: Sequence[Split]) -> None:
         with statements(self.address) as db:
-            self._left(splits).drop(db, self.options.slot_wait_seconds)
+            for one in self._left(splits):
+                one.drop(db, self.options.slot_wait_seconds)
 
-    def _left(self, splits: Sequence[Split]) -> Leftovers:
+    def _left(self, splits: Sequence[Split]) -> Iterator[Leftovers]:
+        """Of the job, and of the job with whose savepoint it began, from whose slot it reads."""
         names = self.names
         own = {SLOT: names.own_slot, PUBLICATION: names.own_publication and self.options.publication_name is None}
         known = made_in(one for one in splits if one.payload.get(SLOT) == names.slot)
-        return Leftovers(names.slot, names.publication, {*known, *(kind for kind in own if own[kind])})
+        yield Leftovers(names.slot, names.publication, {*known, *(kind for kind in own if own[kind])})
+        pairs = [(one.payload.get(SLOT), one.payload.get(PUBLICATION)) for one in splits if MADE in one.payload]
+        for slot, publication in dict.fromkeys(pairs):
+            if isinstance(slot, str) and isinstance(publication, str) and slot != names.slot:
+                made = made_in(one for one in splits if one.payload.get(SLOT) == slot)
+                yield Leftovers(slot, publication, made)
 
     @property
     def drops_when_finished(self) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,12 @@ from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
 if TYPE_CHECKING:
     from seatunnel_py.api.log_source import Leftover
     from seatunnel_py.plan.steps import Job
+    from seatunnel_py.runtime.resume.lineage import LineageMember, Readers
     from seatunnel_py.runtime.resume.source_cleanup import LogAtSource
     from seatunnel_py.runtime.storage.checkpoint_store import StoreContents
+
+
+Ending = Callable[[], None]
 
 
 def drop(job_id: str, where: JobLocation, *, yes: bool, as_json: bool) -> int:
@@ -27,6 +32,7 @@ def drop(job_id: str, where: JobLocation, *, yes: bool, as_json: bool) -> int:
     from seatunnel_py import app
     from seatunnel_py.runtime.resume import source_cleanup
     from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
+    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 
     job = known(job_id, where, stored=True)
     _require_stopped(job)
@@ -35,18 +41,21 @@ def drop(job_id: str, where: JobLocation, *, yes: bool, as_json: bool) -> int:
     contents = CheckpointStore(job.storage).read()
     logs = source_cleanup.logs_in(described, contents.records)
     found = [(one, left) for one in logs for left in one.leftovers()]
-    stays = _readers(job, where, described, contents)
+    places = SavepointLocations.of(job.place.savepoints, described.file.env)
+    member = _member(job, contents)
+    readers = member.readers(places)
+    stays = readers.sentences
     facts = {"leftovers": [{"step": one.step.id, **asdict(left)} for one, left in found], "kept_by": list(stays)}
     if not as_json:
-        _foretell(found, job, contents)
+        _foretell(found, job, contents, readers)
     if stays or not yes:
         if as_json:
             say_json({"done": False, **facts})
             return ExitCode.FAILED
         if stays:
-            raise SeaTunnelError(f"nothing is dropped: {'; '.join(stays)}", "`seatunnel state drop NAME` forgets one")
+            raise SeaTunnelError(f"nothing is dropped: {'; '.join(stays)}", readers.remedy)
         raise SeaTunnelError("nothing was done yet", "--yes does it")
-    _perform(job, described, logs, [left.name for _, left in found if not left.kept])
+    _perform(job, described, logs, [left.name for _, left in found if not left.kept], partial(member.end, places))
     if as_json:
         say_json({"done": True, **facts})
     else:
@@ -64,18 +73,22 @@ def _require_stopped(job: KnownJob) -> None:
         )
 
 
-def _readers(job: KnownJob, where: JobLocation, described: Job, contents: StoreContents) -> tuple[str, ...]:
-    from seatunnel_py.runtime.resume import source_cleanup
+def _member(job: KnownJob, contents: StoreContents) -> LineageMember:
+    """The job in its lineage, by its store or, if that is deleted already, by what this machine has seen of it."""
     from seatunnel_py.runtime.resume.job_claim import SEEN, KnownStore
-    from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
+    from seatunnel_py.runtime.resume.lineage import LineageMember
 
-    plan = job.place.read("plan")
-    seen = KnownStore.of(plan, f"{SEEN} of plan.json")
-    places = SavepointLocations.of(job.place.savepoints, described.file.env)
-    return source_cleanup.readers(places, job.job_id, contents.lineage or (seen.lineage if seen else ""))
+    seen = KnownStore.of(job.place.read("plan"), f"{SEEN} of plan.json")
+    if contents.lineage or seen is None:
+        return LineageMember.of(job.job_id, contents.lineage, contents.owner)
+    return LineageMember.of(job.job_id, seen.lineage, seen.driver)
 
 
-def _foretell(found: list[tuple[LogAtSource, Leftover]], job: KnownJob, contents: StoreContents) -> None:
+def _foretell(
+    found: list[tuple[LogAtSource, Leftover]], job: KnownJob, contents: StoreContents, readers: Readers
+) -> None:
+    from seatunnel_py.runtime.resume.lineage import shown_job
+
     for one, left in found:
         keeps = "" if left.retained is None else f", which keeps {size(left.retained)} of log"
         say(f"{one.step.id}: {left.name}{keeps}{f': stays: {left.kept}' if left.kept else ''}")
@@ -83,10 +96,13 @@ def _foretell(found: list[tuple[LogAtSource, Leftover]], job: KnownJob, contents
         say("the job has left nothing at its sources")
     if contents.records:
         say(f"the checkpoints of {job.job_id}: no run goes on with it afterwards")
+    for earlier in readers.earlier:
+        say(f"{shown_job(earlier)}, whose savepoint this one started from, cannot go on afterwards either")
 
 
-def _perform(job: KnownJob, described: Job, logs: tuple[LogAtSource, ...], names: list[str]) -> None:
-    """Note the intent, delete the state, drop, and note that. Each step may be repeated."""
+def _perform(job: KnownJob, described: Job, logs: tuple[LogAtSource, ...], names: list[str], end: Ending) -> None:
+    """Note the intent, delete the state, drop, ``end`` the job in its lineage, and note that. Each step may be
+    repeated."""
     from seatunnel_py.runtime.storage.open_storage import delete_state
     from seatunnel_py.runtime.values.settings import settings_of
     from seatunnel_py.work.segment_files import remove_all
@@ -100,6 +116,7 @@ def _perform(job: KnownJob, described: Job, logs: tuple[LogAtSource, ...], names
     remove_all(settings_of(described.file.env, place.exchange.as_uri(), job.job_id).exchange)
     for one in logs:
         one.drop()
+    end()
     _note(place, about, {"at": time.time(), "names": names, "done": True})
     place.clear()
 

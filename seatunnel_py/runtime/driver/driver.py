@@ -24,6 +24,7 @@ from seatunnel_py.runtime.observe.events import JobEvent
 from seatunnel_py.runtime.observe.pipeline_status import PipelineStatus
 from seatunnel_py.runtime.observe.receipt import TableReceipt
 from seatunnel_py.runtime.resume.job_claim import JobClaim
+from seatunnel_py.runtime.resume.lineage import LineageMember
 from seatunnel_py.runtime.resume.source_cleanup import EndedPipeline
 from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
@@ -50,7 +51,7 @@ class Driver:
         plan_again: PlanAgain = no_plan,
         refreshes: TableRefreshes | None = None,
     ) -> None:
-        self.lineage = authority.lineage
+        self._authority = authority
         self._await_engine = engine
         self._journal = journal
         self._settings = settings
@@ -161,6 +162,10 @@ class Driver:
             context, setups = machine.context, machine.state.prepared.setups
             groups = tuple(context.groups.values())
             sink_operations.drop(groups, machine.cleanup.ever_staged, setups, context.job, last=True)
+
+    def lineage_member(self, job_id: str) -> LineageMember:
+        """The job of this driver among those that share its savepoints."""
+        return LineageMember.of(job_id, self._authority.lineage, self._authority.incarnation)
 
     def end_lineage(self) -> tuple[str, ...]:
         """Let targets remove the ledger rows of a job that is done; return notes for the receipt."""

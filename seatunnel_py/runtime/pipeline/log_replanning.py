@@ -9,12 +9,13 @@ again. (5) A driver that is restored from a state with a change begins with the 
 may name rows that are not committed. So it is after a request of a user to stop. (6) The new machine reads the log when
 a record holds its plan: a restored driver repeats units of the journal under the schemas of its record. (7) If batches
 are in channels at the savepoint, because barriers have overtaken them or a loop holds them, the pipeline begins again
-with the plan that it has, and then (2) is repeated. (8) A log whose splits this driver has read to their ends stops
-with a savepoint too, and is done: the next driver goes on from it. Splits that an earlier driver has ended do not
-count, for the source is asked for the next one. (9) If the source was taken back by a restart before such a savepoint,
-the pipeline begins again, as in (7). (10) A log that tables join or leave reads nothing, and stops with the savepoint
-of (2); the other machine begins with the tables of the job (``log_growth.py``). (11) The decision of a
-person or a rule about a change takes the place of the policy's.
+with the plan that it has, and then (2) is repeated. So it does if a target has refused the commit of the savepoint: no
+record shows its sink as isolated yet, and a target is altered only after its rows were committed. (8) A log whose
+splits this driver has read to their ends stops with a savepoint too, and is done: the next driver goes on from it.
+Splits that an earlier driver has ended do not count, for the source is asked for the next one. (9) If the source was
+taken back by a restart before such a savepoint, the pipeline begins again, as in (7). (10) A log that tables join or
+leave reads nothing, and stops with the savepoint of (2); the other machine begins with the tables of the job
+(``log_growth.py``). (11) The decision of a person or a rule about a change takes the place of the policy's.
 """
 
 from __future__ import annotations
@@ -141,8 +142,14 @@ class LogReplanning:
             return True
         if savepoint != SCHEMA_CHANGE:
             return False
-        self._closing.plan_again(None if self.has_batches else self._effect(newest))
+        again = self.has_batches or self._has_isolated_since(newest)
+        self._closing.plan_again(None if again else self._effect(newest))
         return True
+
+    def _has_isolated_since(self, newest: CheckpointRecord) -> bool:
+        """Whether a sink has been isolated that this record still shows as live: its target has refused a commit."""
+        view = self._state.view
+        return view is not None and view.topology.detached != newest.topology.detached
 
     @property
     def has_batches(self) -> bool:

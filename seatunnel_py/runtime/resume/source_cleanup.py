@@ -1,9 +1,11 @@
 """Drops what a job has made at its sources, such as replication slots, once no restore reads from it.
 
 Rules. (1) The checkpoints of the job are deleted first. (2) A savepoint of the job, and a job that was started from
-one, may read from the same place: they keep everything. (3) The intent is durable before anything is dropped, in the
-receipt or in job.json: if the driver or the command dies, `seatunnel jobs drop` does the rest. (4) Sources drop only
-what the job has made.
+one, may read from the same place: they keep everything, until the savepoint is deleted and the job has ended for good.
+(3) The intent is durable before anything is dropped, in the receipt or in job.json: if the driver or the command dies,
+`seatunnel jobs drop` does the rest. (4) Sources drop only what the job has made. (5) The jobs with whose savepoints
+this one began, directly or not, cannot go on after the drop. A run that ends keeps everything for them too; the command
+announces it to the user, who decides.
 """
 
 from __future__ import annotations
@@ -15,21 +17,23 @@ from dataclasses import dataclass, replace
 from seatunnel_py.api.log_source import Leftover, LogSource
 from seatunnel_py.api.source import Split
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.nouns import counted
+from seatunnel_py.plan.log_graph import log_id
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.plugins.registry import PluginKind
 from seatunnel_py.plan.steps import Job, Step
 from seatunnel_py.protocol.commit.claims import Stored
 from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.observe.receipt import Receipt
+from seatunnel_py.runtime.resume.lineage import LineageMember, shown_job
 from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 from seatunnel_py.runtime.targets.prepared_pipeline import prepared_of
 
 
 @dataclass(frozen=True, slots=True)
 class LogAtSource:
-    """The log of a step. ``splits``: all splits that the records of the job hold."""
+    """The log of a step. ``splits``: all splits that the records of the job hold, without those of other logs."""
 
     step: Step
     source: LogSource
@@ -57,15 +61,22 @@ def _naming_its_step() -> Iterator[None]:
 def logs_in(job: Job, stored: Mapping[str, Sequence[Stored]]) -> tuple[LogAtSource, ...]:
     """The logs of a job file, with the splits of these records."""
     records = [one for some in stored.values() for one in some if isinstance(one, CheckpointRecord)]
-    splits = tuple(split for one in records for split in _splits(one))
-    made = ((step, plugin_calls.created(step, job)) for step in job.of_kind(PluginKind.SOURCE))
-    return tuple(LogAtSource(step, source, splits) for step, source in made if isinstance(source, LogSource))
+    splits = [found for one in records for found in _splits(one)]
+    steps = job.of_kind(PluginKind.SOURCE)
+    made = ((step, plugin_calls.created(step, job)) for step in steps)
+    logs = [(step, source) for step, source in made if isinstance(source, LogSource)]
+    vertices = {log_id(step.id): step for step, _ in logs}
+    return tuple(
+        LogAtSource(step, source, tuple(split for at, split in splits if vertices.get(at, step) is step))
+        for step, source in logs
+    )
 
 
-def _splits(record: CheckpointRecord) -> Iterable[Split]:
+def _splits(record: CheckpointRecord) -> Iterable[tuple[str, Split]]:
+    """Each with its vertex."""
     if record.plan is None:
         return ()
-    return (split for some in prepared_of(record.plan).splits.values() for split in some)
+    return ((vertex, split) for vertex, some in prepared_of(record.plan).splits.items() for split in some)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,10 @@ class EndedPipeline:
     pipeline: Pipeline
     splits: tuple[Split, ...]
 
+    def reads_for(self, step: Step) -> bool:
+        """Whether its splits may be of the log of this step."""
+        return self.pipeline.log is None or self.pipeline.log.step is step
+
 
 def finished_logs(ended: Sequence[EndedPipeline]) -> tuple[LogAtSource, ...]:
     """The logs that end with this run, of a job whose tables are all done."""
@@ -83,37 +98,29 @@ def finished_logs(ended: Sequence[EndedPipeline]) -> tuple[LogAtSource, ...]:
         for log in (one.pipeline.log for one in ended)
         if log is not None and isinstance(log.source, LogSource) and log.source.drops_when_finished
     ]
-    if not logs:
-        return ()
-    splits = tuple(split for one in ended for split in one.splits)
-    return tuple(LogAtSource(step, source, splits) for step, source in logs)
-
-
-def readers(places: SavepointLocations, job_id: str, lineage: str) -> tuple[str, ...]:
-    """A sentence for each savepoint that a job could start from, and for the jobs that were started from one. Raises
-    SavepointError for a damaged savepoint."""
-    found: list[str] = []
-    for shelf in places.all():
-        found += [f"the savepoint {name!r} reads from there" for name in shelf.of_job(job_id, lineage)]
-        if lineage and (number := shelf.starts(lineage)):
-            found.append(f"{counted(number, 'job')} started from a savepoint of this one may read from there")
-    return tuple(dict.fromkeys(found))
+    return tuple(
+        LogAtSource(step, source, tuple(split for one in ended if one.reads_for(step) for split in one.splits))
+        for step, source in logs
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
     """The end of a job's last run: its receipt announces the drop, and then names each thing that was dropped.
-    ``logs``: none for a job that goes on, or has failed; ``lineage``: of the job."""
+    ``logs``: none for a job that goes on, or has failed."""
 
     logs: tuple[LogAtSource, ...]
     places: SavepointLocations
-    lineage: str
+    member: LineageMember
+    is_last: bool
 
     @staticmethod
-    def of(receipt: Receipt, ended: Sequence[EndedPipeline], places: SavepointLocations, lineage: str) -> LastRun:
+    def of(
+        receipt: Receipt, ended: Sequence[EndedPipeline], places: SavepointLocations, member: LineageMember
+    ) -> LastRun:
         """The last run, if this receipt is of one."""
         ends = receipt.exit_code == ExitCode.SUCCESS and not receipt.goes_on
-        return LastRun(finished_logs(ended) if ends else (), places, lineage)
+        return LastRun(finished_logs(ended) if ends else (), places, member, ends)
 
     def announced(self, receipt: Receipt) -> Receipt:
         """The receipt with the intent (rule 3)."""
@@ -126,17 +133,29 @@ class LastRun:
     def performed(self, receipt: Receipt, keep: Callable[[Receipt], None]) -> Receipt:
         """Drop, and ``keep`` the receipt with the outcome in place of the intent. The job has ended: an error is a
         note."""
-        if not self.logs:
+        notes = self._ended()
+        if not self.logs and not notes:
             return receipt
-        notes = [note for one in self.logs for note in self._dropped(one, receipt.job_id)]
+        notes += [note for one in self.logs for note in self._dropped(one, receipt.job_id)]
         intent = self._intent(receipt)
         receipt = replace(receipt, notes=(*(note for note in receipt.notes if note != intent), *notes))
         keep(receipt)
         return receipt
 
+    def _ended(self) -> list[str]:
+        """Note that the job will not go on, if it has a log or has begun with a savepoint."""
+        try:
+            if self.is_last and (self.logs or self.member.number):
+                self.member.end(self.places)
+        except (SeaTunnelError, OSError) as error:
+            return [f"jobs that share its savepoints were not told that it has ended: {redacted_text(str(error))}"]
+        return []
+
     def _dropped(self, one: LogAtSource, job_id: str) -> list[str]:
         try:
-            if stays := readers(self.places, job_id, self.lineage):
+            readers = self.member.readers(self.places)
+            earlier = (f"{shown_job(one)}, before this one, may go on" for one in readers.earlier)
+            if stays := (*readers.sentences, *earlier):
                 return [f"{one.step.id}: nothing is dropped: {'; '.join(stays)}; {_LATER.format(job_id)}"]
             found = one.leftovers()
             one.drop()

@@ -5,7 +5,8 @@ Rules. (1) A savepoint is atomic: its manifest is created last, by create-if-abs
 before, and segments of channels are copied (I18). (3) It keeps the lineage, so that targets recognise their rows.
 Each job that starts from a savepoint has incarnations above all earlier ones of the lineage:
 the job that started last may write (I34). (4) Manifest and records are sealed (``checksum_seal.py``), except those of
-version 2.
+version 2. (5) A start is never forgotten, because its number must not be used again. A job that will not go on is noted
+as ended beside it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 INCARNATIONS_APART = 10_000  # largest number of drivers of one job of a lineage
 VERSION, OLD_VERSION = 3, 2
-MANIFESTS, RECORDS, RESTORES = "manifests", "records", "restores"
+MANIFESTS, RECORDS, RESTORES, ENDED = "manifests", "records", "restores", "ended"
 NAME_LENGTH_MAX = 64  # a database allows 100 characters, including a folder and a token
 NO_NAME = "latest"  # because of ``--restore latest``
 _OLD_KEYS = ("name", "request", "lineage", "incarnation", "taken", "job", "records", "absent", "version", "token")
@@ -97,6 +98,7 @@ class SavepointStore:
         manifests/NAME           its job, and the position of each pipeline's record
         records/NAME-TOKEN       the records, one after the other
         restores/LINEAGE-000001  one for each job that has started from a savepoint of that lineage; never deleted
+        ended/LINEAGE-000001     one for each of these that will not go on; 000000: the first job of the lineage
     """
 
     def __init__(self, storage: Storage, segments: str) -> None:
@@ -116,9 +118,25 @@ class SavepointStore:
         found = {name: self.manifest(name) for name in self.names()}
         return [name for name, one in found.items() if lineage == one["lineage"] or job_id == one["job"].get("job_id")]
 
-    def starts(self, lineage: str) -> int:
-        """Return how many jobs were started from savepoints of a lineage."""
-        return sum(name.rpartition("-")[0] == lineage for name in self._storage.names(RESTORES))
+    def starts(self, lineage: str) -> Mapping[int, str]:
+        """The jobs that were started from savepoints of a lineage: their ids by number; empty for old starts."""
+        return {number: self._job_of(lineage, number) for number in self._numbers(RESTORES, lineage)}
+
+    def _job_of(self, lineage: str, number: int) -> str:
+        data = self._storage.get(f"{RESTORES}/{_start(lineage, number)}")
+        return str(json.loads(data).get("job", "")) if data else ""
+
+    def ended(self, lineage: str) -> frozenset[int]:
+        """The numbers of those that will not go on."""
+        return frozenset(self._numbers(ENDED, lineage))
+
+    def end(self, lineage: str, number: int) -> None:
+        """Note that this job will not go on."""
+        self._storage.create(f"{ENDED}/{_start(lineage, number)}", json.dumps({"at": time.time()}).encode())
+
+    def _numbers(self, folder: str, lineage: str) -> list[int]:
+        parts = (name.rpartition("-") for name in self._storage.names(folder))
+        return [int(number) for of, _, number in parts if of == lineage]
 
     def has(self, name: str) -> bool:
         return self._storage.get(f"{MANIFESTS}/{name}") is not None
@@ -190,12 +208,12 @@ class SavepointStore:
                 raise ValueError("its manifest has no checksum")
             return plain
 
-    def begin_with(self, name: str, store: CheckpointStore) -> None:
+    def begin_with(self, name: str, store: CheckpointStore, job_id: str) -> None:
         """Fill the store of a new job, so that its first driver resumes from the savepoint. An interrupted call is
         repeated, because its records are not on a chain yet."""
         savepoint = self.read(name)
         require_segments(name, savepoint.records.values())
-        incarnation = INCARNATIONS_APART * self._beginning(savepoint)
+        incarnation = INCARNATIONS_APART * self._beginning(savepoint, job_id)
         records = {key: replace(record, incarnation=incarnation) for key, record in savepoint.records.items()}
         claims = {key: Claim(incarnation, first=record.checkpoint + 1) for key, record in records.items()}
         store.take(incarnation, savepoint.lineage)
@@ -214,12 +232,12 @@ class SavepointStore:
     def close(self) -> None:
         self._storage.close()
 
-    def _beginning(self, savepoint: Savepoint) -> int:
+    def _beginning(self, savepoint: Savepoint, job_id: str) -> int:
         """Number of this start in its lineage, over all savepoints. Numbers are unique, and larger than that of the
         savepoint's job, which is 0 if it did not start from a savepoint."""
-        about = json.dumps({"at": time.time(), "name": savepoint.name}).encode()
+        about = json.dumps({"at": time.time(), "name": savepoint.name, "job": job_id}).encode()
         numbers = count(savepoint.incarnation // INCARNATIONS_APART + 1)
-        return next(n for n in numbers if self._storage.create(f"{RESTORES}/{savepoint.lineage}-{n:06}", about))
+        return next(n for n in numbers if self._storage.create(f"{RESTORES}/{_start(savepoint.lineage, n)}", about))
 
     def _records_of(self, name: str) -> Sequence[str]:
         return [one for one in self._storage.names(RECORDS) if one.rpartition("-")[0] == name]
@@ -242,6 +260,10 @@ class SavepointStore:
 
     def _where(self, name: str) -> str:
         return self._storage.describe(f"{MANIFESTS}/{name}")
+
+
+def _start(lineage: str, number: int) -> str:
+    return f"{lineage}-{number:06}"
 
 
 def name_taken_error(name: str, place: str) -> SavepointError:

@@ -57,7 +57,7 @@ def keep(places: SavepointLocations, one: Savepoint | None = None) -> str:
 
 def begin(places: SavepointLocations, store: CheckpointStore, name: str = "sp") -> None:
     with places.holding(name) as (shelf, own_name):
-        shelf.begin_with(own_name, store)
+        shelf.begin_with(own_name, store, "other")
 
 
 def segment_of(one: Savepoint) -> str:
