@@ -110,7 +110,7 @@ if TYPE_CHECKING:
         re2_rewrite,
     )
     from seatunnel_py.api.text.shown import date_text, moment_text, shown_rows, shown_values
-    from seatunnel_py.api.transform import Transform
+    from seatunnel_py.api.transform import ColumnLineage, ColumnUse, LineageKind, Transform
     from seatunnel_py.api.types import (
         ANY_DIGITS,
         BIGINT,
@@ -171,6 +171,8 @@ __all__ = [
     "CannotResumeError",
     "Cardinality",
     "Column",
+    "ColumnLineage",
+    "ColumnUse",
     "CommitContext",
     "CommitLostError",
     "Committer",
@@ -198,6 +200,7 @@ __all__ = [
     "JobRegistry",
     "Kind",
     "Leftover",
+    "LineageKind",
     "LogLag",
     "LogSource",
     "NamePattern",
@@ -341,7 +344,7 @@ _MODULES = {
     "api.storage": "Storage",
     "api.text.java_regex": "JavaPattern NamePattern filled java_replacement name_pattern re2_rewrite",
     "api.text.shown": "date_text moment_text shown_rows shown_values",
-    "api.transform": "Transform",
+    "api.transform": "ColumnLineage ColumnUse LineageKind Transform",
     "api.types": "ANY_DIGITS BIGINT Conversion DOUBLE DataType INTEGERS Kind NANOSECONDS NUMBER Outcome PRECISION_MAX "
     "STRING TEMPORAL ValueMisfitError Verdict array convert decimal from_arrow parse_type stored_as "
     "to_arrow",

@@ -36,6 +36,7 @@ StoreOf = Annotated[
     Path | None,
     typer.Option("--file", metavar="JOB", help="of a job on another machine: the job file that names its store"),
 ]
+ColumnLineage = Annotated[bool, typer.Option("--column-lineage", help="show the source columns of every target column")]
 Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="how long the job may take")]
 
 

@@ -14,9 +14,20 @@ from typing import Annotated
 import typer
 
 from seatunnel_py.cli import debugging
-from seatunnel_py.cli.arguments import AsJson, JobArgument, Resets, Settle, SomeTables, Variables, Where, variables_of
+from seatunnel_py.cli.arguments import (
+    AsJson,
+    ColumnLineage,
+    JobArgument,
+    Resets,
+    Settle,
+    SomeTables,
+    Variables,
+    Where,
+    variables_of,
+)
 from seatunnel_py.cli.change_subcommands import changes_app
 from seatunnel_py.cli.job_subcommands import jobs_app
+from seatunnel_py.cli.plugin_subcommands import plugins_app
 from seatunnel_py.cli.subcommands import quarantine_app, state_app, table_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
@@ -34,7 +45,6 @@ app = typer.Typer(
     epilog="Start with: seatunnel check JOB, then plan, preview and run it; every command has --help with an example. "
     "Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 130/143 stopped by a signal.",
 )
-plugins_app = typer.Typer(no_args_is_help=True, help="Installed sources, transforms and sinks.")
 _named = {"jobs": jobs_app, "table": table_app, "changes": changes_app, "quarantine": quarantine_app}
 for _name, _commands in {**_named, "state": state_app, "plugins": plugins_app}.items():
     app.add_typer(_commands, name=_name)
@@ -73,6 +83,7 @@ def plan(
     variable: Variables = None,
     as_json: AsJson = False,
     svg: Annotated[Path | None, typer.Option(help="draw the plan into this file")] = None,
+    lineage: ColumnLineage = False,
     job_id: Annotated[str | None, typer.Option(help="with --restore latest: the job to resume")] = None,
     restore: Annotated[
         str | None,
@@ -86,9 +97,8 @@ def plan(
     """
     from seatunnel_py.cli.commands import plan as command
 
-    raise typer.Exit(
-        command.plan(job, variables_of(variable), job_id, restore, tuple(only or ()), as_json=as_json, svg=svg)
-    )
+    began = (job_id, restore, tuple(only or ()))
+    raise typer.Exit(command.plan(job, variables_of(variable), *began, as_json=as_json, svg=svg, lineage=lineage))
 
 
 @app.command(epilog="Example: seatunnel run configs/shop.conf -i day=2026-01-31 --only public.orders")
@@ -311,32 +321,6 @@ def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt",
     from seatunnel_py.cli.commands import encrypt as command
 
     raise typer.Exit(command.rewrite(job, decrypt=decrypt))
-
-
-@plugins_app.command("list", epilog="Example: seatunnel plugins list --json")
-def plugins_list(as_json: AsJson = False) -> None:
-    """All installed plugins."""
-    from seatunnel_py.cli.commands import plugins as command
-
-    raise typer.Exit(command.listing(as_json=as_json))
-
-
-@plugins_app.command("show", epilog="Example: seatunnel plugins show Jdbc")
-def plugins_show(
-    name: Annotated[str, typer.Argument(help="as `seatunnel plugins list` names it")], as_json: AsJson = False
-) -> None:
-    """Options of a plugin: types, defaults, older names."""
-    from seatunnel_py.cli.commands import plugins as command
-
-    raise typer.Exit(command.show(name, as_json=as_json))
-
-
-@plugins_app.command("schema", epilog="Example: seatunnel plugins schema --to job.schema.json")
-def plugins_schema(to: Annotated[Path | None, typer.Option(metavar="FILE", help="write it there")] = None) -> None:
-    """A JSON Schema of job files in JSON, for editors."""
-    from seatunnel_py.cli.commands import plugins as command
-
-    raise typer.Exit(command.schema(to))
 
 
 @app.callback(invoke_without_command=True)

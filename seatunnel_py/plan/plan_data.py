@@ -28,6 +28,7 @@ from seatunnel_py.plan.plugins.pending_calls import asking
 from seatunnel_py.plan.sql.query_types import query_conversions
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.plan.tables import conversions, existing_rows
+from seatunnel_py.plan.tables.column_lineage import lineage_of
 from seatunnel_py.plan.tables.lock_waits import naming_holders
 from seatunnel_py.redaction import redacted_plain
 
@@ -42,8 +43,9 @@ def describe(
     *,
     look: bool,
     first: bool = True,
+    lineage: bool = False,
 ) -> dict[str, Any]:
-    """Describe the work of a run as JSON-ready data.
+    """Describe the work of a run as JSON-ready data, with ``lineage`` that of all columns.
 
     With ``look`` ask the sinks for their start effects and the sources for their splits (read only). A table for which
     that fails gets a ``problem`` instead, as it would fail alone when run.
@@ -62,6 +64,9 @@ def describe(
         "left_out": [{"step": step, "table": str(one.path), "why": one.why} for step, one in graph.left_out],
         "notes": list(job.notes),
     }
+    if lineage:
+        sinks = {node.id for pipeline in pipelines for node in pipeline.sinks}
+        described["column_lineage"] = [one.to_plain() for one in lineage_of(graph) if one.node in sinks]
     shown: dict[str, Any] = redacted_plain(described)  # any text of any plugin may hold a secret by reference
     return shown
 

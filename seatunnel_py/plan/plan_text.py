@@ -46,6 +46,28 @@ def _lines(plan: dict[str, Any]) -> Iterable[str]:
         yield ""
         yield f"ISOLATED: {one['table']} ({one['step']})"
         yield from _problem_lines(one)
+    for one in plan.get("column_lineage", ()):
+        yield from _lineage_lines(one)
+
+
+def _lineage_lines(one: dict[str, Any]) -> Iterable[str]:
+    """The columns of one target, each with the columns that it is made of, and those that decide about its rows."""
+    yield ""
+    yield f"column lineage of {one['step']}: {one['target']}"
+    for name, uses in one["columns"].items():
+        note = " (a step on the way does not declare it)" if name in one["unknown"] else ""
+        yield f"  {name} <- {', '.join(map(_use, uses)) or 'no column'}{note}"
+    if one["rows"]:
+        yield f"  rows <- {', '.join(map(_use, one['rows']))}"
+
+
+def _use(one: dict[str, Any]) -> str:
+    how = (
+        ""
+        if one["kind"] == "IDENTITY"
+        else f" ({one['kind'].lower().replace('_', ' ')}{', masked' * one.get('masking', False)})"
+    )
+    return f"{one['step']}:{one['table']}.{one['column']}{how}"
 
 
 def _pipeline_lines(

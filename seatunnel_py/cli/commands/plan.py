@@ -28,6 +28,7 @@ def plan(
     *,
     as_json: bool,
     svg: Path | None,
+    lineage: bool = False,
 ) -> int:
     """Plan the job, look at both ends, print. A table that would fail makes the exit code 3, a change that a run would
     refuse makes it 1."""
@@ -40,7 +41,9 @@ def plan(
         if not as_json:
             raise
         return tell_plain(error)
-    described = plan_data.describe(planned.job, planned.graph, pipelines, isolated, look=True, first=restore is None)
+    described = plan_data.describe(
+        planned.job, planned.graph, pipelines, isolated, look=True, first=restore is None, lineage=lineage
+    )
     place = home.job(job_id) if job_id is not None and restore == app.LATEST else None
     changes = changes_since(planned, place, home.savepoints, began_with) if restore else ()
     refused = _refused(changes)

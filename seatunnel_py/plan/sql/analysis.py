@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from seatunnel_py.api.schema import Column, TableSchema
+    from seatunnel_py.api.transform import ColumnLineage
 
 
 class CatalystFactory(Factory):
@@ -37,14 +38,15 @@ class SparkFactory(Factory):
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Result of an analysis: the query's columns, Spark's text for it, whether it is narrow, and how repeatable it
-    is."""
+    """Result of an analysis: the query's columns, Spark's text for it, whether it is narrow, how repeatable it is, and
+    its lineage; None: that is unknown."""
 
     query: str
     columns: tuple[Column, ...]
     narrow: bool
     determinism: Determinism
     why_not_determinate: str = ""
+    lineage: ColumnLineage | None = None
 
 
 class SqlAnalyst(Protocol):

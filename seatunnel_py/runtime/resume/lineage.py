@@ -14,8 +14,8 @@ from seatunnel_py.runtime.storage.savepoint_store import INCARNATIONS_APART
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """What may still read from the place of a job: its savepoints by name, and jobs of its lineage that have not ended,
-    started before and after it; a job without a known id is empty."""
+    """The savepoints of a job, and the jobs of its lineage that have not ended, started before and after it: all may
+    read from the same place. The name of a job is empty if it is not known."""
 
     savepoints: tuple[str, ...]
     earlier: tuple[str, ...]

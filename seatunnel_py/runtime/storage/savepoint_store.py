@@ -98,7 +98,7 @@ class SavepointStore:
         manifests/NAME           its job, and the position of each pipeline's record
         records/NAME-TOKEN       the records, one after the other
         restores/LINEAGE-000001  one for each job that has started from a savepoint of that lineage; never deleted
-        ended/LINEAGE-000001     one for each of these that will not go on; 000000: the first job of the lineage
+        ended/LINEAGE-000001     one for each job that will not go on
     """
 
     def __init__(self, storage: Storage, segments: str) -> None:

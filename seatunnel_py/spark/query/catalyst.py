@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.schema import Column, TableSchema
+from seatunnel_py.api.transform import ColumnLineage, ColumnUse
 from seatunnel_py.plan.sql.analysis import Analysis
 from seatunnel_py.spark.query.types import ROW, ROW_DDL, column_type
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from seatunnel_py.spark.query.plan_facts import PlanFacts
+    from seatunnel_py.spark.query.query_lineage import QueryLineage
 
 
 class Analyst:
@@ -71,7 +73,8 @@ class Analyst:
         except PySparkException as error:
             columns = [column.name for table in inputs.values() for column in table.columns]
             raise readable(error, query, dialect, columns, self._functions) from None
-        return Analysis(text, _columns(fields, inputs, facts.passed), False, facts.determinism, facts.why)
+        found = _columns(fields, inputs, facts.passed)
+        return Analysis(text, found, False, facts.determinism, facts.why, _lineage(found, facts.lineage))
 
     def _narrow(self, text: str, inputs: Mapping[str, TableSchema]) -> Analysis | None:
         """The analysis of a query that passes rows one by one, proved by a hidden column that comes out again."""
@@ -89,7 +92,7 @@ class Analyst:
         (place,) = places
         passed = {at - (at > place): source for at, source in facts.passed.items() if at != place}
         columns = _columns([*fields[:place], *fields[place + 1 :]], inputs, passed)
-        return Analysis(text, columns, True, facts.determinism, facts.why)
+        return Analysis(text, columns, True, facts.determinism, facts.why, _lineage(columns, facts.lineage, place))
 
     def _show(self, inputs: Mapping[str, TableSchema], *extra: str) -> None:
         """Show the session these inputs and no others. An input that it already sees is left unchanged."""
@@ -106,10 +109,11 @@ class Analyst:
 
     def _plan(self, text: str) -> tuple[PlanFacts, list[dict[str, Any]]]:
         from seatunnel_py.spark.query.plan_facts import facts
+        from seatunnel_py.spark.query.plan_tree import plan_tree
         from seatunnel_py.spark.query.session import query_frame
 
         frame = query_frame(self._session, text)._jdf
-        found = facts(frame.queryExecution().analyzed().toJSON())
+        found = facts(plan_tree(frame.queryExecution().analyzed().toJSON()))
         return found, json.loads(frame.schema().json())["fields"]
 
     def _type_of(self, select: str) -> str | None:
@@ -157,3 +161,16 @@ def _source(inputs: Mapping[str, TableSchema], passed: tuple[str, str] | None) -
     view, column = passed
     table = next((table for name, table in inputs.items() if name.lower() == view.lower()), None)
     return table.column(column) if table else None
+
+
+def _lineage(columns: tuple[Column, ...], found: QueryLineage | None, hidden: int = -1) -> ColumnLineage | None:
+    """The lineage by the names of the columns, without the column at ``hidden`` and its own uses."""
+    if found is None:
+        return None
+    shown = [uses for at, uses in enumerate(found.columns) if at != hidden]
+    by_name = {column.name: _shown(uses) for column, uses in zip(columns, shown, strict=True)}
+    return ColumnLineage(by_name, _shown(found.rows))
+
+
+def _shown(uses: Iterable[ColumnUse]) -> tuple[ColumnUse, ...]:
+    return tuple(sorted((one for one in uses if one.column != ROW), key=str))

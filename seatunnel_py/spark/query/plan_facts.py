@@ -1,17 +1,17 @@
 """Reads facts from an analysed plan: whether it is narrow, how repeatable it is, which columns it only passes on.
 
-Reads the JSON form of a plan: a list of nodes in depth-first order, each with its class, its number of children and its
-fields; expressions are lists of the same kind. Starts nothing and knows no session.
+Starts nothing and knows no session.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_py.api.capabilities import Determinism
+from seatunnel_py.spark.query.plan_tree import PlanNode, kind_of, outputs_of_view
+from seatunnel_py.spark.query.query_lineage import QueryLineage, query_lineage
 
 _NARROW = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Generate"})
 _TRANSPARENT = frozenset({"Filter", "Sort", "GlobalLimit", "LocalLimit", "Offset", "SubqueryAlias", "Distinct"})
@@ -53,34 +53,18 @@ _ANEW: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """``passed`` maps a column of the result to the input column that it equals, (view, column)."""
+    """``passed`` maps a column of the result to the input column that it equals, (view, column). ``lineage``: None
+    if it is unknown."""
 
     narrow: bool
     determinism: Determinism
     why: str
     passed: Mapping[int, tuple[str, str]]
+    lineage: QueryLineage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    fields: Mapping[str, Any]
-    children: tuple[_Node, ...]
-
-    @property
-    def kind(self) -> str:
-        return _kind(self.fields)
-
-    def walk(self) -> Iterator[_Node]:
-        """This node and those below it, down to the views."""
-        yield self
-        if self.kind != "View":
-            for child in self.children:
-                yield from child.walk()
-
-
-def facts(plan_json: str) -> PlanFacts:
-    """Parse a plan's JSON."""
-    root, _ = _tree(json.loads(plan_json), 0)
+def facts(root: PlanNode) -> PlanFacts:
+    """The facts of an analysed plan."""
     nodes = list(root.walk())
     expressions = [kind for node in nodes if node.kind != "View" for kind in _expressions(node.fields)]
     subqueries = any(kind.endswith(("Subquery", "Exists", "ListQuery")) for kind in expressions)
@@ -88,22 +72,8 @@ def facts(plan_json: str) -> PlanFacts:
     narrow = scans == 1 and not subqueries and all(node.kind in _NARROW for node in nodes)
     why = _why_anew(root, [*expressions, *(node.kind for node in nodes)])
     determinism = Determinism.DETERMINATE if narrow else Determinism.UNORDERED
-    return PlanFacts(narrow, Determinism.INDETERMINATE if why else determinism, why, _passed(root))
-
-
-def _tree(nodes: list[dict[str, Any]], at: int) -> tuple[_Node, int]:
-    """The node at an index with its children, and the next index after them."""
-    fields = nodes[at]
-    children = []
-    at += 1
-    for _ in range(fields["num-children"]):
-        child, at = _tree(nodes, at)
-        children.append(child)
-    return _Node(fields, tuple(children)), at
-
-
-def _kind(fields: Mapping[str, Any]) -> str:
-    return str(fields["class"]).rpartition(".")[2].removesuffix("$")
+    repeats = Determinism.INDETERMINATE if why else determinism
+    return PlanFacts(narrow, repeats, why, _passed(root), query_lineage(root))
 
 
 def _expressions(value: Any) -> Iterator[str]:
@@ -113,12 +83,12 @@ def _expressions(value: Any) -> Iterator[str]:
             yield from _expressions(item)
     elif isinstance(value, dict):
         if "class" in value and "num-children" in value:
-            yield _kind(value)
+            yield kind_of(value)
         for item in value.values():
             yield from _expressions(item)
 
 
-def _why_anew(root: _Node, kinds: list[str]) -> str:
+def _why_anew(root: PlanNode, kinds: list[str]) -> str:
     for kind in kinds:
         if kind in _ANEW:
             return f"{kind} {_ANEW[kind]}"
@@ -127,7 +97,7 @@ def _why_anew(root: _Node, kinds: list[str]) -> str:
     return ""
 
 
-def _sorted(node: _Node) -> bool:
+def _sorted(node: PlanNode) -> bool:
     while node.children and node.kind in _TRANSPARENT | {"Project"}:
         if node.kind == "Sort":
             return True
@@ -135,29 +105,22 @@ def _sorted(node: _Node) -> bool:
     return False
 
 
-def _passed(root: _Node) -> dict[int, tuple[str, str]]:
+def _passed(root: PlanNode) -> dict[int, tuple[str, str]]:
     """Columns that come out unchanged, by their position."""
     sources: dict[Any, tuple[str, str]] = {}
     for node in root.walk():
         if node.kind == "SubqueryAlias" and node.children[0].kind == "View":
             name = node.fields["identifier"]["name"]
-            for attribute in _outputs(node.children[0]):
+            for attribute in outputs_of_view(node.children[0]):
                 sources[attribute["exprId"]["id"]] = (name, attribute["name"])
     top = root
     while top.kind in _TRANSPARENT and len(top.children) == 1:
         top = top.children[0]
     found = {}
     for position, expression in enumerate(top.fields.get("projectList") or []):
-        bare = expression[1:] if _kind(expression[0]) == "Alias" else expression
-        if len(bare) == 1 and _kind(bare[0]) == "AttributeReference":
+        bare = expression[1:] if kind_of(expression[0]) == "Alias" else expression
+        if len(bare) == 1 and kind_of(bare[0]) == "AttributeReference":
             source = sources.get(bare[0]["exprId"]["id"])
             if source is not None:
                 found[position] = source
     return found
-
-
-def _outputs(view: _Node) -> Iterator[Mapping[str, Any]]:
-    """The attributes of a view: those of the relation under it, or of a projection of that."""
-    (below,) = view.children
-    for attribute in below.fields.get("output") or below.fields.get("projectList") or []:
-        yield attribute[0]

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from seatunnel_plugins.transforms.shared.batches import column, reshaped, with_added
+from seatunnel_plugins.transforms.shared.column_lineages import moved
 from seatunnel_py.api import (
     Batch,
+    ColumnLineage,
     Rejected,
     StepContext,
     TableSchema,
@@ -35,6 +37,9 @@ class CopyFields(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return moved(self.result, dict(self.sources))
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         yield reshaped(batch, self.result, dict(self.sources))

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from seatunnel_plugins.transforms.shared.batches import column, with_added
+from seatunnel_plugins.transforms.shared.column_lineages import moved
 from seatunnel_py.api import (
     Batch,
+    ColumnLineage,
     Options,
     Rejected,
     StepContext,
@@ -34,6 +36,9 @@ class DefineSinkType(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return moved(self.result)
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         yield batch

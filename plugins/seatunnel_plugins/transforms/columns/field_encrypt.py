@@ -11,9 +11,11 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from seatunnel_plugins.transforms.shared.batches import column, put
+from seatunnel_plugins.transforms.shared.column_lineages import computed
 from seatunnel_py.api import (
     BadRowsError,
     Batch,
+    ColumnLineage,
     Determinism,
     Kind,
     Rejected,
@@ -62,6 +64,10 @@ class FieldEncrypt(Transform):
 
     def output(self) -> TableSchema:
         return self.table
+
+    def column_lineage(self) -> ColumnLineage:
+        masking = self.options.mode is Mode.ENCRYPT
+        return computed(self.table, {name: [name] for name in self.options.fields}, masking=masking)
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         change = _encryptor(self.options) if self.options.mode is Mode.ENCRYPT else _decryptor(self.options)

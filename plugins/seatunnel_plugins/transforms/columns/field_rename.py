@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seatunnel_plugins.transforms.shared.batches import distinct, renamed, reshaped
+from seatunnel_plugins.transforms.shared.column_lineages import moved
 from seatunnel_plugins.transforms.tables.naming import NamingOptions, new_name
 from seatunnel_py.api import (
     Batch,
+    ColumnLineage,
     Options,
     Rejected,
     StepContext,
@@ -36,6 +38,9 @@ class FieldRename(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return moved(self.result, dict(self.sources))
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         yield reshaped(batch, self.result, dict(self.sources))

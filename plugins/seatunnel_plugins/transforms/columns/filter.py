@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seatunnel_plugins.transforms.shared.batches import distinct, picked, require, reshaped
+from seatunnel_plugins.transforms.shared.column_lineages import moved
 from seatunnel_py.api import (
     Batch,
+    ColumnLineage,
     Rejected,
     StepContext,
     TableSchema,
@@ -35,6 +37,9 @@ class Filter(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return moved(self.result)
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         yield reshaped(batch, self.result)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_plugins.transforms.columns.json_path_expression import JsonPath, NamedRow, compile_path
 from seatunnel_plugins.transforms.shared.batches import column, distinct, kept, put, with_added
+from seatunnel_plugins.transforms.shared.column_lineages import computed
 from seatunnel_plugins.transforms.shared.lenient_json import parse_json
 from seatunnel_plugins.transforms.shared.texts import json_data
 from seatunnel_py.api import (
@@ -16,6 +17,7 @@ from seatunnel_py.api import (
     Batch,
     Cardinality,
     Column,
+    ColumnLineage,
     DataType,
     Kind,
     Options,
@@ -86,6 +88,13 @@ class JsonPathTransform(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return computed(
+            self.result,
+            {one.field: [one.source.name] for one in self.extractions},
+            rows=[one.source.name for one in self.extractions if one.on_error is ColumnErrors.SKIP_ROW],
+        )
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         import pyarrow as pa

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from seatunnel_plugins.transforms.rows.row_kind_extractor import KindStyle, kind_texts
 from seatunnel_plugins.transforms.shared.batches import distinct, put, with_added
+from seatunnel_plugins.transforms.shared.column_lineages import computed
 from seatunnel_py.api import (
     Batch,
     Column,
+    ColumnLineage,
     DataType,
     Kind,
     Rejected,
@@ -74,6 +76,9 @@ class Metadata(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return computed(self.result, {field: () for _, field in self.fields})
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         yield put(batch, self.result, {field: self._values(batch, key) for key, field in self.fields})

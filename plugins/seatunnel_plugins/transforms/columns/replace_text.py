@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seatunnel_plugins.transforms.shared.batches import column, put
+from seatunnel_plugins.transforms.shared.column_lineages import computed
 from seatunnel_py.api import (
     Batch,
+    ColumnLineage,
     JavaPattern,
     Kind,
     Rejected,
@@ -49,6 +51,9 @@ class ReplaceText(Transform):
     def output(self) -> TableSchema:
         return self.table
 
+    def column_lineage(self) -> ColumnLineage:
+        return computed(self.table, {name: [name] for name in self.options.fields})
+
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         columns = {field: self._replaced(batch.data.column(field)) for field in self.options.fields}
         yield put(batch, self.table, columns)
@@ -77,6 +82,9 @@ class ReplacePattern(Transform):
 
     def output(self) -> TableSchema:
         return self.table
+
+    def column_lineage(self) -> ColumnLineage:
+        return computed(self.table, {name: [name] for name in self.fields})
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         yield put(batch, self.table, {field: self._replaced(batch.data.column(field)) for field in self.fields})

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seatunnel_plugins.transforms.shared.batches import column, distinct, put, with_added
+from seatunnel_plugins.transforms.shared.column_lineages import computed
 from seatunnel_plugins.transforms.shared.texts import as_text, is_scalar
 from seatunnel_py.api import (
     Batch,
     Column,
+    ColumnLineage,
     DataType,
     JavaPattern,
     Kind,
@@ -46,6 +48,9 @@ class SplitColumn(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return computed(self.result, dict.fromkeys(self.fields, (self.source.name,)))
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         texts = as_text(batch.data.column(self.source.name), self.source)

@@ -21,10 +21,12 @@ from seatunnel_plugins.transforms.models.model_client import (
     with_values,
 )
 from seatunnel_plugins.transforms.shared.batches import column, with_added
+from seatunnel_plugins.transforms.shared.column_lineages import computed
 from seatunnel_plugins.transforms.shared.texts import as_text, is_scalar
 from seatunnel_py.api import (
     Batch,
     Column,
+    ColumnLineage,
     DataType,
     Determinism,
     FatalError,
@@ -75,6 +77,9 @@ class Embedding(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return computed(self.result, {name: [one.name] for name, one in self.fields})
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         """Send the texts of all fields and rows, without nulls, to the model as one list, divided into requests."""

@@ -21,11 +21,13 @@ from seatunnel_plugins.transforms.models.model_client import (
     with_values,
 )
 from seatunnel_plugins.transforms.shared.batches import require, with_added
+from seatunnel_plugins.transforms.shared.column_lineages import computed
 from seatunnel_plugins.transforms.shared.texts import json_data
 from seatunnel_py.api import (
     BadRowsError,
     Batch,
     Column,
+    ColumnLineage,
     Determinism,
     FatalError,
     Rejected,
@@ -72,6 +74,9 @@ class Llm(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return computed(self.result, {self.options.output_column_name: [one.name for one in self.shown]})
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         rows = shown_rows(batch.data.select([one.name for one in self.shown]))

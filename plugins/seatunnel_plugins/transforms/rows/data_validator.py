@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_plugins.transforms.rows.validation_rules import RuleOptions, ValidationRule, bound_rule
 from seatunnel_plugins.transforms.shared.batches import column, kept
+from seatunnel_plugins.transforms.shared.column_lineages import computed
 from seatunnel_plugins.transforms.shared.texts import json_data
 from seatunnel_py.api import (
     BadRowsError,
     Batch,
     Cardinality,
     Column,
+    ColumnLineage,
     DataType,
     Determinism,
     Kind,
@@ -96,6 +98,9 @@ class DataValidator(Transform):
 
     def side_outputs(self) -> Sequence[TableSchema]:
         return (self.errors,) if self.errors is not None else ()
+
+    def column_lineage(self) -> ColumnLineage:
+        return computed(self.table, rows=[one.column.name for one in self.checks])
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         import pyarrow.compute as pc

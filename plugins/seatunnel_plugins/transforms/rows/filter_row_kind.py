@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from seatunnel_plugins.transforms.shared.batches import kept
+from seatunnel_plugins.transforms.shared.column_lineages import moved
 from seatunnel_py.api import (
     Batch,
     Cardinality,
+    ColumnLineage,
     Rejected,
     RowKind,
     StepContext,
@@ -39,6 +41,9 @@ class FilterRowKind(Transform):
 
     def output(self) -> TableSchema:
         return self.table
+
+    def column_lineage(self) -> ColumnLineage:
+        return moved(self.table)
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         if batch.kinds is None:

@@ -8,9 +8,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from seatunnel_plugins.transforms.shared.batches import put, with_added
+from seatunnel_plugins.transforms.shared.column_lineages import computed
 from seatunnel_py.api import (
     Batch,
     Column,
+    ColumnLineage,
     DataType,
     Kind,
     Rejected,
@@ -56,6 +58,9 @@ class RowKindExtractor(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return computed(self.result, {self.field: ()})
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         texts = kind_texts(batch, self.style)

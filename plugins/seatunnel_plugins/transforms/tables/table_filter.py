@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from seatunnel_plugins.transforms.shared.column_lineages import moved
 from seatunnel_py.api import (
     Batch,
+    ColumnLineage,
     JavaPattern,
     Rejected,
     StepContext,
@@ -45,6 +47,9 @@ class TableFilter(Transform):
 
     def output(self) -> TableSchema | None:
         return self.table if self.keeps else None
+
+    def column_lineage(self) -> ColumnLineage:
+        return moved(self.table)
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         if self.keeps:

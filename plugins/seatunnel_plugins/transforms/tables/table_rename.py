@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from seatunnel_plugins.transforms.shared.column_lineages import moved
 from seatunnel_plugins.transforms.tables.naming import NamingOptions, new_name
 from seatunnel_py.api import (
     Batch,
+    ColumnLineage,
     Rejected,
     StepContext,
     TablePath,
@@ -30,6 +32,9 @@ class Renamed(Transform):
 
     def output(self) -> TableSchema:
         return self.result
+
+    def column_lineage(self) -> ColumnLineage:
+        return moved(self.result)
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         yield replace(batch, table=self.result.path)

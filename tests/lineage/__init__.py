@@ -1,0 +1,1 @@
+"""Random plans, and whether their column lineage is right."""
