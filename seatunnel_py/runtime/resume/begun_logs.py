@@ -9,7 +9,7 @@ change of its schema leaves the log when a person has decided, and joins it agai
 that is copied again does not. (4) A table whose new copy has begun has left the log, also if no record shows that: the
 log may not write its rows again. (5) Its tables and steps stand in the order of the record, which names channels by
 number; a job file may name tables in another order. (6) One table of the job stays in the log while others leave it. If
-none could, decisions of persons have their effect at a later start, when copies that are made again have joined.
+none could, decisions of persons have their effect at a later start, when other tables have joined.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _in_effect(
     over = {one.id for one in recorded.held if one.path in again}
     copied = recorded.had & again
     leaves = copied.union(one.path for one in recorded.held if one.id in decisions)
-    if copied and leaves.issuperset(tables):
+    if leaves.issuperset(tables):
         over = {one.id for one in recorded.held}
     return {name: one for name, one in decisions.items() if name not in over}
 
@@ -142,7 +142,8 @@ def _as_recorded(
             raise FatalError(text, f"restore the old list of tables; or {BEGIN_ANEW}")
         rest = log_tables.without(now, leaves)
         begun = log_tables.following(begun, had.difference(left))
-        return rest if leaves.issubset(left) and set(begun.tables) == set(rest.tables) else replace(begun, becomes=rest)
+        has_left = leaves.issubset(left) and set(begun.tables) == set(rest.tables)
+        return replace(begun, becomes=rest.becomes if has_left else rest)
     if not had or had == read:
         return begun
     return replace(begun, becomes=log_tables.with_channels(now))

@@ -144,8 +144,9 @@ def with_tables(
     had_channels = any(edge.sender == log.id for edge in record.topology.edges)
     if had_channels or not log.outputs:
         return found
-    first = next((channel for channel in log.outputs if channel.table in known), None)
-    return found if first is None else _divided(found, log.id, first)
+    (table,) = known
+    first = next((channel for channel in log.outputs if channel.table == table), None)
+    return _divided(found, log.id, table, first)
 
 
 def _without_commits_of_others(record: CheckpointRecord) -> CheckpointRecord:
@@ -171,17 +172,19 @@ def _placed(record: CheckpointRecord, log: str, tables: Collection[TablePath], b
     return replace(record, snapshots=snapshots)
 
 
-def _divided(record: CheckpointRecord, log: str, first: PlannedChannel) -> CheckpointRecord:
+def _divided(record: CheckpointRecord, log: str, table: TablePath, first: PlannedChannel | None) -> CheckpointRecord:
     """The record of a log that had one table, and now has a channel for it: its receiver has the sinks, and gets the
-    counts of their rows."""
+    counts of their rows. None: the table has left, and its counts with it."""
     snapshots = dict(record.snapshots)
     total = RowTally()
     for subtask in record.topology.subtasks([log]):
         state = state_of(snapshots[subtask].state)
         tally = tally_of(state.tally)
         total = total.plus(replace(tally, read=0))
-        only_read = RowTally(tally.read, tables={str(first.table): (tally.read, 0)})
+        only_read = RowTally(tally.read, tables={str(table): (tally.read, 0)})
         snapshots[subtask] = replace(snapshots[subtask], state=replace(state, tally=only_read.to_plain()).to_plain())
+    if first is None:
+        return replace(record, snapshots=snapshots)
     behind = Subtask(first.receiver, 0)
     snapshots[behind] = replace(snapshots[behind], state=State(tally=total.to_plain()).to_plain())
     return replace(record, snapshots=snapshots)

@@ -54,6 +54,7 @@ class Line:
         self.persisting: dict[int, Driver] = {}
         self.marked = 0
         self.journal: dict[Subtask, dict[int, tuple[Any, int, Any]]] = {}
+        self.epochs: dict[Subtask, int] = {}  # of the life that each subtask has begun last
         self.floor: dict[Subtask, int] = {}
         self.done: set[str] = set()
         self.sent: dict[tuple[int, str, int], tuple[Driver, Shown, Any]] = {}
@@ -266,8 +267,10 @@ class Line:
         if taken is None or (took := took_of(taken)).result is None or took.split is None:
             return
         at = subtask.vertex, took.split
-        end = self.rows_between(*at, None, took.end).stop
-        self.world.gone[at] = max(end, self.world.gone.get(at, 0))
+        end, known = self.rows_between(*at, None, took.end).stop, self.world.gone.get(at, 0)
+        if took.result["id"]["epoch"] + 1 < self.epochs.get(subtask, 0):  # another life has begun without this line
+            self.world.lost.setdefault(at, set()).update(range(known, end))
+        self.world.gone[at] = max(end, known)
 
     def rows_between(self, vertex: str, split: str, start: Position | None, end: Position | None) -> range:
         """Rows of a split from one position to another; None: its beginning, or its end."""

@@ -272,6 +272,7 @@ class Observer:
         if not self.line.current(driver):
             return
         self._loses(driver, node, event, snapshot)
+        self.line.epochs[node.subtask] = event.epoch
         if restart.replay is not JournalUse.WHOLE:
             record = self.record(driver, event.checkpoint)
             for channel in node.outputs:

@@ -47,9 +47,9 @@ class FollowedSink(SimulatedSink):
         return True
 
     def plan_setup(self) -> Setup:
-        """Refuses rows of a version that the table does not have, and does not take."""
+        """Refuses rows of a version that the table does not have, once it has rows."""
         table = self._table
-        if self.state is table.logged and table.version < self.version and self.version in table.refused:
+        if self.state is table.logged and table.version < self.version and table.places:
             raise FatalError(f"{self.name} has no version {self.version}", "mend the target")
         return replace(super().plan_setup(), data={VERSION: self.version})
 
