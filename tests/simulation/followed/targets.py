@@ -51,10 +51,11 @@ class FollowedSink(SimulatedSink):
         table = self._table
         if self.state is table.logged and table.version < self.version and table.places:
             raise FatalError(f"{self.name} has no version {self.version}", "mend the target")
-        return replace(super().plan_setup(), data={VERSION: self.version})
+        setup = super().plan_setup()
+        return replace(setup, data={**setup.data, VERSION: self.version})
 
-    def setup(self, setup: Setup) -> None:
-        super().setup(setup)
+    def prepare(self, setup: Setup) -> None:
+        super().prepare(setup)
         if self.state is self._table.copied:
             self._table.version = int(str(setup.data[VERSION]))
 

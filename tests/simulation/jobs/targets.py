@@ -14,6 +14,8 @@ from seatunnel_py.plan.pipelines import Pipeline
 from tests.kit.toy_jobs import Ledger, LedgerSink
 from tests.simulation.jobs.versions import VERSION, altered_for
 
+PLAN = "plan"
+
 
 class Answer(StrEnum):
     """What a target or a store says to a write."""
@@ -25,15 +27,18 @@ class Answer(StrEnum):
 
 @dataclass
 class SimulatedLedger(Ledger):
-    """``seen`` is told of each commit, of each alteration, and of each time that it is emptied for a start. ``table``: the
-    target that it is a ledger of, if that has several; ``emptied``: commits whose rows are gone from it; ``emptied_at``: those up
-    to there were given up with them."""
+    """``seen`` is told of each commit, of each alteration, and of each time that it is emptied for a start. ``table``:
+    the target that it is a ledger of, if that has several; ``plans``: how many set-ups were planned, ``prepared``: those
+    that were performed; ``emptied``: commits whose rows are gone from it; ``emptied_at``: those up to there were given up
+    with them."""
 
     seen: Callable[..., None] = lambda *_: None
     version: int = 0
     table: Any = None
     emptied: set[int] = field(default_factory=set)
     emptied_at: int = 0
+    plans: int = 0
+    prepared: set[int] = field(default_factory=set)
 
     @property
     def shown(self) -> list[Any]:
@@ -55,8 +60,23 @@ class SimulatedLedger(Ledger):
 class SimulatedSink(LedgerSink):
     """Its state is a SimulatedLedger."""
 
+    def plan_setup(self) -> Setup:
+        """Each has a number, as those of real sinks have a token."""
+        assert isinstance(self.state, SimulatedLedger)
+        self.state.plans += 1
+        return replace(super().plan_setup(), data={PLAN: self.state.plans})
+
     def setup(self, setup: Setup) -> None:
+        """Happens once: an overtaken driver may come to it when a newer one has written rows."""
         super().setup(setup)
+        assert isinstance(self.state, SimulatedLedger)
+        number = int(str(setup.data[PLAN]))
+        if number not in self.state.prepared:
+            self.state.prepared.add(number)
+            self.prepare(setup)
+
+    def prepare(self, setup: Setup) -> None:
+        """Perform the start effects."""
         self.state.seen("set up")  # type: ignore[attr-defined]
 
     def alter(self, change: SchemaChange, setup: Setup) -> Setup:

@@ -182,17 +182,18 @@ class FileSink(Sink):
                 )
 
     def setup(self, setup: Setup) -> None:
-        action = setup.data.get("action")
-        if action == "drop":
+        action, token = setup.data.get("action"), setup.data.get("mark")
+        mark = DirectoryMark(self.storage, self.target, token) if isinstance(token, str) else None
+        # An overtaken driver may come to this after a newer one has set up the directory and written files.
+        if action == "drop" and (mark is None or not mark.is_there()):
             self._check_may_delete(self.target)
             for name in self.storage.names(self.target):
                 if name != STAGING:  # files that other steps of this job have staged there are not data yet
                     self.storage.delete_tree(str(Path(self.target, name)))
         if action in ("drop", "create"):
             self.storage.make_directory(self.target)
-        if isinstance(mark := setup.data.get("mark"), str):
-            owner = Owner(self.job, self.step, str(self.table.path))
-            DirectoryMark(self.storage, self.target, mark).make(owner)
+        if mark is not None:
+            mark.make(Owner(self.job, self.step, str(self.table.path)))
 
     # ------------------------------------------------------------ data
 

@@ -356,18 +356,19 @@ class StatementSink(TableSink):
             self.dialect.explained(f"preparing the sink table {load.table}"),
             self.dialect.sessions(self.request.address) as session,
         ):
-            if own and load.books and self._is_done(session, load, books):
+            # An overtaken driver may come to this after a newer one has set up the table and written rows.
+            if (own or load.renew) and load.books and self._is_done(session, load, books):
                 return
             for statement in (*(load.renew if first else ()), *load.prepare):
                 session.run(statement)
             if own:
                 self._run_own(session, own, books if load.books else None)
-            elif load.books and load.how in (STAGED, SHADOW) and not books.is_claimed(session):
+            elif load.books and (load.renew or load.how in (STAGED, SHADOW)) and not books.is_claimed(session):
                 books.claim_table(session, self._job)
         self.request.targets.mark_prepared(key, upstream, load.token)
 
     def _is_done(self, session: StatementSession, load: StatementLoad, books: StatementLedger) -> bool:
-        """True if an earlier try has done everything, including user statements, which must not run twice."""
+        """True if an earlier try has done everything, including statements that must not run twice."""
         return self.dialect.look(session, load.database, PIECES).exists and books.is_claimed(session)
 
     @property

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
+import psycopg
+
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.postgres.connection import catalog, locks
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, explained, quote, statements
@@ -39,6 +41,11 @@ from seatunnel_py.api import (
 )
 
 MADE = frozenset({"create schema", "create ledger", "create table", "carry over"})
+
+
+def _happens_once(setup: Setup) -> bool:
+    """Whether it drops or empties a table, or runs statements of the user."""
+    return any(effect.destructive for effect in setup.effects)
 
 
 @dataclass(frozen=True)
@@ -133,23 +140,35 @@ class PostgresSink(TableSink, NativeSink):
         script = ";\n".join(self._script(setup, load))
         if not script:
             return
-        books = PostgresLedger(load.schema, load.token, "")
-        custom = load.books and any(effect.action == "custom sql" for effect in setup.effects)
         with explained(f"preparing the sink table {load.schema}.{load.table}"), statements(self.address) as db:
-            if custom and self._is_done(db, books):
-                return
-            db.execute(script.encode(), prepare=False)
+            if load.books and _happens_once(setup):
+                self._prepare_once(db, load)
+            else:
+                db.execute(script.encode(), prepare=False)
             if load.how == SHADOW:
                 self._tidy(db, load)
 
+    def _prepare_once(self, db: Statements, load: Load) -> None:
+        """Run the statements, unless the record shows that it was done. An overtaken driver may come to this after a
+        newer one has set up the table and written rows: if both do it at a time, the record lets one of them win."""
+        books = PostgresLedger(load.schema, load.token, "")
+        if self._is_done(db, books):
+            return
+        with db.transaction():
+            db.execute(";\n".join(load.before).encode(), prepare=False)
+            if not db.execute(books.claim_table(self._job).encode()).rowcount:
+                raise psycopg.Rollback
+
     def _script(self, setup: Setup, load: Load) -> list[str]:
         """Statements of the set-up. It leaves a record if the run will have other tables beside the target, or if it
-        runs statements of the user, which must not run twice."""
-        custom = any(effect.action == "custom sql" for effect in setup.effects)
-        if not load.books or not (custom or load.how in (SHADOW, STAGED, PREPARED)):
+        runs statements that must not run twice."""
+        if not load.books or not (_happens_once(setup) or load.how in (SHADOW, STAGED, PREPARED)):
             return list(load.before)
-        job = of_job(self.request.job_id, self.request.step, str(self.request.table.path))
-        return [*load.before, PostgresLedger(load.schema, load.token, "").claim_table(job)]
+        return [*load.before, PostgresLedger(load.schema, load.token, "").claim_table(self._job)]
+
+    @property
+    def _job(self) -> str:
+        return of_job(self.request.job_id, self.request.step, str(self.request.table.path))
 
     def _prepares(self, setup: Setup) -> Load:
         from seatunnel_connectors.jdbc.postgres.write.plan import place_of
