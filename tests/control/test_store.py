@@ -38,7 +38,7 @@ def job(option: str) -> str:
     ("option", "column"),
     [
         ('password = "hunter22"', 43),
-        ('properties { ssl.key.password = "hunter22" }', 64),
+        ('properties { ssl.key.password = "hunter22" }', 56),
         ('address = "postgresql://me:hunter22@h/x"', 43),
         ('address = "jdbc:postgresql://h/x?password=hunter22"', 43),
         ('password = "${pw:hunter22}"', 43),
