@@ -16,7 +16,7 @@ from e2e.server.hosted import Hosted
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.intents import IntentState
 from seatunnel_py.runtime.control.requests import RequestKind
-from seatunnel_py.runtime.storage import driver_process
+from seatunnel_py.runtime.observe import driver_process
 from seatunnel_py.runtime.storage.job_directory import write_json
 
 

@@ -88,7 +88,7 @@ def decide(wish: Wish, end: RunEnd) -> RestartDecision:
 
 
 def released(wish: Wish) -> Wish:
-    """The wish after a person has looked: its counts begin anew."""
+    """The wish after a person has looked: its counts start from zero."""
     return replace(wish, failures=0, same=0, cause="", position="", held="")
 
 

@@ -1,4 +1,4 @@
-"""What a person asks of runs: start, restore, stop, cancel, savepoint, and the policy of a definition.
+"""Acts of a person on runs: start, restore, stop, cancel, savepoint, and the policy of a definition.
 
 Rules. (1) Each act and its audit row are one transaction. (2) A driver gets requests only as records in the directory
 of its run (``runtime/control/requests.py``), as from the command line. (3) A run that a person stops is not wished any

@@ -23,7 +23,7 @@ from seatunnel_py.control.store import settings
 from seatunnel_py.control.store.database import Database, StoreUnreadableError
 from seatunnel_py.control.supervisor import Machine, Supervisor
 from seatunnel_py.errors import SeaTunnelError, worded
-from seatunnel_py.runtime.storage.driver_process import boot_id
+from seatunnel_py.runtime.observe.driver_process import boot_id
 from seatunnel_py.runtime.storage.home import Home
 
 TURN_SECONDS = 0.5

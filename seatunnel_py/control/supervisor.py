@@ -1,9 +1,9 @@
 """The supervisor: starts what waits, notes what has ended, and restores the runs that are wished.
 
-Rules. (1) An intent is committed before its process is made; the directory of the run tells what became of it, so a
+Rules. (1) An intent is committed before its process is made; the directory of the run shows the outcome, so a
 server that dies at any moment leaves one driver or none. (2) The end of a driver, the new counts of its wish and the
 next start are one transaction. (3) Runs that were started by hand are shown, and never restarted. (4) Waits are
-monotonic times. After a restart of the server they begin anew: too late is harmless. (5) While the database cannot be
+monotonic times. After a restart of the server they start again: too late is harmless. (5) While the database cannot be
 written nothing is started; what has ended is noted later.
 """
 
@@ -32,7 +32,7 @@ TRIES_MAX = 3
 
 
 class Machine(Protocol):
-    """What the supervisor needs of the machine: monotonic seconds, wall-clock seconds, a number from 0 to 1, and the id
+    """The machine of the supervisor: monotonic seconds, wall-clock seconds, a number from 0 to 1, and the id
     of this start of the machine."""
 
     def clock(self) -> float: ...
@@ -68,7 +68,7 @@ class Supervisor:
         self.turn()
 
     def turn(self) -> None:
-        """Do what is due; called at least once a second. ``fault`` tells why the database could not be used."""
+        """Do what is due; called at least once a second. ``fault``: why the database could not be used."""
         for end in self.launcher.ends():
             self._ends[end.run] = end
             self.index.look(end.run)

@@ -21,7 +21,7 @@ from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database, StoreUnreadableError, StoreUnwritableError
 from seatunnel_py.control.store.intents import IntentState
 from seatunnel_py.control.store.wishes import RestartPolicy
-from seatunnel_py.runtime.storage.driver_process import DriverProcess, boot_id, start_ticks, this_process
+from seatunnel_py.runtime.observe.driver_process import DriverProcess, boot_id, start_ticks, this_process
 from tests.control.homes import claimed, counted, receipt
 from tests.control.world import Crash, Server, World
 

@@ -21,7 +21,7 @@ from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import Intent, StartOptions
 from seatunnel_py.control.store.wishes import RestartPolicy, Wish
 from seatunnel_py.control.supervisor import Supervisor
-from seatunnel_py.runtime.storage.driver_process import DriverProcess
+from seatunnel_py.runtime.observe.driver_process import DriverProcess
 from seatunnel_py.runtime.storage.home import Home
 from tests.control.homes import claimed, counted, receipt
 
