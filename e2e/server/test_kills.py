@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -142,6 +143,17 @@ def test_o5_o6_an_end_without_a_server_is_found_and_a_start_of_the_machine_resto
     hosted.begin()
     hosted.until_moving(run)
     assert [act.result for act in hosted.acts("run.ended")] == ["boot"] and hosted.wish("shop").failures == 0
+
+
+def test_o8_a_driver_whose_directory_was_deleted_ends_and_is_not_restored(hosted: Hosted) -> None:
+    hosted.define("shop")
+    hosted.begin()
+    run = hosted.start("shop")
+    hosted.until_moving(run)
+    shutil.rmtree(hosted.home.place(run).path, ignore_errors=True)
+    hosted.until("its end", lambda: hosted.intents(run)[-1].state is IntentState.ENDED, 30)
+    assert [act.result for act in hosted.acts("run.ended")] == ["stopped"]
+    assert hosted.drivers() == {} and len(hosted.intents(run)) == 1
 
 
 def test_o12_a_second_server_is_refused(hosted: Hosted) -> None:
