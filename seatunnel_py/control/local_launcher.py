@@ -87,7 +87,7 @@ class LocalLauncher:
 
 
 def _prefer_to_end(pid: int) -> None:
-    """Where memory runs out, the kernel ends a driver before the server; the driver's JVM inherits this."""
+    """If memory runs out, the kernel ends a driver before the server. The driver's JVM inherits this."""
     with suppress(OSError, ValueError):  # only Linux has it
         own = int(Path("/proc/self/oom_score_adj").read_text())
         Path(f"/proc/{pid}/oom_score_adj").write_text(str(min(own + OOM_SCORE_MORE, 1_000)))
