@@ -16,10 +16,10 @@ from typing import Any
 
 from seatunnel_py.cli.jobs import job_list
 from seatunnel_py.cli.jobs.checkpoint_view import attempt_text
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.numbers import and_more, count, rows, seconds
 from seatunnel_py.cli.view.terminal import say, say_document
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.runtime.diagnosis.live_counters import BEAT_SECONDS
 from seatunnel_py.runtime.observe import checkpoint_history
 from seatunnel_py.runtime.observe.checkpoint_history import CheckpointAttempt

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +201,15 @@ def read(events: Path, *, alive: bool, kept: int | None = KEPT) -> Timeline:
             found.take(line)
     found.end(alive=alive)
     return found
+
+
+def plain(timeline: Timeline) -> dict[str, Any]:
+    """Render failures as JSON-ready data."""
+    return {
+        "total": timeline.total,
+        "by_table": {table: dict(counts) for table, counts in timeline.counts.items()},
+        "failures": [asdict(one) for one in timeline.failures],
+    }
 
 
 def _pause(seconds: float) -> str:
