@@ -12,6 +12,7 @@ import pytest
 
 from seatunnel_py.api import STRING, Column, Position, SourceTable, TablePath, TableSchema
 from seatunnel_py.cli.main import main
+from seatunnel_py.jobs import driver_question
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.topology import Topology, Vertex
