@@ -10,12 +10,10 @@ from typing import Any
 from seatunnel_py.config.resolve import nearest
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.jobs.job_lookup import KnownJob
-from seatunnel_py.runtime.observe.receipt import FAILED_AGAIN, TableState
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.observe.run_summary import RUN_STATES, summary, unreadable
 
-STATES = (
-    "RUNNING", "SUCCESS", "SOME_TABLES_FAILED", "FAILED", FAILED_AGAIN, "STOPPED", "KILLED", "NOT ENDED", "DROPPED",
-    "UNREADABLE",
-)  # fmt: skip
+STATES = RUN_STATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,38 +80,14 @@ SORTS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Any], bool]] = {
 
 
 def about_of(job: KnownJob) -> dict[str, Any]:
-    """Content of one line; a job with an unreadable record must not hide the others. ``rows_read`` sums over all
-    drivers of the job; None if it is not known here."""
-    nothing = {"job_id": job.job_id, "job_name": "", "job_file": "", "started": 0.0, "state": "UNREADABLE"}
+    """Content of one line; a job with an unreadable record must not hide the others."""
     try:
-        about, state, told = job.about or {}, job.state, _told(job)
+        about, state, alive = job.about or {}, job.state, job.here
+        # A driver of an older version reports no progress.
+        told = (None if alive else job.receipt) or job.counters
     except SeaTunnelError:
-        return {**nothing, "seconds": None, "rows_read": None, "rows_read_this_run": None}
-    started = about.get("started", 0.0)
-    return {
-        "job_id": job.job_id,
-        "job_name": about.get("job_name", ""),
-        "job_file": about.get("job_file", ""),
-        "started": started,
-        "state": state,
-        "seconds": _seconds(job, told, started),
-        "rows_read": told["totals"]["rows_read"] if told else None,
-        "rows_read_this_run": told["this_run"]["rows_read"] if told and "this_run" in told else None,
-    }
-
-
-def _told(job: KnownJob) -> dict[str, Any] | None:
-    """Table reports of its driver: its receipt, or its progress. A driver of an older version reports no progress."""
-    return (None if job.here else job.receipt) or job.counters
-
-
-def _seconds(job: KnownJob, told: Mapping[str, Any] | None, started: float) -> float | None:
-    """Duration of the run until now, or until its driver died."""
-    if job.here:
-        return max(0.0, time.time() - started)
-    if told is None:
-        return None
-    return float(told["seconds"]["total"] if "seconds" in told else max(0.0, told["at"] - started))
+        return unreadable(job.job_id)
+    return summary(job.job_id, state, about, told, alive=alive, now=time.time())
 
 
 def progress_of(job: KnownJob, state: str, *, alive: bool) -> dict[str, Any] | None:
