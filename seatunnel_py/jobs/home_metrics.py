@@ -31,10 +31,12 @@ def _records(places: Iterable[JobDirectory], states: Counter[str]) -> Iterator[R
     """The records of jobs. One that cannot be read must not hide the others."""
     for place in places:
         try:
+            if place.path.is_symlink():
+                raise SeaTunnelError("a link is not followed")
             about, alive = place.read("job") or {}, place.running
             receipt = None if alive else place.receipt
             record = run_record(place.job_id, about, place.counters, receipt, alive=alive)
-        except SeaTunnelError:
+        except (SeaTunnelError, OSError, KeyError, TypeError, ValueError, AttributeError):  # or of a newer version
             states["unreadable"] += 1
             continue
         states["running" if alive else record.outcome] += 1
