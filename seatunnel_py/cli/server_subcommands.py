@@ -30,6 +30,10 @@ def server_run(
     allowed_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="a further name of this server; may be repeated")
     ] = None,
+    allowed_env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="a variable of its environment that job files may refer to; may be repeated"),
+    ] = None,
 ) -> None:
     """Serve the jobs of SEATUNNEL_HOME over HTTP.
 
@@ -38,9 +42,8 @@ def server_run(
     """
     from seatunnel_py.cli.server import serving as command
 
-    request = command.ServerRequest(
-        host, port, tls_certificate, tls_key, tuple(behind_proxy or ()), tuple(allowed_host or ())
-    )
+    names = (tuple(behind_proxy or ()), tuple(allowed_host or ()), tuple(allowed_env or ()))
+    request = command.ServerRequest(host, port, tls_certificate, tls_key, *names)
     raise typer.Exit(command.run(request))
 
 

@@ -17,6 +17,14 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from seatunnel_py.control.store.database import StoreUnreadableError, StoreUnwritableError
+from seatunnel_py.control.store.definitions import (
+    DefinitionExistsError,
+    DefinitionInUseError,
+    StaleRevisionError,
+    UnknownDefinitionError,
+)
+from seatunnel_py.control.store.intents import IdempotencyKeyError, IntentStateError
 from seatunnel_py.errors import JobFileError, SeaTunnelError, UnreachableError
 from seatunnel_py.redaction import redacted_plain, redacted_text
 from seatunnel_py.runtime.storage.home import JobIdError
@@ -66,6 +74,18 @@ TITLES = {
 }
 
 
+_KINDS: Mapping[type[SeaTunnelError], tuple[int, str]] = {
+    UnknownDefinitionError: (404, "unknown-definition"),
+    DefinitionExistsError: (409, "exists"),
+    DefinitionInUseError: (409, "in-use"),
+    StaleRevisionError: (412, "changed"),
+    IdempotencyKeyError: (422, "key"),
+    IntentStateError: (409, "state"),
+    StoreUnwritableError: (503, "database"),
+    StoreUnreadableError: (503, "database"),
+}
+
+
 def problem(
     request_id: str,
     status: int,
@@ -104,6 +124,9 @@ def answer_to(request: Request, error: Exception) -> Response:
             return problem(id, 422, "job-file", "the job file is wrong", problems=faults(error))
         case JobIdError():
             return problem(id, 404, "unknown-run", error.message, error.remedy)
+        case SeaTunnelError() if type(error) in _KINDS:
+            status, kind = _KINDS[type(error)]
+            return problem(id, status, kind, error.message, error.remedy)
         case SeaTunnelError():
             return problem(id, 409, "state", error.message, error.remedy)
         case RequestValidationError():

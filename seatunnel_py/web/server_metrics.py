@@ -47,7 +47,7 @@ class ServerMetrics:
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request. Unknown methods count as one, because a client chooses their names."""
-        known = method if method in ("GET", "POST", "PUT", "DELETE") else "(other)"
+        known = method if method in ("GET", "POST", "PUT", "PATCH", "DELETE") else "(other)"
         self._requests.labels(route, known, f"{status // 100}xx").observe(seconds)
 
     def text(self) -> bytes:

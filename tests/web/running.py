@@ -58,7 +58,9 @@ class Served:
         with self.client(role) as client:
             return client.get(path if path.startswith("/") else f"/api/v1/{path}", params=query)
 
-    def send(self, method: str, path: str, body: Any = None, role: Role | None = Role.ADMIN, **headers: str) -> httpx.Response:
+    def send(
+        self, method: str, path: str, body: Any = None, role: Role | None = Role.ADMIN, **headers: str
+    ) -> httpx.Response:
         with self.client(role) as client:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             return client.request(method, f"/api/v1/{path}", json={} if body is None else body, headers=named)

@@ -54,7 +54,7 @@ def test_t1_without_a_token_only_probes_answer(served: Served, route: Any) -> No
 
 def routes_of(application: Any) -> list[Any]:
     """Every route that the application has, of any kind."""
-    return [route for route in application._app.router.routes]
+    return list(application._app.router.routes)
 
 
 def test_t1_every_route_of_the_application_is_in_the_table(served: Served) -> None:
@@ -75,12 +75,17 @@ def test_t1_the_description_names_the_same_routes(served: Served) -> None:
 
 def test_t1_writes_need_more_than_read() -> None:
     """Roles stand in the table; this is the rule that the table follows."""
-    weak = [(route.method, route.path) for route in ROUTES if route.method != "GET" and route.need.role in (None, Role.READ)]
+    weak = [
+        (route.method, route.path) for route in ROUTES if route.method != "GET" and route.need.role in (None, Role.READ)
+    ]
 
     assert weak == [] and {"/api/v1/live"} == STREAMS
 
 
-@pytest.mark.parametrize("text", ["", "x", "stp_", f"stp_{'0' * 72}", "Basic abc", "\udcff".encode("utf-8", "surrogateescape").decode("latin-1")])
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "stp_", f"stp_{'0' * 72}", "Basic abc", "\udcff".encode("utf-8", "surrogateescape").decode("latin-1")],
+)
 def test_t1_a_text_that_is_no_token_opens_nothing(served: Served, text: str) -> None:
     """Whatever its form."""
     with served.client(None) as client:
@@ -117,7 +122,7 @@ def test_t13_a_token_in_an_address_opens_nothing(served: Served) -> None:
     for name in ("token", "access_token", "authorization"):
         assert served.get("runs", None, **{name: text}).status_code == 401
     with served.client(None) as client:
-        assert client.get("/api/v1/runs", cookies={"token": text}).status_code == 401
+        assert client.get("/api/v1/runs", headers={"Cookie": f"token={text}"}).status_code == 401
 
 
 def test_t20_probes_name_nothing_to_anonymous_callers(served: Served) -> None:

@@ -25,6 +25,7 @@ class ServerRequest:
     key: Path | None
     proxies: tuple[str, ...]
     hosts: tuple[str, ...]
+    environment: tuple[str, ...]
 
 
 def run(request: ServerRequest) -> int:
@@ -39,6 +40,7 @@ def run(request: ServerRequest) -> int:
         request.key,
         request.proxies,
         request.hosts,
+        request.environment,
     )
     serve(Home.of_environment(), settings, _tell)
     say("the server has ended; jobs go on")
