@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -99,9 +100,13 @@ def _read(
     except OSError:
         raise _gone(found, "this part of the file cannot be read any more") from None
     try:
-        inode = os.fstat(descriptor).st_ino
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise _gone(found, "this is not a file")
         newest = chosen is found[-1]
-        if not chosen.name.endswith(f".{inode:x}"):  # it was rotated since: the position is good, the name has changed
+        if not chosen.name.endswith(
+            f".{about.st_ino:x}"
+        ):  # it was rotated since: the position is good, the name has changed
             raise ApiError(503, "rotated", "the file is being rotated", "ask again", headers={"Retry-After": "1"})
         data = os.pread(descriptor, size, begin)
     finally:

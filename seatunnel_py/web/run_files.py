@@ -6,6 +6,7 @@ a file is not followed. (3) Memory is bounded: the newest ``REMEMBERED`` of each
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,7 +54,10 @@ class RunFiles:
 
     def row(self, run: str) -> RunRow:
         """A run as it is now. Raises ApiError for an unknown one."""
-        row = self._index.look(run)
+        row, place = self._index.look(run), self._index.place(run)
+        if place is not None and not os.path.lexists(place.path):
+            self._index.scan()  # it was removed since
+            row = None
         if row is None:
             near = nearest(run, [one.run for one in self._index.rows()]) if len(run) <= 100 else ""
             meant = f"did you mean {near!r}? " if near else ""

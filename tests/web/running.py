@@ -56,7 +56,7 @@ class Served:
 
     def get(self, path: str, role: Role | None = Role.READ, **query: Any) -> httpx.Response:
         with self.client(role) as client:
-            return client.get(path if path.startswith("/") else f"/api/v1/{path}", params=query)
+            return client.get(path if path.startswith("/") else f"/api/v1/{path}", params=query or None)
 
     def send(
         self, method: str, path: str, body: Any = None, role: Role | None = Role.ADMIN, **headers: str

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -197,7 +198,7 @@ def read(events: Path, *, alive: bool, kept: int | None = KEPT) -> Timeline:
     """Read the timeline of a job's log; an incomplete last line of a dead driver is skipped."""
     found = Timeline(kept)
     for line in json_lines(generations(events), without=_SKIPPED):
-        if "event" in line:
+        with suppress(KeyError, TypeError, ValueError, AttributeError):  # a line of another version, or damaged
             found.take(line)
     found.end(alive=alive)
     return found
