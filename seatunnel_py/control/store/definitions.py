@@ -118,6 +118,11 @@ def found(connection: Connection, id: str) -> Definition:
     return _definition(row)
 
 
+def directory(connection: Connection, id: str) -> str:
+    """The working directory of a definition, also of a deleted one; empty: that of its files."""
+    return str(connection.execute(select(DEFINITION.c.directory).where(DEFINITION.c.id == id)).scalar() or "")
+
+
 def revision(connection: Connection, id: str, number: int) -> Revision:
     """One revision, also of a deleted definition. Raises UnknownDefinitionError."""
     chosen = (REVISION.c.definition == id) & (REVISION.c.number == number)
