@@ -43,7 +43,7 @@ class RealMachine:
 
     def random(self) -> float:
         """A number from 0 to 1."""
-        return random.random()  # noqa: S311 - spreads restarts
+        return random.random()
 
     def boot(self) -> str:
         """The id of this start of the machine."""

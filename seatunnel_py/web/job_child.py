@@ -22,6 +22,7 @@ from threading import BoundedSemaphore
 from typing import Any
 
 from seatunnel_py.api.process.private_files import make_private
+from seatunnel_py.control.launching import quoted
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.problems import ApiError
 
@@ -31,11 +32,6 @@ OUTPUT_BYTES = 16 * 2**20
 FILE = "job.conf"
 PASSED = ("PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON")
 _running = BoundedSemaphore(CHILDREN_MAX)
-
-
-def quoted(name: str, value: str) -> str:
-    """An argument of ``-i``, which separates at commas outside of double quotes."""
-    return f'{name}="{value}"' if "," in value or value != value.strip() else f"{name}={value}"
 
 
 @dataclass(frozen=True, slots=True)

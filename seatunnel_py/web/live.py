@@ -93,7 +93,6 @@ class LiveHub:
 
     def _look(self, topics: frozenset[str]) -> dict[str, bytes]:
         found = {}
-        self._index.poll()
         for topic in topics:
             content = self._runs() if topic == RUNS else self._run(topic.removeprefix(RUN))
             found[topic] = encoded(content)

@@ -104,9 +104,7 @@ def _read(
         if not stat.S_ISREG(about.st_mode):
             raise _gone(found, "this is not a file")
         newest = chosen is found[-1]
-        if not chosen.name.endswith(
-            f".{about.st_ino:x}"
-        ):  # it was rotated since: the position is good, the name has changed
+        if not chosen.name.endswith(f".{about.st_ino:x}"):  # it was rotated since
             raise ApiError(503, "rotated", "the file is being rotated", "ask again", headers={"Retry-After": "1"})
         data = os.pread(descriptor, size, begin)
     finally:

@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from seatunnel_py.control.run_commands import RunStateError, UnknownRunError
 from seatunnel_py.control.store.database import StoreUnreadableError, StoreUnwritableError
 from seatunnel_py.control.store.definitions import (
     DefinitionExistsError,
@@ -81,6 +82,8 @@ _KINDS: Mapping[type[SeaTunnelError], tuple[int, str]] = {
     StaleRevisionError: (412, "changed"),
     IdempotencyKeyError: (422, "key"),
     IntentStateError: (409, "state"),
+    UnknownRunError: (404, "unknown-run"),
+    RunStateError: (409, "state"),
     StoreUnwritableError: (503, "database"),
     StoreUnreadableError: (503, "database"),
 }

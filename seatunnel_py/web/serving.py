@@ -25,7 +25,7 @@ from typing import TextIO
 import uvicorn
 
 from seatunnel_py.api.process.private_files import make_private
-from seatunnel_py.control.run_index import RunIndex
+from seatunnel_py.control.server_process import ServerProcess
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database
@@ -70,11 +70,6 @@ class EndingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def database_of(home: Home) -> Path:
-    """The file of the server's database."""
-    return home.path / "server" / "server.db"
-
-
 def token_file_of(home: Home) -> Path:
     """The file of the first token."""
     return home.path / "server" / "admin.token"
@@ -87,16 +82,21 @@ def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]
     log_to(sys.stderr)
     with closing(listening(settings)) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
-        with closing(Database.open(database_of(home), time.time)) as database:
-            token_file = first_token(home, database)
-            context = context_for(home, settings, database)
-            context.index.scan()
-            server = EndingServer(_config(context), context.stopping)
-            scheme, host = "https" if settings.tls else "http", settings.host
-            shown = f"[{host}]" if ":" in host else host
-            opened(Opened(f"{scheme}://{shown}:{settings.port}", token_file))
+        url = url_of(settings)
+        with closing(ServerProcess.open(home, url, passed=frozenset(settings.environment))) as control:
+            token_file = first_token(home, control.database)
+            context = context_for(control, settings)
+            control.start()
+            server = EndingServer(config_of(context), context.stopping)
+            opened(Opened(url, token_file))
             with _signals_only_end_it():
                 server.run([listener])
+
+
+def url_of(settings: ServerSettings) -> str:
+    """Where the server answers."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{'https' if settings.tls else 'http'}://{host}:{settings.port}"
 
 
 @contextmanager
@@ -110,18 +110,19 @@ def _signals_only_end_it() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def context_for(home: Home, settings: ServerSettings, database: Database) -> ServerContext:
+def context_for(control: ServerProcess, settings: ServerSettings) -> ServerContext:
     """The parts of a server over a home."""
-    index = RunIndex(home, time.monotonic)
+    home = control.home
     stopping = asyncio.Event()
     metrics = ServerMetrics(lambda: metrics_of(home, home.jobs(), whole=True))
-    hub = LiveHub(index, stopping, settings.ping_seconds)
+    hub = LiveHub(control.index, stopping, settings.ping_seconds)
     metrics.streams.set_function(lambda: hub.count)
-    access = Access(database, settings, metrics.login_failures.inc)
-    return ServerContext(home, settings, database, index, RunFiles(index), access, hub, metrics, stopping)
+    access = Access(control.database, settings, metrics.login_failures.inc)
+    return ServerContext(control, settings, RunFiles(control.index), access, hub, metrics, stopping)
 
 
-def _config(context: ServerContext) -> uvicorn.Config:
+def config_of(context: ServerContext) -> uvicorn.Config:
+    """The settings of uvicorn."""
     settings = context.settings
     return uvicorn.Config(
         application(context),

@@ -11,11 +11,6 @@ from seatunnel_py.runtime.storage.home import Home
 from tests.web.running import Served, run_job, serving
 
 CANARY = "canary-3f9c1b-secret"
-SECRET_JOB = """
-env { job.name = "secret job" }
-source { FakeSource { plugin_output = a, row.num = 5, schema { table = "a.<script>alert(1)</script>", fields { id = bigint } } } }
-sink { Console { plugin_input = a } }
-"""
 
 
 @pytest.fixture(scope="session")

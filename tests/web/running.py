@@ -13,14 +13,14 @@ from typing import Any
 import httpx
 
 from seatunnel_py import app
+from seatunnel_py.control.server_process import ServerProcess
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.audit import Act
-from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.tokens import Role, TokenWish
 from seatunnel_py.runtime.observe.receipt import Receipt
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.context import ServerContext
-from seatunnel_py.web.serving import EndingServer, _config, context_for, database_of, listening
+from seatunnel_py.web.serving import EndingServer, config_of, context_for, listening
 from seatunnel_py.web.settings import ServerSettings
 
 JOB = """
@@ -90,11 +90,12 @@ def serving(folder: Path, settings: ServerSettings = CALM, home: Home | None = N
     """A server over ``home``, by default one below this folder."""
     home = home or Home(folder / ".seatunnel")
     home.path.mkdir(mode=0o700, exist_ok=True)
-    with closing(listening(settings)) as listener, closing(Database.open(database_of(home), time.time)) as database:
+    passed = frozenset(settings.environment)
+    with closing(listening(settings)) as listener, closing(ServerProcess.open(home, "test", passed=passed)) as control:
         settings = replace(settings, port=listener.getsockname()[1])
-        context = context_for(home, settings, database)
-        context.index.scan()
-        server = EndingServer(_config(context), context.stopping)
+        context = context_for(control, settings)
+        control.start()
+        server = EndingServer(config_of(context), context.stopping)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         served = Served(f"http://127.0.0.1:{settings.port}", home, context, server, thread)
         served.tokens |= {role: served.issue(role, role.value)[1] for role in Role}

@@ -27,9 +27,9 @@ STDOUT = Path("-")
 @contextmanager
 def _database() -> Iterator[Database]:
     with server_parts():
+        from seatunnel_py.control.server_process import database_file
         from seatunnel_py.control.store.database import Database
-        from seatunnel_py.web.serving import database_of
-    with closing(Database.open(database_of(Home.of_environment()), time.time)) as database:
+    with closing(Database.open(database_file(Home.of_environment().path), time.time)) as database:
         yield database
 
 

@@ -10,13 +10,14 @@ from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from seatunnel_py.control.store import audit, queue, tokens
-from seatunnel_py.control.store.queue import QueueEntry
+from seatunnel_py.control.start_order import WaitingStart
+from seatunnel_py.control.store import audit, tokens
 from seatunnel_py.control.store.tokens import Role, Token, TokenWish
 from seatunnel_py.web.acts import Body, act_of, caller
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
 from seatunnel_py.web.pages import LIMIT_MAX, Limit, chosen_of
+from seatunnel_py.web.problems import ApiError
 
 DAY_SECONDS = 86_400.0
 DAYS = 90.0
@@ -38,30 +39,29 @@ class PriorityBody(Body):
 
 
 def queued(request: Request) -> Response:
-    """The starts that wait, in their order, at most 200 of them."""
-    with context_of(request).database.reading() as connection:
-        found = queue.entries(connection)
-    return answer({"queue": [_entry(one) for one in found[:LIMIT_MAX]], "total": len(found)})
+    """The starts that wait, in their order, at most 200 of them, each with what it waits for."""
+    found = context_of(request).control.supervisor.waiting
+    return answer({"queue": [_waiting(one) for one in found[:LIMIT_MAX]], "total": len(found)})
 
 
-def prioritise(request: Request, intent: int, body: PriorityBody) -> Response:
-    """Give a waiting start another priority."""
-    with context_of(request).database.acting(act_of(request, "queue.prioritise", str(intent))) as write:
-        queue.prioritise(write.connection, intent, body.priority)
-    return answer({"intent": intent, "priority": body.priority})
+def prioritise(request: Request, run: str, body: PriorityBody) -> Response:
+    """Give the waiting start of a run another priority."""
+    commands = context_of(request).control.commands
+    commands.prioritise(run, body.priority, act_of(request, "queue.prioritise", run))
+    return answer({"job_id": run, "priority": body.priority})
 
 
-def drop(request: Request, intent: int) -> Response:
-    """Take a waiting start out of the queue."""
-    with context_of(request).database.acting(act_of(request, "queue.drop", str(intent))) as write:
-        dropped = queue.drop(write.connection, intent)
-    return answer({"intent": intent, "job_id": dropped.run, "state": dropped.state.value})
+def drop(request: Request, run: str) -> Response:
+    """Take the waiting start of a run out of the queue."""
+    dropped = context_of(request).control.commands.drop(run, act_of(request, "queue.drop", run))
+    return answer({"job_id": run, "intent": dropped.id, "state": dropped.state.value})
 
 
-def _entry(entry: QueueEntry) -> dict[str, Any]:
-    intent = entry.intent
-    about = {"intent": intent.id, "job_id": intent.run, "definition": intent.definition, "revision": intent.revision}
-    return {**about, "kind": intent.kind.value, "priority": entry.priority, "since": entry.at}
+def _waiting(waiting: WaitingStart) -> dict[str, Any]:
+    intent = waiting.entry.intent
+    about = {"job_id": intent.run, "place": waiting.place, "waits_for": waiting.why, "since": waiting.entry.at}
+    what = {"definition": intent.definition, "revision": intent.revision, "kind": intent.kind.value}
+    return {**about, **what, "priority": waiting.entry.priority, "asked_by": intent.asked_by, "intent": intent.id}
 
 
 def token_list(request: Request) -> Response:
@@ -83,6 +83,8 @@ def token_create(request: Request, body: TokenBody) -> Response:
 def token_revoke(request: Request, id: str) -> Response:
     """End a token, within a second."""
     with context_of(request).database.acting(act_of(request, "token.revoke", id)) as write:
+        if tokens.found(write.connection, id) is None:
+            raise ApiError(404, "unknown-token", "there is no such token", "GET /api/v1/tokens lists them")
         ended = tokens.revoke(write.connection, id, time.time())
     return answer(_token(ended))
 

@@ -33,6 +33,6 @@ def check(request: Request, body: JobBody) -> Response:
 def plan(request: Request, body: JobBody) -> Response:
     """What a run would do, as `plan --json`. Reads from both ends."""
     context = context_of(request)
-    names = context.settings.environment
+    names = (*context.settings.environment, "SEATUNNEL_SECRETS_DIR")
     code, found = asked(context.home, JobQuestion("plan", body.text, body.variables, PLAN_SECONDS, names))
     return answer({"exit_code": code, **redacted_plain(found)})

@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from seatunnel_py.control.definition_text import DefinitionText
-from seatunnel_py.control.store import definitions
+from seatunnel_py.control.store import definitions, wishes
 from seatunnel_py.control.store.definitions import Definition, Revision
 from seatunnel_py.web.acts import Body, act_of, caller
 from seatunnel_py.web.answers import answer
@@ -60,8 +60,9 @@ def create(request: Request, body: DefinitionBody) -> Response:
 def show(request: Request, id: str) -> Response:
     """A definition with its newest text. Its ETag is the number of the revision."""
     with context_of(request).database.reading() as connection:
-        found = definitions.found(connection, id)
-    return answer(_plain(found, text=True), ETag=f'"{found.newest.number}"')
+        found, wish = definitions.found(connection, id), wishes.of_definition(connection, id)
+    wished = {"policy": wish.policy.value, "run": wish.run, "failures": wish.failures, "held": wish.held}
+    return answer({**_plain(found, text=True), "wish": wished}, ETag=f'"{found.newest.number}"')
 
 
 def change(request: Request, id: str, body: RevisionBody, if_match: IfMatch = "") -> Response:

@@ -25,6 +25,8 @@ def readyz(request: Request) -> Response:
     faults = {}
     if why := context.database.fault():
         faults["database"] = why
+    if why := context.control.fault:
+        faults["supervisor"] = why
     if not os.access(context.home.path, os.R_OK | os.W_OK | os.X_OK):
         faults["home"] = "the home cannot be read and written"
     if context.stopping.is_set():

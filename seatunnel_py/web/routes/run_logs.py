@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from starlette.responses import Response
 
+from seatunnel_py.control.driver_files import output_file
 from seatunnel_py.redaction import redacted_plain, redacted_text
 from seatunnel_py.runtime.diagnosis.job_log import LEVELS
 from seatunnel_py.web.answers import answer
@@ -18,20 +19,26 @@ from seatunnel_py.web.pages import LIMIT_MAX, Limit, chosen_of
 EVENT_BYTES = 16 * WINDOW_BYTES
 From = Annotated[str, Query(alias="from", max_length=40, description="`next` of the window before, or -BYTES")]
 
+Which = Annotated[str, Query(description="`job`: of Spark and its workers; `output`: of drivers of this server")]
+
 
 def log(
     request: Request,
     run: str,
+    of: Which = "job",
     begin: From = f"-{WINDOW_BYTES}",
     size: Annotated[int, Query(alias="bytes", ge=1, le=WINDOW_BYTES)] = WINDOW_BYTES,
 ) -> Response:
-    """A window of the log of a run: output of Spark and of its workers. 410: that part is gone; `next` goes on."""
-    place = context_of(request).files.place(run)
-    found = window(place.log, begin, size, alive=place.running)
+    """A window of the log of a run. 410: that part is gone; `next` goes on."""
+    context = context_of(request)
+    place = context.files.place(run)
+    output = chosen_of(of, ("job", "output"), "log") == "output"
+    file = output_file(context.home.path, place.job_id) if output else place.log
+    found = window(file, begin, size, alive=place.running)
     if found is None:
         return answer({"lines": [], "next": None, "end": True, "generations": []})
     lines = [redacted_text(line) for line in shown_lines(found.data)]
-    kept = [{"from": one.at(0), "bytes": one.size} for one in generations_of(place.log)]
+    kept = [{"from": one.at(0), "bytes": one.size} for one in generations_of(file)]
     return answer({"lines": lines, **_place_of(found), "generations": kept})
 
 

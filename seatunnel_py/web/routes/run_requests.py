@@ -3,7 +3,6 @@ performs it, and its answer has a route of its own."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from dataclasses import asdict
@@ -12,12 +11,10 @@ from fastapi import Request
 from pydantic import Field
 from starlette.responses import Response
 
-from seatunnel_py.control.store.intents import IdempotencyKeyError
-from seatunnel_py.jobs.driver_question import run_of
 from seatunnel_py.jobs.job_lookup import KnownJob
-from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind, request_id
+from seatunnel_py.runtime.control.requests import RequestKind, request_id
 from seatunnel_py.runtime.storage.savepoint_store import NAME_LENGTH_MAX, require_name
-from seatunnel_py.web.acts import Body, Key, act_of, own_key
+from seatunnel_py.web.acts import Body, Key, act_of, digest_of, own_key
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
 from seatunnel_py.web.problems import ApiError
@@ -65,16 +62,14 @@ def _asked(
     request: Request, run: str, kind: RequestKind, key: str, name: str, tables: tuple[str, ...], seconds: float
 ) -> Response:
     context = context_of(request)
-    job = KnownJob(context.files.place(run))
-    id = hashlib.sha256(f"{run}:{own_key(request, key)}".encode()).hexdigest()[:12] if key else request_id()
-    wish = ControlRequest(id, kind, run_of(job), name, tables, seconds)
-    with context.database.acting(act_of(request, f"run.{kind.value}", run)):
-        before = job.control().asked(id) if key else None
-        if before is None:
-            job.control().ask(wish)
-        elif (before.wish, before.tables, before.seconds) != (kind, tables, seconds):
-            raise IdempotencyKeyError("this Idempotency-Key was used for another request", "make a new key")
-    asked = {"job_id": run, "request": id, "wish": kind.value, "name": (before or wish).name}
+    context.files.row(run)
+    act = act_of(request, f"run.{kind.value}", run)
+
+    def sent() -> str:
+        return context.control.commands.send(run, kind, act, name=name, tables=tables, seconds=seconds)
+
+    id = context.keys.once(own_key(request, key), digest_of(run, kind.value, tables, seconds), sent)
+    asked = {"job_id": run, "request": id, "wish": kind.value}
     return answer(asked, 202, Location=f"/api/v1/runs/{run}/requests/{id}")
 
 
