@@ -47,7 +47,7 @@ def server(home: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]
             raise AssertionError(f"it has ended with {process.wait()}")
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def get(url: str, path: str, token: str) -> Any:

@@ -46,6 +46,7 @@ from seatunnel_py.web.settings import ServerSettings, require_safe
 END_SECONDS = 5
 CONNECTIONS_MAX = 1_000
 BACKLOG = 128
+PRIVATE_UMASK = 0o077
 FIRST = "first-start"
 
 
@@ -77,6 +78,7 @@ def token_file_of(home: Home) -> Path:
 
 def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]) -> None:
     """Answer requests until a signal ends it. Raises SeaTunnelError if it cannot begin."""
+    os.umask(PRIVATE_UMASK)  # for the files that SQLite makes beside its database
     require_safe(settings)
     _require_private(token_file_of(home))
     log_to(sys.stderr)

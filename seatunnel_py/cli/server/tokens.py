@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -28,7 +29,9 @@ STDOUT = Path("-")
 def _database() -> Iterator[Database]:
     with server_parts():
         from seatunnel_py.control.server_process import database_file
+        from seatunnel_py.web.serving import PRIVATE_UMASK
         from seatunnel_py.control.store.database import Database
+    os.umask(PRIVATE_UMASK)
     with closing(Database.open(database_file(Home.of_environment().path), time.time)) as database:
         yield database
 
