@@ -17,8 +17,7 @@ from seatunnel_py.cli import debugging
 from seatunnel_py.cli.arguments import AsJson, JobArgument, Resets, Settle, SomeTables, Variables, Where, variables_of
 from seatunnel_py.cli.change_subcommands import changes_app
 from seatunnel_py.cli.job_subcommands import jobs_app
-from seatunnel_py.cli.server_subcommands import server_app
-from seatunnel_py.cli.subcommands import quarantine_app, state_app, table_app
+from seatunnel_py.cli.subcommands import quarantine_app, server_app, state_app, table_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
 from seatunnel_py.cli.view.wait_notice import patience

@@ -67,10 +67,14 @@ def application(context: ServerContext) -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.context = context
-    app.router.route_class = GuardedRoute
     for route in ROUTES:
-        app.add_api_route(
-            route.path, route.handler, methods=[route.method], status_code=route.status, response_model=None
+        app.router.add_api_route(
+            route.path,
+            route.handler,
+            methods=[route.method],
+            status_code=route.status,
+            response_model=None,
+            route_class_override=GuardedRoute,
         )
     for kind in (SeaTunnelError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _answered)

@@ -15,8 +15,8 @@ from seatunnel_py.control.store.tokens import Token
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.access import Access
 from seatunnel_py.web.kept_keys import KeptKeys
-from seatunnel_py.web.live import LiveHub
-from seatunnel_py.web.run_files import RunFiles
+from seatunnel_py.web.reading.live import LiveHub
+from seatunnel_py.web.reading.run_files import RunFiles
 from seatunnel_py.web.server_metrics import ServerMetrics
 from seatunnel_py.web.settings import ServerSettings
 

@@ -37,9 +37,9 @@ from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.access import Access
 from seatunnel_py.web.application import application
 from seatunnel_py.web.context import ServerContext
-from seatunnel_py.web.live import LiveHub
+from seatunnel_py.web.reading.live import LiveHub
 from seatunnel_py.web.port_owner import owner_of
-from seatunnel_py.web.run_files import RunFiles
+from seatunnel_py.web.reading.run_files import RunFiles
 from seatunnel_py.web.server_metrics import ServerMetrics
 from seatunnel_py.web.settings import ServerSettings, require_safe
 

@@ -162,7 +162,7 @@ def test_o21_streams_are_limited(own: Served) -> None:
 
 def test_o21_a_reader_that_does_not_read_costs_nothing(own: Served) -> None:
     """One message for each topic waits for it, whatever has happened meanwhile."""
-    from seatunnel_py.web.live import LiveStream
+    from seatunnel_py.web.reading.live import LiveStream
 
     hub = own.context.hub
     slow = LiveStream(frozenset({"runs"}), "t", lambda: True)

@@ -10,7 +10,7 @@ from seatunnel_py.redaction import redacted_plain
 from seatunnel_py.web.acts import Body
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
-from seatunnel_py.web.job_child import JobQuestion, asked
+from seatunnel_py.web.reading.job_child import JobQuestion, asked
 from seatunnel_py.web.routes.definitions import TEXT_MAX
 
 CHECK_SECONDS = 10.0

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from seatunnel_py.web.access import Access
 from seatunnel_py.web.context import caller_of, context_of
-from seatunnel_py.web.live import LiveStream, topics_of
+from seatunnel_py.web.reading.live import LiveStream, topics_of
 from seatunnel_py.web.problems import ApiError
 
 

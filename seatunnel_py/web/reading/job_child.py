@@ -54,17 +54,17 @@ def asked(home: Home, question: JobQuestion) -> tuple[int, Any]:
         below = home.path / "server"
         make_private(below)
         with tempfile.TemporaryDirectory(dir=below, prefix="question-") as folder:
-            return _run(Path(folder), question)
+            return _run(home, Path(folder), question)
     finally:
         _running.release()
 
 
-def _run(folder: Path, question: JobQuestion) -> tuple[int, Any]:
+def _run(home: Home, folder: Path, question: JobQuestion) -> tuple[int, Any]:
     (folder / FILE).write_text(question.text, encoding="utf-8")
     given = [word for name, value in sorted(question.variables.items()) for word in ("-i", quoted(name, value))]
     names = (*PASSED, *question.environment)
     environment = {name: value for name, value in os.environ.items() if name in names}
-    environment |= {"SEATUNNEL_HOME": str(folder / "home"), "HOME": str(folder), "NO_COLOR": "1"}
+    environment |= {"SEATUNNEL_HOME": str(home.path), "HOME": str(folder), "NO_COLOR": "1"}
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", "seatunnel_py", question.command, FILE, "--json", *given],
