@@ -1,4 +1,4 @@
-"""Makes what a driver is started from: the file of its revision, its working directory, and its environment."""
+"""Makes the launch of a driver: the file of its revision, its working directory, and its environment."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DriverFiles:
     program: Sequence[str] = PROGRAM
 
     def launch_of(self, intent: Intent) -> Launch:
-        """What starts the driver of an intent. Raises SeaTunnelError."""
+        """The launch of an intent. Raises SeaTunnelError."""
         with self.database.reading() as connection:
             revision = definitions.revision(connection, intent.definition, intent.revision)
             directory = definitions.directory(connection, intent.definition)

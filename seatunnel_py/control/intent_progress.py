@@ -74,7 +74,7 @@ def _of_starting(intent: Intent, seen: StartEvidence) -> Progress:
 def _of_started(seen: StartEvidence) -> Progress:
     row = seen.row
     if row is None:
-        return WAIT if seen.child else _ended_as(seen.end, ExitCode.TERMINATED)  # its directory was deleted by hand
+        return WAIT if seen.child else _ended_as(seen.end, None)
     if row.alive:
         return WAIT
     if row.exit_code is not None:

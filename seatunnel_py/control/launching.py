@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from seatunnel_py.control.store.intents import Intent, StartKind
-from seatunnel_py.runtime.storage.driver_process import DriverProcess
+from seatunnel_py.runtime.observe.driver_process import DriverProcess
 
 PASSED = frozenset(
     {
@@ -43,7 +43,7 @@ class ProcessEnd:
 
 
 class LaunchError(Exception):
-    """No process could be made; the text tells why."""
+    """No process could be made; the text names the cause."""
 
 
 class Launcher(Protocol):

@@ -1,7 +1,7 @@
 """Starts drivers on this machine.
 
 Rules. (1) A driver is in a session of its own and holds no descriptor of the server: the end of the server changes
-nothing for it. (2) ``waitpid`` tells how a child ended; only its lock tells whether a driver is alive. (3) A signal
+nothing for it. (2) ``waitpid`` shows how a child ended; only its lock shows whether a driver is alive. (3) A signal
 goes through a descriptor of the process that was opened before its start was compared: a pid that another process has
 by now is never signalled.
 """
@@ -17,7 +17,7 @@ from threading import Lock
 
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.control.launching import Launch, LaunchError, ProcessEnd
-from seatunnel_py.runtime.storage.driver_process import DriverProcess
+from seatunnel_py.runtime.observe.driver_process import DriverProcess
 
 UMASK = 0o077
 

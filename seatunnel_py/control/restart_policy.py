@@ -80,7 +80,7 @@ def decide(wish: Wish, end: RunEnd) -> RestartDecision:
     healthy = end.alive_seconds >= HEALTHY_SECONDS
     failures = 1 if healthy else wish.failures + 1
     cause = end.cause or end.kind.value
-    again = (cause, end.position) == (wish.cause, wish.position)
+    again = not healthy and (cause, end.position) == (wish.cause, wish.position)
     counted = replace(wish, failures=failures, cause=cause, position=end.position, same=wish.same + 1 if again else 1)
     if counted.same >= SAME_CAUSE_MAX:
         return RestartDecision(replace(counted, held=_held(counted)), restore=False)
@@ -88,7 +88,7 @@ def decide(wish: Wish, end: RunEnd) -> RestartDecision:
 
 
 def released(wish: Wish) -> Wish:
-    """The wish after a person has looked: its counts begin anew."""
+    """The wish after a person has looked: its counts start from zero."""
     return replace(wish, failures=0, same=0, cause="", position="", held="")
 
 

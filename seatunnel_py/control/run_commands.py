@@ -1,4 +1,4 @@
-"""What a person asks of runs: start, restore, stop, cancel, savepoint, and the policy of a definition.
+"""Acts of a person on runs: start, restore, stop, cancel, savepoint, and the policy of a definition.
 
 Rules. (1) Each act and its audit row are one transaction. (2) A driver gets requests only as records in the directory
 of its run (``runtime/control/requests.py``), as from the command line. (3) A run that a person stops is not wished any
@@ -86,8 +86,10 @@ class RunCommands:
             row = self.index.look(run)
             if last.state in intents.OPEN or (row is not None and row.alive):
                 raise RunStateError(f"the run {run!r} has a driver, or waits for one", "stop it first")
-            options = replace(last.options, accept_changes=accept_changes, only=(), restore="")
-            wish = StartWish(run, last.definition, last.revision, StartKind.RESTORE, options, act.actor)
+            kind, options = last.kind, last.options
+            if row is not None:  # else no driver has made its directory yet
+                kind, options = StartKind.RESTORE, replace(options, accept_changes=accept_changes, only=(), restore="")
+            wish = StartWish(run, last.definition, last.revision, kind, options, act.actor)
             intent = intents.add(write.connection, wish, now)
             queue.put(write.connection, intent, now, priority)
             self._wish(write.connection, last.definition, run, now)

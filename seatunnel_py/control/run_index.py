@@ -1,6 +1,6 @@
 """The index of all runs in a home, in memory. Nothing of it is stored: a new server reads it from the directories.
 
-Rules. (1) Only the lock shows whether a driver is alive. (2) A directory that cannot be read is a row that tells why;
+Rules. (1) Only the lock shows whether a driver is alive. (2) A directory that cannot be read is a row with the reason;
 the others go on. (3) A run is looked at again after 1 s if it is alive, else after 5 s, up to 30 s where nothing
 changes; its files are read only after one was replaced. (4) Times between looks are monotonic: a wall clock that jumps
 changes nothing. (5) A driver that is alive, but has not written its counters for ``BEAT_SECONDS``, is STALLED.

@@ -1,4 +1,4 @@
-"""One run as the server knows it: from the lock and the files of its directory, read anew when they change."""
+"""One run as the server knows it: from the lock and the files of its directory, read again when they change."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.observe.driver_process import DriverProcess
 from seatunnel_py.runtime.observe.run_record import outcome_of
 from seatunnel_py.runtime.observe.run_summary import KILLED, UNREADABLE, state_of, summary
-from seatunnel_py.runtime.storage.driver_process import DriverProcess
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
 FILES = ("job.json", "receipt.json", "counters.json")
@@ -24,10 +24,10 @@ Signature = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run with its newest driver. ``state``: as ``seatunnel jobs list`` shows it; ``started``, ``seconds``: of the
-    newest driver, None: not known, or it runs; ``tables``: how many are in each state; ``exit_code``: of its receipt;
-    ``outcome``: as in metrics, empty while it runs; ``failed``: why its driver ended without a receipt; ``fault``: why
-    the directory cannot be read; ``cause``, ``position``: of its first failure, and its newest checkpoint."""
+    """A run with its newest driver. ``state``: as ``seatunnel jobs list`` shows it. ``started``, ``seconds``: of that
+    driver, None: not known, or it runs. ``tables``: how many are in each state. ``exit_code``: of its receipt.
+    ``outcome``: as in metrics, empty while it runs. ``failed``: why the driver ended without a receipt. ``fault``: why
+    the directory cannot be read. ``cause``: of the first failure. ``position``: number of completed checkpoints."""
 
     run: str
     state: str
@@ -70,7 +70,7 @@ def signature(path: Path) -> Signature:
 
 
 def row_of(place: JobDirectory) -> tuple[RunRow, Signature]:
-    """Read a run. A directory that cannot be read gives a row that tells why. The signature is that of before: files
+    """Read a run. A directory that cannot be read gives a row with the reason. The signature is that of before: files
     that are replaced meanwhile are read at the next look."""
     before = signature(place.path)
     for _ in range(LOOKS_MAX):

@@ -6,13 +6,13 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from seatunnel_py.control.driver_files import DriverFiles, own_environment
+from seatunnel_py.control.driver_files import PROGRAM, DriverFiles, own_environment
 from seatunnel_py.control.launching import Launcher
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.run_commands import RunCommands
@@ -23,7 +23,7 @@ from seatunnel_py.control.store import settings
 from seatunnel_py.control.store.database import Database, StoreUnreadableError
 from seatunnel_py.control.supervisor import Machine, Supervisor
 from seatunnel_py.errors import SeaTunnelError, worded
-from seatunnel_py.runtime.storage.driver_process import boot_id
+from seatunnel_py.runtime.observe.driver_process import boot_id
 from seatunnel_py.runtime.storage.home import Home
 
 TURN_SECONDS = 0.5
@@ -74,10 +74,11 @@ class ServerProcess:
         launcher: Launcher | None = None,
         environment: Mapping[str, str] | None = None,
         passed: frozenset[str] | None = None,
+        program: Sequence[str] = PROGRAM,
     ) -> Self:
         """Take a home and open its database; ``address``: where the server answers; ``passed``: variables of its
-        environment that definitions may refer to, None: all of them. Raises ServerRunsError, NewerDatabaseError and
-        StoreUnreadableError."""
+        environment that definitions may refer to, None: all of them; ``program``: the command line of drivers. Raises
+        ServerRunsError, NewerDatabaseError and StoreUnreadableError."""
         machine = machine or RealMachine()
         lock = ServerLock.take(home.path, address)
         try:
@@ -87,7 +88,7 @@ class ServerProcess:
             raise
         index = RunIndex(home, machine.clock)
         own = own_environment() if environment is None else environment
-        files = DriverFiles(database, home.path, own, passed)
+        files = DriverFiles(database, home.path, own, passed, program)
         supervisor = Supervisor(
             database, index, launcher or LocalLauncher(), machine, files.launch_of, partial(limits_of, database)
         )

@@ -1,4 +1,4 @@
-"""Decides which waiting runs begin, and tells what the others wait for. Pure."""
+"""Decides which waiting runs begin, and names what the others wait for. Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class StartLimits:
 
 @dataclass(frozen=True, slots=True)
 class StartFacts:
-    """``running``: drivers that are alive or on their way; ``busy``: runs whose driver is alive or on its way;
-    ``since_spawn``: seconds since the last start; ``delays``: seconds until a failed run is restored, by run;
-    ``closed``: why no run may begin at all, empty: one may."""
+    """``running``: drivers that are alive or on their way. ``busy``: the runs of which one is. ``since_spawn``: seconds
+    since the last start. ``delays``: seconds until a failed run is restored, by run. ``closed``: why no run may begin
+    at all, empty: one may."""
 
     running: int
     busy: frozenset[str]

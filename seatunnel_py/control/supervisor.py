@@ -1,9 +1,9 @@
 """The supervisor: starts what waits, notes what has ended, and restores the runs that are wished.
 
-Rules. (1) An intent is committed before its process is made; the directory of the run tells what became of it, so a
+Rules. (1) An intent is committed before its process is made; the directory of the run shows the outcome, so a
 server that dies at any moment leaves one driver or none. (2) The end of a driver, the new counts of its wish and the
 next start are one transaction. (3) Runs that were started by hand are shown, and never restarted. (4) Waits are
-monotonic times. After a restart of the server they begin anew: too late is harmless. (5) While the database cannot be
+monotonic times. After a restart of the server they start again: too late is harmless. (5) While the database cannot be
 written nothing is started; what has ended is noted later.
 """
 
@@ -16,7 +16,7 @@ from typing import Protocol
 from seatunnel_py.control.backoff import FIRST_SECONDS, backoff_seconds
 from seatunnel_py.control.intent_progress import Progress, ProgressKind, StartEvidence, progress
 from seatunnel_py.control.launching import Launch, Launcher, LaunchError, ProcessEnd
-from seatunnel_py.control.restart_policy import RunEnd, decide, end_kind
+from seatunnel_py.control.restart_policy import EndKind, RunEnd, decide, end_kind
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.control.start_order import StartFacts, StartLimits, WaitingStart, order
@@ -32,7 +32,7 @@ TRIES_MAX = 3
 
 
 class Machine(Protocol):
-    """What the supervisor needs of the machine: monotonic seconds, wall-clock seconds, a number from 0 to 1, and the id
+    """The machine of the supervisor: monotonic seconds, wall-clock seconds, a number from 0 to 1, and the id
     of this start of the machine."""
 
     def clock(self) -> float: ...
@@ -68,7 +68,7 @@ class Supervisor:
         self.turn()
 
     def turn(self) -> None:
-        """Do what is due; called at least once a second. ``fault`` tells why the database could not be used."""
+        """Do what is due; called at least once a second. ``fault``: why the database could not be used."""
         for end in self.launcher.ends():
             self._ends[end.run] = end
             self.index.look(end.run)
@@ -85,7 +85,8 @@ class Supervisor:
             started = intents.in_states(connection, (IntentState.STARTING, IntentState.STARTED))
         now = self.machine.clock()
         for intent in started:
-            row = self.index.row(intent.run)
+            starting = intent.state is IntentState.STARTING
+            row = self.index.look(intent.run) if starting else self.index.row(intent.run)
             if row is not None and row.alive:
                 self._alive_since.setdefault((row.run, row.driver), now)
             waited = now - self._known_since.setdefault(intent.id, now)
@@ -125,7 +126,7 @@ class Supervisor:
                 wishes.keep(write.connection, decision.wish, now)
                 write.note(result="; ".join(filter(None, (str(end.kind), why, decision.wish.held))))
                 if decision.restore:
-                    self._add_restore(write, intent, now)
+                    self._add_next(write, intent, row, now)
         self._ends.pop(intent.run, None)
         self._not_before.pop(intent.run, None)
         self._alive_since = {key: since for key, since in self._alive_since.items() if key[0] != intent.run}
@@ -135,13 +136,18 @@ class Supervisor:
         boot = process is not None and bool(self.machine.boot()) and process.boot != self.machine.boot()
         since = self._alive_since.get((intent.run, row.driver if row else ""), self.machine.clock())
         kind = end_kind(step.exit_code, boot_differs=boot)
+        if row is None and intent.state is IntentState.STARTED:
+            return RunEnd(EndKind.STOPPED, cause="its directory was deleted")  # nothing is left to go on with
         new = row is not None and row.driver != intent.previous_driver
         cause, position = (row.cause, row.position) if row is not None and new else (why, "")
         return RunEnd(kind, self.machine.clock() - since, cause, position)
 
-    def _add_restore(self, write: AuditedWrite, intent: Intent, now: float) -> None:
-        options = StartOptions(intent.options.variables, intent.options.environment)
-        wish = StartWish(intent.run, intent.definition, intent.revision, StartKind.RESTORE, options, SUPERVISOR)
+    def _add_next(self, write: AuditedWrite, intent: Intent, row: RunRow | None, now: float) -> None:
+        """The next start: a restore, or the same again where no driver has made a directory."""
+        kind, options = intent.kind, intent.options
+        if row is not None:
+            kind, options = StartKind.RESTORE, StartOptions(options.variables, options.environment)
+        wish = StartWish(intent.run, intent.definition, intent.revision, kind, options, SUPERVISOR)
         queue.put(write.connection, intents.add(write.connection, wish, now), now)
 
     def _ask_again(self, intent: Intent) -> None:
@@ -179,7 +185,7 @@ class Supervisor:
         delays = {}
         for entry in entries:
             run = entry.intent.run
-            if entry.intent.asked_by == SUPERVISOR and entry.intent.kind is StartKind.RESTORE:
+            if entry.intent.asked_by == SUPERVISOR:
                 if run not in self._not_before:
                     self._not_before[run] = now + self._delay(failures.get(run, 0))
                 delays[run] = self._not_before[run] - now

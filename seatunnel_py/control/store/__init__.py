@@ -1,1 +1,1 @@
-"""What only the server knows: definitions, wishes, intents, the queue, tokens, the audit. Never the state of a run."""
+"""State that only the server has: definitions, wishes, intents, queue, tokens, audit. Never the state of a run."""

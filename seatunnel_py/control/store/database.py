@@ -107,7 +107,7 @@ class Database:
     @contextmanager
     def acting(self, act: Act) -> Iterator[AuditedWrite]:
         """A transaction for an act, with its audit row. If the block raises SeaTunnelError nothing of the act is kept,
-        and a row tells why. Raises StoreUnwritableError."""
+        and a row has the reason. Raises StoreUnwritableError."""
         write: AuditedWrite | None = None
         try:
             with self.writing() as connection:

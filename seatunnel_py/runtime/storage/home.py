@@ -22,7 +22,7 @@ from typing import Any
 
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.storage.driver_process import this_process
+from seatunnel_py.runtime.observe.driver_process import this_process
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, how_it_ended, who_drives, write_json
 
 COPIES = "copies"  # directory of job files that commands have generated

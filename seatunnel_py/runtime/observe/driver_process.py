@@ -1,4 +1,4 @@
-"""The process of a driver: its pid with what tells it from a later process of the same pid.
+"""The process of a driver: its pid, and its start, which differs from that of a later process with this pid.
 
 Never shows whether a driver is alive: only its lock does. It serves to wake up when the process ends, and to signal it.
 """
@@ -19,7 +19,7 @@ PROC = Path("/proc")
 @dataclass(frozen=True, slots=True)
 class DriverProcess:
     """``start_ticks``: start of the process in clock ticks since the machine started; ``boot``: id of that start of the
-    machine. Linux tells them."""
+    machine. Linux has both."""
 
     pid: int
     start_ticks: int
@@ -49,7 +49,7 @@ def this_process() -> dict[str, Any]:
 
 
 def boot_id() -> str:
-    """The id of this start of the machine; empty: the system does not tell it."""
+    """The id of this start of the machine; empty: the system has none."""
     with suppress(OSError):
         return (PROC / "sys/kernel/random/boot_id").read_text().strip()
     return ""
