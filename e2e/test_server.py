@@ -127,10 +127,10 @@ def test_o12_a_second_server_of_a_home_names_the_first(tmp_path: Path) -> None:
     ("words", "names"),
     [
         (("--host", "0.0.0.0"), "--tls-certificate"),
-        (("--host", "::"), "--behind-proxy"),
+        (("--host", "::"), "--trusted-proxy"),
         (("--tls-key", "x"), "certificate"),
-        (("--behind-proxy", "*"), "IP address"),
-        (("--host", "203.0.113.1", "--behind-proxy", "127.0.0.1"), "cannot listen"),
+        (("--trusted-proxy", "*"), "IP address"),
+        (("--host", "203.0.113.1", "--trusted-proxy", "127.0.0.1"), "cannot listen"),
     ],
 )
 def test_an_unsafe_address_is_refused(tmp_path: Path, words: tuple[str, ...], names: str) -> None:

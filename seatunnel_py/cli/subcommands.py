@@ -180,7 +180,7 @@ def server_run(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free one")] = PORT,
     tls_certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="in PEM, with its chain")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="the key of the certificate")] = None,
-    behind_proxy: Annotated[
+    trusted_proxy: Annotated[
         list[str] | None,
         typer.Option(metavar="ADDRESS", help="a proxy that speaks TLS; its X-Forwarded headers count; may be repeated"),
     ] = None,
@@ -199,7 +199,7 @@ def server_run(
     """
     from seatunnel_py.cli.server import serving as command
 
-    names = (tuple(behind_proxy or ()), tuple(allowed_host or ()), tuple(allowed_env or ()))
+    names = (tuple(trusted_proxy or ()), tuple(allowed_host or ()), tuple(allowed_env or ()))
     request = command.ServerRequest(host, port, tls_certificate, tls_key, *names)
     raise typer.Exit(command.run(request))
 

@@ -33,7 +33,7 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="seatunnel"'}
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a route needs. ``role``: None for probes; ``costly``: it opens connections, or starts a process."""
+    """The needs of a route. ``role``: None for probes; ``costly``: it opens connections, or starts a process."""
 
     role: Role | None
     costly: bool = False

@@ -31,11 +31,11 @@ class GuardedRoute(APIRoute):
 
     @property
     def need(self) -> Need:
-        """What the table says about this route. Raises KeyError for one that is not in it."""
+        """The needs of this route, from the table. Raises KeyError for one that is not in it."""
         return NEEDS[next(iter(self.methods or {""})), self.path]
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler behind the check."""
+        """The handler, which runs after the check."""
         handler, need = super().get_route_handler(), self.need
 
         async def guarded(request: Request) -> Response:

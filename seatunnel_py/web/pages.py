@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 def page(rows: Sequence[_T], key: Callable[[_T], Any], after: str, limit: int) -> tuple[list[_T], str | None]:
     """A page of rows that are in the order of their keys, which are lists of texts and numbers; and the cursor of the
-    next page. Raises ApiError for a text that is no cursor."""
+    next page. Raises ApiError for any other text."""
     begin = 0
     if after:
         last = _opened(after)

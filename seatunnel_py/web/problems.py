@@ -151,6 +151,6 @@ def faults(error: JobFileError) -> list[dict[str, Any]]:
 
 
 def _wrong_values(error: RequestValidationError) -> list[dict[str, Any]]:
-    """What is wrong with each value. The value itself is not repeated: it may be a secret at the wrong place."""
+    """The fault of each value. The value itself is not repeated: it may be a secret at the wrong place."""
     found = error.errors()[:FAULTS_MAX]
     return [{"message": str(one["msg"]), "path": ".".join(map(str, one["loc"]))} for one in found]

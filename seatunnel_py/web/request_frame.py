@@ -1,6 +1,6 @@
 """The frame round every request: its id, the host that it names, its body, its time, and the headers of its answer.
 
-Rules. (1) What is refused here is refused before any route, and before the body is parsed. (2) A body is read once, up
+Rules. (1) A refusal here comes before any route, and before the body is parsed. (2) A body is read once, up
 to the limit, and handed on whole. (3) A request that takes too long is answered with 503; its thread goes on, and its
 result is dropped. (4) Every answer has the security headers.
 """

@@ -37,8 +37,8 @@ from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.access import Access
 from seatunnel_py.web.application import application
 from seatunnel_py.web.context import ServerContext
-from seatunnel_py.web.reading.live import LiveHub
 from seatunnel_py.web.port_owner import owner_of
+from seatunnel_py.web.reading.live import LiveHub
 from seatunnel_py.web.reading.run_files import RunFiles
 from seatunnel_py.web.server_metrics import ServerMetrics
 from seatunnel_py.web.settings import ServerSettings, require_safe
@@ -59,7 +59,7 @@ class Opened:
 
 
 class EndingServer(uvicorn.Server):
-    """Tells open streams when it ends."""
+    """Ends open streams when it ends."""
 
     def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
         super().__init__(config)
@@ -96,7 +96,7 @@ def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]
 
 
 def url_of(settings: ServerSettings) -> str:
-    """Where the server answers."""
+    """The address at which the server answers."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"{'https' if settings.tls else 'http'}://{host}:{settings.port}"
 

@@ -54,12 +54,12 @@ def require_safe(settings: ServerSettings) -> None:
             raise SeaTunnelError(f"there is no file {file}", "name the files of the certificate and of its key")
     for proxy in settings.trusted_proxies:
         if not _is_address(proxy):
-            raise SeaTunnelError(f"{proxy!r} is not an address of a proxy", "--behind-proxy takes an IP address")
+            raise SeaTunnelError(f"{proxy!r} is not an address of a proxy", "--trusted-proxy takes an IP address")
     if is_loopback(settings.host) or settings.tls or settings.trusted_proxies:
         return
     raise SeaTunnelError(
         f"other machines would reach {settings.host} without TLS, and tokens could be read on the way",
-        "give --tls-certificate and --tls-key; or --behind-proxy ADDRESS, the proxy that speaks TLS; or stay at "
+        "give --tls-certificate and --tls-key; or --trusted-proxy ADDRESS, the proxy that speaks TLS; or stay at "
         "127.0.0.1",
     )
 

@@ -31,7 +31,13 @@ EXCEPTIONS = {
 }
 """The places that may, and why."""
 
-OWN_DATA = ("seatunnel_py/runtime/", "seatunnel_py/work/rows/positions.py", "seatunnel_py/cli/", "seatunnel_py/web/", "seatunnel_py/replay")
+OWN_DATA = (
+    "seatunnel_py/runtime/",
+    "seatunnel_py/work/rows/positions.py",
+    "seatunnel_py/cli/",
+    "seatunnel_py/web/",
+    "seatunnel_py/replay",
+)
 """Write what the product says of itself (logs, records, answers of commands and routes): no values of rows."""
 
 

@@ -29,8 +29,8 @@ STDOUT = Path("-")
 def _database() -> Iterator[Database]:
     with server_parts():
         from seatunnel_py.control.server_process import database_file
-        from seatunnel_py.web.serving import PRIVATE_UMASK
         from seatunnel_py.control.store.database import Database
+        from seatunnel_py.web.serving import PRIVATE_UMASK
     os.umask(PRIVATE_UMASK)
     with closing(Database.open(database_file(Home.of_environment().path), time.time)) as database:
         yield database

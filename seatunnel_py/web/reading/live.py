@@ -45,7 +45,7 @@ class LiveStream:
     ended: str = ""
 
     def end(self, why: str) -> None:
-        """Let the stream say farewell."""
+        """Let the stream send its farewell, and end."""
         self.ended = self.ended or why
         self.woken.set()
 

@@ -30,7 +30,7 @@ _PICTURES = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} |
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One file. ``name``: its number and the identity of the file, for it may be written anew under its number."""
+    """One file. ``name``: its number and the identity of the file, because another file may get its number."""
 
     name: str
     path: Path
@@ -67,7 +67,7 @@ def generations_of(path: Path) -> Sequence[Generation]:
 
 def window(path: Path, position: str, size: int, *, alive: bool) -> Window | None:
     """The window from a position: ``GENERATION:OFFSET``, or ``-N`` for the last N bytes. None: there is no file yet.
-    Raises ApiError: 410 for a position that is gone, 422 for a text that is no position."""
+    Raises ApiError: 410 for a position that is gone, 422 for any other text."""
     found = generations_of(path)
     if not found:
         return None

@@ -31,7 +31,7 @@ def check(request: Request, body: JobBody) -> Response:
 
 
 def plan(request: Request, body: JobBody) -> Response:
-    """What a run would do, as `plan --json`. Reads from both ends."""
+    """The plan of a run, as `plan --json`. Reads from both ends."""
     context = context_of(request)
     names = (*context.settings.environment, "SEATUNNEL_SECRETS_DIR")
     code, found = asked(context.home, JobQuestion("plan", body.text, body.variables, PLAN_SECONDS, names))

@@ -10,8 +10,8 @@ from starlette.responses import Response, StreamingResponse
 
 from seatunnel_py.web.access import Access
 from seatunnel_py.web.context import caller_of, context_of
-from seatunnel_py.web.reading.live import LiveStream, topics_of
 from seatunnel_py.web.problems import ApiError
+from seatunnel_py.web.reading.live import LiveStream, topics_of
 
 
 async def live(

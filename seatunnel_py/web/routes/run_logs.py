@@ -13,8 +13,8 @@ from seatunnel_py.redaction import redacted_plain, redacted_text
 from seatunnel_py.runtime.diagnosis.job_log import LEVELS
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
-from seatunnel_py.web.reading.log_window import WINDOW_BYTES, Window, generations_of, shown_lines, window
 from seatunnel_py.web.pages import LIMIT_MAX, Limit, chosen_of
+from seatunnel_py.web.reading.log_window import WINDOW_BYTES, Window, generations_of, shown_lines, window
 
 EVENT_BYTES = 16 * WINDOW_BYTES
 From = Annotated[str, Query(alias="from", max_length=40, description="`next` of the window before, or -BYTES")]
