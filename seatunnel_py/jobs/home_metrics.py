@@ -6,7 +6,7 @@ import platform
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -19,28 +19,37 @@ from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
 
-def metrics_of(home: Home, places: Iterable[JobDirectory], *, whole: bool) -> Sequence[Metric]:
-    """The metrics of these jobs, in one pass over their files; ``whole``: with those of the home."""
+def metrics_of(
+    home: Home,
+    places: Iterable[JobDirectory],
+    *,
+    whole: bool,
+    read: Callable[[JobDirectory], RunRecord | None] | None = None,
+) -> Sequence[Metric]:
+    """The metrics of these jobs, in one pass over their files; ``whole``: with those of the home; ``read``: as
+    ``record_of``."""
     states: Counter[str] = Counter()
-    runs = list(_records(places, states))
+    runs = []
+    for record in map(read or record_of, places):
+        if record is None:
+            states["unreadable"] += 1
+            continue
+        states["running" if record.alive else record.outcome] += 1
+        runs.append(record)
     facts = HomeFacts(_versions(), states, shutil.disk_usage(_existing(home.path)).free) if whole else None
     return series(runs, time.time(), facts)
 
 
-def _records(places: Iterable[JobDirectory], states: Counter[str]) -> Iterator[RunRecord]:
-    """The records of jobs. One that cannot be read must not hide the others."""
-    for place in places:
-        try:
-            if place.path.is_symlink():
-                raise SeaTunnelError("a link is not followed")
-            about, alive = place.read("job") or {}, place.running
-            receipt = None if alive else place.receipt
-            record = run_record(place.job_id, about, place.counters, receipt, alive=alive)
-        except (SeaTunnelError, OSError, KeyError, TypeError, ValueError, AttributeError):  # or of a newer version
-            states["unreadable"] += 1
-            continue
-        states["running" if alive else record.outcome] += 1
-        yield record
+def record_of(place: JobDirectory) -> RunRecord | None:
+    """The record of a job; None for one that cannot be read, which must not hide the others."""
+    try:
+        if place.path.is_symlink():
+            return None
+        about, alive = place.read("job") or {}, place.running
+        receipt = None if alive else place.receipt
+        return run_record(place.job_id, about, place.counters, receipt, alive=alive)
+    except (SeaTunnelError, OSError, KeyError, TypeError, ValueError, AttributeError):  # or of a newer version
+        return None
 
 
 def _versions() -> dict[str, str]:

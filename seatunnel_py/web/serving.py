@@ -16,9 +16,10 @@ import socket
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -33,6 +34,7 @@ from seatunnel_py.control.store.tokens import Role, TokenWish
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.jobs.home_metrics import metrics_of
 from seatunnel_py.redaction import redacted_text
+from seatunnel_py.runtime.observe.metric_text import Metric
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.access import Access
 from seatunnel_py.web.application import application
@@ -116,11 +118,18 @@ def context_for(control: ServerProcess, settings: ServerSettings) -> ServerConte
     """The parts of a server over a home."""
     home = control.home
     stopping = asyncio.Event()
-    metrics = ServerMetrics(lambda: metrics_of(home, home.jobs(), whole=True))
+    files = RunFiles(control.index)
+    metrics = ServerMetrics(partial(_run_metrics, home, files))
     hub = LiveHub(control.index, stopping, settings.ping_seconds)
     metrics.streams.set_function(lambda: hub.count)
     access = Access(control.database, settings, metrics.login_failures.inc)
-    return ServerContext(control, settings, RunFiles(control.index), access, hub, metrics, stopping)
+    return ServerContext(control, settings, files, access, hub, metrics, stopping)
+
+
+def _run_metrics(home: Home, files: RunFiles) -> Sequence[Metric]:
+    places = list(home.jobs())
+    files.forget_records([place.job_id for place in places])
+    return metrics_of(home, places, whole=True, read=files.record)
 
 
 def config_of(context: ServerContext) -> uvicorn.Config:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -17,12 +17,14 @@ from typing import Any, TypeVar
 from seatunnel_py.config.resolve import nearest
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.run_row import RunRow, signature
+from seatunnel_py.jobs.home_metrics import record_of
 from seatunnel_py.jobs.job_lookup import KnownJob
 from seatunnel_py.jobs.job_rows import progress_of
 from seatunnel_py.runtime.observe import checkpoint_history, failure_timeline
 from seatunnel_py.runtime.observe.checkpoint_history import CheckpointHistory
 from seatunnel_py.runtime.observe.failure_timeline import Timeline
 from seatunnel_py.runtime.observe.rotated_files import generations
+from seatunnel_py.runtime.observe.run_record import RunRecord
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
 from seatunnel_py.web.problems import ApiError
 
@@ -50,6 +52,7 @@ class RunFiles:
     def __init__(self, index: RunIndex) -> None:
         self._index = index
         self._lock = Lock()
+        self._records: dict[str, tuple[Any, RunRecord | None]] = {}
         self._kept: dict[str, OrderedDict[str, tuple[Any, Any]]] = {}
 
     def row(self, run: str) -> RunRow:
@@ -90,6 +93,23 @@ class RunFiles:
         """The newest checkpoints of a run."""
         path = self.place(run).checkpoint_history
         return self._remembered("checkpoints", run, _sizes(path), lambda: checkpoint_history.read(path, kept=KEPT))
+
+    def record(self, place: JobDirectory) -> RunRecord | None:
+        """The record of a run for its metrics. All are remembered: a scrape reads only what has changed."""
+        try:
+            files = (signature(place.path), place.running)
+        except OSError:
+            return None
+        before, known = self._records.get(place.job_id, (None, None))
+        if before != files:
+            known = record_of(place)
+            self._records[place.job_id] = (files, known)
+        return known
+
+    def forget_records(self, kept: Collection[str]) -> None:
+        """Forget the records of other runs than these."""
+        for run in self._records.keys() - set(kept):
+            del self._records[run]
 
     def _remembered(self, kind: str, run: str, files: Any, read: Callable[[], _T]) -> _T:
         with self._lock:
