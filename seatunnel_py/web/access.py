@@ -2,7 +2,8 @@
 
 Rules. (1) A token comes in the Authorization header only, never in a URL. (2) A verified token is remembered for less
 than a second, so that a revoked one ends within a second. (3) A route without a role is for probes: without a token
-only from this machine. (4) Refused requests are counted, and a refused write leaves an audit row.
+only from this machine. (4) Refused requests are counted, and a refused write leaves an audit row; many of one caller
+leave a few, because they must not fill the disk.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from seatunnel_py.web.settings import ServerSettings, is_loopback
 REMEMBERED_SECONDS = 0.8
 REMEMBERED_MAX = 1_000
 BUCKETS_MAX = 10_000
+NOTED_PER_SECOND, NOTED_BURST = 0.5, 60
 ANONYMOUS = "anonymous"
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="seatunnel"'}
 
@@ -47,6 +49,7 @@ class Access:
         self._known: OrderedDict[str, tuple[float, Token]] = OrderedDict()
         self._lock = Lock()
         self._rate = Rate(settings.requests_per_second, settings.requests_per_second * 2)
+        self._noted = Rate(NOTED_PER_SECOND, NOTED_BURST)
         self._costly = Rate(settings.costly_per_minute / 60, settings.costly_per_minute)
 
     def check(self, request: Request, need: Need) -> Token | None:
@@ -57,6 +60,7 @@ class Access:
             self._failed()
         address = address_of(request)
         if token is None and (need.role is not None or not is_loopback(address)):
+            self._in_time(f"address {address}", need)
             self._refused(request, ANONYMOUS, address)
             remedy = "send Authorization: Bearer TOKEN; `seatunnel server token create` makes one"
             what = "the token is not valid: it is wrong, expired or revoked" if given else "a token is needed"
@@ -107,7 +111,7 @@ class Access:
             raise ApiError(429, "rate", "too many requests", f"wait {max(1, round(waits))} s", headers=after)
 
     def _refused(self, request: Request, actor: str, address: str) -> None:
-        if request.method == "GET":
+        if request.method == "GET" or self._noted.taken(f"{actor} {address}"):
             return
         object = str(next(iter(request.path_params.values()), ""))[:100]
         route = getattr(request.scope.get("route"), "path_format", "")

@@ -60,6 +60,7 @@ TITLES = {
     403: "The role of the token is not enough",
     404: "Not found",
     405: "The method is not allowed here",
+    408: "The body came too slowly",
     409: "The state does not allow it",
     410: "Gone",
     412: "Changed meanwhile",

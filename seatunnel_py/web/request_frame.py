@@ -55,7 +55,8 @@ class RequestFrame:
         begun = time.monotonic()
         try:
             refused = await self._take(scope, receive, answered)
-            if refused is not None:
+            if refused is not None and not answered.begun:
+                answered = _Answered(send, scope["request_id"])
                 await refused(scope, receive, answered)
         finally:
             route = getattr(scope.get("route"), "path_format", "(none)")
@@ -109,25 +110,16 @@ class _Answered:
     """Sends an answer with the headers of every answer. ``status``: 0 before it has begun."""
 
     def __init__(self, send: Send, request_id: str) -> None:
-        self._send, self._id, self._closed = send, request_id.encode(), False
+        self._send, self._id = send, request_id.encode()
         self.status = 0
         self.begun = False
 
     def close(self) -> None:
         """Drop what an abandoned request still sends."""
-        abandoned = self._send
         self._send = _drop
-
-        async def once(message: Message) -> None:
-            await abandoned(message)
-
-        if not self.begun:
-            self._send = once
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            if self.begun:
-                return
             self.begun, self.status = True, message["status"]
             given = {name.lower() for name, _ in message["headers"]}
             more = [pair for pair in HEADERS if pair[0] not in given]

@@ -40,6 +40,7 @@ from seatunnel_py.web.access import Access
 from seatunnel_py.web.application import application
 from seatunnel_py.web.context import ServerContext
 from seatunnel_py.web.port_owner import owner_of
+from seatunnel_py.web.reading.job_child import forget_questions
 from seatunnel_py.web.reading.live import LiveHub
 from seatunnel_py.web.reading.run_files import RunFiles
 from seatunnel_py.web.server_metrics import ServerMetrics
@@ -88,6 +89,7 @@ def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]
         settings = replace(settings, port=listener.getsockname()[1])
         url = url_of(settings)
         with closing(ServerProcess.open(home, url, passed=frozenset(settings.environment))) as control:
+            forget_questions(home)
             token_file = first_token(home, control.database)
             context = context_for(control, settings)
             control.start()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from seatunnel_py.web.problems import ApiError
 CHILDREN_MAX = 2
 MEMORY_BYTES = 2**30
 OUTPUT_BYTES = 16 * 2**20
-FILE = "job.conf"
+FILE, PREFIX = "job.conf", "question-"
 PASSED = ("PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON")
 _running = BoundedSemaphore(CHILDREN_MAX)
 
@@ -53,10 +54,16 @@ def asked(home: Home, question: JobQuestion) -> tuple[int, Any]:
     try:
         below = home.path / "server"
         make_private(below)
-        with tempfile.TemporaryDirectory(dir=below, prefix="question-") as folder:
+        with tempfile.TemporaryDirectory(dir=below, prefix=PREFIX) as folder:
             return _run(home, Path(folder), question)
     finally:
         _running.release()
+
+
+def forget_questions(home: Home) -> None:
+    """Remove what a server that was killed has left."""
+    for left in (home.path / "server").glob(f"{PREFIX}*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _run(home: Home, folder: Path, question: JobQuestion) -> tuple[int, Any]:

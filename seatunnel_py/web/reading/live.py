@@ -119,8 +119,9 @@ class LiveHub:
             reading = read(place)
             rates.add(reading)
             live = plain(reading, rates)
-        except SeaTunnelError as error:
-            return {**about, "rows_read": row.rows_read, "live": None, "fault": error.message}
+        except (SeaTunnelError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+            why = error.message if isinstance(error, SeaTunnelError) else "another version has written its counters"
+            return {**about, "rows_read": row.rows_read, "live": None, "fault": why}
         live["tables"] = live["tables"][:TABLES_MAX]
         live.pop("at")
         return {**about, "rows_read": row.rows_read, "live": live}
