@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from seatunnel_py.control.definition_text import DefinitionText
+from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.run_row import RunRow
@@ -47,7 +48,7 @@ class Hosted:
         self.home = Home(self.path / "home")
         self.database = Database.open(database_file(self.home.path), time.time)
         self.index = RunIndex(self.home, time.monotonic)
-        self.commands = RunCommands(self.database, self.index, time.time)
+        self.commands = RunCommands(self.database, self.index, time.time, LocalLauncher())
 
     def begin(self) -> float:
         """Start the supervising process; return the seconds until it was ready."""

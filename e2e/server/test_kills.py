@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from e2e.server.hosted import Hosted
+from seatunnel_py.control.run_commands import RunStateError
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.intents import IntentState
 from seatunnel_py.runtime.control.requests import RequestKind
@@ -78,6 +79,7 @@ def test_o1_a_driver_holds_nothing_of_its_server(hosted: Hosted) -> None:
     assert str(Path(f"/proc/{pid}/fd/0").readlink()) == "/dev/null"
     assert "canary-of-server" not in Path(f"/proc/{pid}/environ").read_text()
     assert Path(f"/proc/{pid}/cwd").readlink() == hosted.home.path / "server" / "definitions" / "shop"
+    assert int(Path(f"/proc/{pid}/oom_score_adj").read_text()) > int(Path("/proc/self/oom_score_adj").read_text())
     assert Path(f"/proc/{pid}/status").read_text().partition("Umask:\t")[2][:4] == "0077"
 
 
@@ -94,11 +96,15 @@ def test_o3_a_killed_driver_is_seen_within_seconds_and_restored_where_it_stood(h
     assert [act.result for act in hosted.acts("run.ended")] == ["killed"]
 
 
-def test_o4_a_suspended_driver_is_stalled_and_goes_on(hosted: Hosted) -> None:
+def test_o4_a_suspended_driver_is_stalled_and_killed_only_on_demand(hosted: Hosted) -> None:
+    """It goes on when it can; a person may kill one that hangs, and its run is restored."""
+    kill = Act("tester", "run.kill")
     hosted.define("shop")
     hosted.begin()
     run = hosted.start("shop")
     hosted.until_moving(run)
+    with pytest.raises(RunStateError, match="RUNNING, and no request"):
+        hosted.commands.kill(run, kill)
     pid = hosted.pid(run)
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -107,6 +113,18 @@ def test_o4_a_suspended_driver_is_stalled_and_goes_on(hosted: Hosted) -> None:
         os.kill(pid, signal.SIGCONT)
     hosted.until_moving(run)
     assert hosted.pid(run) == pid
+
+    os.kill(pid, signal.SIGSTOP)
+    hosted.commands.send(run, RequestKind.SAVEPOINT, Act("tester", "run.savepoint"), name="s", seconds=0.1)
+    time.sleep(0.2)
+    with pytest.raises(RunStateError):
+        hosted.commands.kill(run, kill)
+    request = hosted.commands.send(run, RequestKind.STOP, Act("tester", "run.stop"), name="last", seconds=0.5)
+    time.sleep(0.6)
+    hosted.commands.kill(run, kill)
+    hosted.until("its end", lambda: hosted.intents(run)[-1].state is IntentState.ENDED, 20)
+    assert hosted.commands.answer(run, request) is None and hosted.wish("shop").run is None
+    assert next(act.result for act in hosted.acts("run.kill")) == "done"
 
 
 def test_o5_o6_an_end_without_a_server_is_found_and_a_start_of_the_machine_restores(hosted: Hosted) -> None:

@@ -12,7 +12,9 @@ import os
 import signal
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 
 from seatunnel_py.api.process.private_files import make_private
@@ -20,6 +22,7 @@ from seatunnel_py.control.launching import Launch, LaunchError, ProcessEnd
 from seatunnel_py.runtime.observe.driver_process import DriverProcess
 
 UMASK = 0o077
+OOM_SCORE_MORE = 100
 
 
 @dataclass(slots=True)
@@ -44,6 +47,7 @@ class LocalLauncher:
                 os.close(output)
         except (OSError, ValueError) as error:
             raise LaunchError(str(error)) from None
+        _prefer_to_end(child.pid)
         with self._lock:
             self._children[child.pid] = (launch.run, child)
         return child.pid
@@ -80,3 +84,10 @@ class LocalLauncher:
         finally:
             os.close(descriptor)
         return True
+
+
+def _prefer_to_end(pid: int) -> None:
+    """Where memory runs out, the kernel ends a driver before the server; the driver's JVM inherits this."""
+    with suppress(OSError, ValueError):  # only Linux has it
+        own = int(Path("/proc/self/oom_score_adj").read_text())
+        Path(f"/proc/{pid}/oom_score_adj").write_text(str(min(own + OOM_SCORE_MORE, 1_000)))

@@ -8,15 +8,18 @@ more, so the supervisor leaves it.
 from __future__ import annotations
 
 import secrets
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
 from seatunnel_py.config.resolve import nearest
+from seatunnel_py.control.launching import Launcher
 from seatunnel_py.control.restart_policy import released
-from seatunnel_py.control.run_index import RunIndex
+from seatunnel_py.control.run_index import STALLED, RunIndex
 from seatunnel_py.control.store import definitions, intents, queue, wishes
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database
@@ -24,7 +27,15 @@ from seatunnel_py.control.store.intents import Intent, IntentState, StartKind, S
 from seatunnel_py.control.store.wishes import RestartPolicy, Wish
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.redaction import is_secret, secrets_in
-from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore, request_id
+from seatunnel_py.runtime.control.requests import (
+    FOLDER,
+    ControlAnswer,
+    ControlRequest,
+    RequestKind,
+    RequestStore,
+    request_id,
+)
+from seatunnel_py.runtime.storage.job_directory import JobDirectory
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
 ENDING = (RequestKind.STOP, RequestKind.CANCEL)
@@ -48,6 +59,7 @@ class RunCommands:
     database: Database
     index: RunIndex
     now: Callable[[], float]
+    launcher: Launcher
 
     def start(
         self,
@@ -134,6 +146,30 @@ class RunCommands:
                 self._give_up(write.connection, run)
         RequestStore(LocalStorage(place.path)).ask(request)
         return request.id
+
+    def kill(self, run: str, act: Act) -> None:
+        """Kill a driver that hangs: it is STALLED, or has not answered a request to end in time. Raises RunStateError
+        for another one, and where its process is not known or not on this machine."""
+        row, place = self.index.look(run), self.index.place(run)
+        if row is None or place is None:
+            raise self._unknown(run)
+        open_requests = RequestStore(LocalStorage(place.path)).open()
+        ignored = [
+            one for one in open_requests if one.wish in ENDING and one.run == row.driver and self._late(place, one)
+        ]
+        with self.database.acting(replace(act, object=run)):
+            if not row.alive or (row.state != STALLED and not ignored):
+                raise RunStateError(
+                    f"the run {run!r} is {row.state}, and no request to end it is late", "stop it, or cancel it, first"
+                )
+            if row.process is None or not self.launcher.signal(row.process, signal.SIGKILL):
+                raise RunStateError(f"the process of the driver of {run!r} is not known on this machine")
+
+    def _late(self, place: JobDirectory, request: ControlRequest) -> bool:
+        with suppress(OSError):
+            asked = (place.path / FOLDER / f"{request.id}.request").stat().st_mtime
+            return self.now() - asked >= request.seconds
+        return False
 
     def answer(self, run: str, request: str) -> ControlAnswer | None:
         """The answer of the driver; None: there is none yet. Raises UnknownRunError."""

@@ -89,10 +89,10 @@ class ServerProcess:
         index = RunIndex(home, machine.clock)
         own = own_environment() if environment is None else environment
         files = DriverFiles(database, home.path, own, passed, program)
-        supervisor = Supervisor(
-            database, index, launcher or LocalLauncher(), machine, files.launch_of, partial(limits_of, database)
-        )
-        return cls(home, database, index, RunCommands(database, index, machine.now), supervisor, lock)
+        launcher = launcher or LocalLauncher()
+        limits = partial(limits_of, database)
+        supervisor = Supervisor(database, index, launcher, machine, files.launch_of, limits)
+        return cls(home, database, index, RunCommands(database, index, machine.now, launcher), supervisor, lock)
 
     @property
     def fault(self) -> str:

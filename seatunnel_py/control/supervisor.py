@@ -61,6 +61,7 @@ class Supervisor:
     _ends: dict[str, ProcessEnd] = field(default_factory=dict)
     _not_before: dict[str, float] = field(default_factory=dict)
     _spawned_at: float = float("-inf")
+    _boot_delay: float | None = None
 
     def adopt(self) -> None:
         """Read all runs at the start of the server."""
@@ -194,9 +195,14 @@ class Supervisor:
         )
 
     def _delay(self, failures: int) -> float:
-        """After a start of the machine, when nothing has failed, only spread."""
+        """After a start of the machine nothing has failed. All runs wait for the same short time, so that they keep
+        their order, and other machines that have started with this one have another."""
         random = self.machine.random()
-        return backoff_seconds(failures, random) if failures else FIRST_SECONDS * random
+        if failures:
+            return backoff_seconds(failures, random)
+        if self._boot_delay is None:
+            self._boot_delay = FIRST_SECONDS * random
+        return self._boot_delay
 
     def _begin(self, intent: Intent) -> None:
         row = self.index.look(intent.run)

@@ -212,6 +212,7 @@ def test_o6_a_start_of_the_machine_restores_the_wished_runs_in_order(world: Worl
     server.go(15)
     world.restart_machine()
 
+    world.luck = iter([0.9, 0.1, 0.5, 0.3, 0.7, 0.2, 0.4, 0.8, 0.6])
     second = Server(world)
     begun = len(world.spawned)
     second.go(30)
@@ -335,7 +336,7 @@ def test_o10_a_deleted_database_loses_no_run(world: World) -> None:
     file.write_bytes(b"not a database" * 1_000)
     with pytest.raises(StoreUnreadableError, match=r"server\.db") as refused:
         Database.open(file, world.now)
-    assert "--new-database" in refused.value.remedy and "SEATUNNEL_HOME" in refused.value.remedy
+    assert "move it away" in refused.value.remedy and "SEATUNNEL_HOME" in refused.value.remedy
 
 
 def test_o10_a_damaged_page_is_found_at_the_start(world: World) -> None:

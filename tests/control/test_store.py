@@ -194,15 +194,6 @@ def test_a_migration_that_fails_leaves_the_version_before(database: Database, mo
     again.close()
 
 
-def test_a_copy_is_whole_while_the_database_is_written(database: Database, tmp_path: Path) -> None:
-    with database.writing() as connection:
-        definitions.create(connection, "shop", DefinitionText.of(job("user = me"), "shop"), "me", "", NOW)
-    database.backup(tmp_path / "copy.db")
-    with pytest.raises(SeaTunnelError, match="exists"):
-        database.backup(tmp_path / "copy.db")
-    copy = Database.open(tmp_path / "copy.db", lambda: NOW)
-    with copy.reading() as connection:
-        assert definitions.found(connection, "shop").newest.number == 1
-    copy.close()
-    for file in (database.path, tmp_path / "copy.db"):
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+def test_only_the_owner_reads_the_database(database: Database) -> None:
+    assert stat.S_IMODE(database.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(database.path.parent.stat().st_mode) == 0o700

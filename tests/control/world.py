@@ -5,13 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from seatunnel_py.control.definition_text import DefinitionText
 from seatunnel_py.control.driver_files import DriverFiles
 from seatunnel_py.control.launching import Launch, ProcessEnd
+from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.start_order import StartLimits
@@ -54,7 +55,7 @@ class World:
     seconds: float = 1_000.0
     wall: float = 1_800_000_000.0
     boot_name: str = "boot-1"
-    luck: float = 0.5
+    luck: float | Iterator[float] = 0.5
     slow: float = 0.0
     crash_at: int | None = None
     drivers: dict[str, Driver] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class World:
         return self.wall
 
     def random(self) -> float:
-        return self.luck
+        return self.luck if isinstance(self.luck, float) else next(self.luck)
 
     def boot(self) -> str:
         return self.boot_name
@@ -218,7 +219,7 @@ class Server:
         files = DriverFiles(self.database, world.home.path, {"PATH": "/bin"}, None, ("seatunnel",))
         chosen = limits or StartLimits()
         self.supervisor = Supervisor(self.database, self.index, self.launcher, world, files.launch_of, lambda: chosen)
-        self.commands = RunCommands(self.database, self.index, world.now)
+        self.commands = RunCommands(self.database, self.index, world.now, LocalLauncher())
         self.supervisor.adopt()
 
     def define(self, name: str = "shop", policy: RestartPolicy = RestartPolicy.ON_FAILURE) -> None:

@@ -26,9 +26,9 @@ from seatunnel_py.errors import SeaTunnelError, first_line, worded
 
 BUSY_MS = 5_000
 READERS = 8
-NEW_DATABASE = (
-    "give back a copy of it, or move it away and start with `--new-database`: runs are in SEATUNNEL_HOME and stay; "
-    "definitions, wishes, tokens and the audit are lost"
+WAY_OUT = (
+    "give back a copy of it, or move it away, and the next start makes a new one: all runs are in SEATUNNEL_HOME and "
+    "stay; definitions, wishes, tokens and the audit are only in the database"
 )
 
 
@@ -63,11 +63,9 @@ class Database:
         self._readers = _engine(path, "BEGIN", READERS)
 
     @classmethod
-    def open(cls, path: Path, now: Callable[[], float], *, new: bool = True) -> Database:
-        """Open a database and migrate it. Raises NewerDatabaseError, and StoreUnreadableError for a damaged one, or
-        for a missing one unless it may be ``new``."""
-        if not new and not path.exists():
-            raise StoreUnreadableError(f"there is no database {path}", NEW_DATABASE)
+    def open(cls, path: Path, now: Callable[[], float]) -> Database:
+        """Open a database, a new one where there is none, and migrate it. Raises NewerDatabaseError, and
+        StoreUnreadableError for a damaged one."""
         make_private(path.parent)
         made = cls(path, now)
         try:
@@ -77,7 +75,7 @@ class Database:
             path.chmod(0o600)
         except (DBAPIError, sqlite3.Error, OSError) as error:
             made.close()
-            raise StoreUnreadableError(f"cannot use the database {path}: {_why(error)}", NEW_DATABASE) from None
+            raise StoreUnreadableError(f"cannot use the database {path}: {_why(error)}", WAY_OUT) from None
         except SeaTunnelError:
             made.close()
             raise
@@ -90,7 +88,7 @@ class Database:
             with self._readers.begin() as connection:
                 yield connection
         except DBAPIError as error:
-            raise StoreUnreadableError(f"cannot read {self.path}: {_why(error)}", NEW_DATABASE) from None
+            raise StoreUnreadableError(f"cannot read {self.path}: {_why(error)}", WAY_OUT) from None
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -136,17 +134,6 @@ class Database:
             return error.message
         return ""
 
-    def backup(self, to: Path) -> None:
-        """Copy the database while it is in use. Raises SeaTunnelError."""
-        if to.exists():
-            raise SeaTunnelError(f"{to} exists", "name a new file")
-        try:
-            with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(to)) as copy:
-                source.backup(copy)
-            to.chmod(0o600)
-        except (sqlite3.Error, OSError) as error:
-            raise SeaTunnelError(f"cannot copy {self.path} to {to}: {_why(error)}", "make room there") from None
-
     def close(self) -> None:
         """Close all connections."""
         for engine in (self._readers, self._writer):
@@ -157,16 +144,13 @@ def _engine(path: Path, begin: str, size: int) -> Engine:
     arguments = {"check_same_thread": False, "timeout": BUSY_MS / 1000}
     made = create_engine(f"sqlite:///{path}", connect_args=arguments, pool_size=size, max_overflow=0)
 
-    @event.listens_for(made, "connect")
-    def connected(connection: Any, record: object) -> None:
+    def connected(connection: sqlite3.Connection, record: object) -> None:
         connection.isolation_level = None  # the driver would begin transactions of its own
         for pragma in ("journal_mode = WAL", f"busy_timeout = {BUSY_MS}", "synchronous = FULL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
 
-    @event.listens_for(made, "begin")
-    def begun(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
+    event.listen(made, "connect", connected)
+    event.listen(made, "begin", lambda connection: connection.exec_driver_sql(begin))
     return made
 
 
