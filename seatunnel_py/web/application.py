@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -52,6 +53,8 @@ def application(context: ServerContext) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         looking = asyncio.ensure_future(context.hub.run())
+        # The first document reads all runs of the home: a scraper that waits for it may give up.
+        threading.Thread(target=context.metrics.text, name="first metrics", daemon=True).start()
         try:
             yield
         finally:
