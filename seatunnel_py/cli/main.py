@@ -17,7 +17,7 @@ from seatunnel_py.cli import debugging
 from seatunnel_py.cli.arguments import AsJson, JobArgument, Resets, Settle, SomeTables, Variables, Where, variables_of
 from seatunnel_py.cli.change_subcommands import changes_app
 from seatunnel_py.cli.job_subcommands import jobs_app
-from seatunnel_py.cli.subcommands import quarantine_app, state_app, table_app
+from seatunnel_py.cli.subcommands import quarantine_app, server_app, state_app, table_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
 from seatunnel_py.cli.view.wait_notice import patience
@@ -36,7 +36,7 @@ app = typer.Typer(
 )
 plugins_app = typer.Typer(no_args_is_help=True, help="Installed sources, transforms and sinks.")
 _named = {"jobs": jobs_app, "table": table_app, "changes": changes_app, "quarantine": quarantine_app}
-for _name, _commands in {**_named, "state": state_app, "plugins": plugins_app}.items():
+for _name, _commands in {**_named, "state": state_app, "plugins": plugins_app, "server": server_app}.items():
     app.add_typer(_commands, name=_name)
 
 
