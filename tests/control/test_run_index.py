@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.cli.jobs.job_list import about_of
-from seatunnel_py.cli.jobs.job_lookup import KnownJob
 from seatunnel_py.control import run_index
 from seatunnel_py.control.run_index import IDLE_SECONDS, SORTS, RunFilter, RunIndex, counts_by_state
 from seatunnel_py.control.run_row import RunRow
+from seatunnel_py.jobs.job_lookup import KnownJob
+from seatunnel_py.jobs.job_rows import about_of
 from tests.control.homes import claimed, counted, ended_runs, receipt
 
 RUNS = 300
