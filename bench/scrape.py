@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any
 
 from bench import ours, pairs
-from seatunnel_py.cli.jobs.metrics import metrics_of
+from seatunnel_py.jobs.home_metrics import metrics_of
 from seatunnel_py.runtime.diagnosis.checkpoint_totals import CheckpointTotals
 from seatunnel_py.runtime.observe.events import CheckpointCommitted, CheckpointDone, CheckpointFacts
 from seatunnel_py.runtime.observe.metric_text import text_of

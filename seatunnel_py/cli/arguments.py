@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from seatunnel_py.cli.jobs.job_lookup import JobLocation
+    from seatunnel_py.jobs.job_lookup import JobLocation
 
 JobArgument = Annotated[Path, typer.Argument(help="job file: HOCON, or JSON when it ends in .json")]
 Variables = Annotated[
@@ -49,6 +49,6 @@ def variables_of(given: list[str] | None) -> dict[str, str]:
 
 def where_of(file: Path | None, variables: list[str] | None) -> JobLocation:
     """Locate the store of a job: on this machine, or where a job file names it."""
-    from seatunnel_py.cli.jobs.job_lookup import JobLocation
+    from seatunnel_py.jobs.job_lookup import JobLocation
 
     return JobLocation(file, variables_of(variables))

@@ -27,8 +27,9 @@ def jobs_list(
     With --file those that share its checkpoint.location, from any machine.
     """
     from seatunnel_py.cli.jobs import job_list as command
+    from seatunnel_py.jobs.job_rows import selection
 
-    chosen = command.selection(state or (), name, sort, limit)
+    chosen = selection(state or (), name, sort, limit)
     raise typer.Exit(command.listing(where_of(file, variable), chosen, as_json=as_json))
 
 

@@ -28,7 +28,7 @@ from seatunnel_py.cli.arguments import (
 from seatunnel_py.cli.change_subcommands import changes_app
 from seatunnel_py.cli.job_subcommands import jobs_app
 from seatunnel_py.cli.plugin_subcommands import plugins_app
-from seatunnel_py.cli.subcommands import quarantine_app, state_app, table_app
+from seatunnel_py.cli.subcommands import quarantine_app, server_app, state_app, table_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
 from seatunnel_py.cli.view.wait_notice import patience
@@ -46,7 +46,7 @@ app = typer.Typer(
     "Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 130/143 stopped by a signal.",
 )
 _named = {"jobs": jobs_app, "table": table_app, "changes": changes_app, "quarantine": quarantine_app}
-for _name, _commands in {**_named, "state": state_app, "plugins": plugins_app}.items():
+for _name, _commands in {**_named, "state": state_app, "plugins": plugins_app, "server": server_app}.items():
     app.add_typer(_commands, name=_name)
 
 

@@ -228,15 +228,30 @@ def redacted(options: Node, more: Collection[str] = ()) -> Node:
 
 def secrets_of(options: Node, more: Collection[str] = ()) -> Iterator[str]:
     """Values of options that are secret by name, and the passwords in URLs."""
+    for _, _, secrets in _secret_leaves(options, more):
+        yield from secrets
+
+
+def literal_secrets(options: Node, more: Collection[str] = ()) -> Iterator[tuple[str, Node]]:
+    """The options whose secrets are written out, by path: no reference and no variable stands for them."""
+    for path, node, secrets in _secret_leaves(options, more):
+        if any(_VARIABLE.sub("", secret).strip() for secret in secrets):
+            yield path, node
+
+
+_VARIABLE = re.compile(r"\$\{[^}]*\}?")  # an address ends at some characters of a variable
+
+
+def _secret_leaves(options: Node, more: Collection[str]) -> Iterator[tuple[str, Node, tuple[str, ...]]]:
     for path, node in options.leaves():
         names = path.split(".")
         named = path in more or names[-1] in more or (is_secret(path) and _COLUMNS.isdisjoint(names))
         if isinstance(node.value, bool) or REFERENCE.search(str(node.value)):
             continue  # revealing a reference registers its value
         if named and isinstance(node.value, str | int):
-            yield str(node.value)
+            yield path, node, (str(node.value),)
         elif isinstance(node.value, str):
-            yield from secrets_in(node.value)
+            yield path, node, tuple(secrets_in(node.value))
 
 
 def _scalar(node: Node) -> Scalar:

@@ -26,6 +26,10 @@ source { Jdbc { url = "jdbc:postgresql://127.0.0.1:5432/shop", username = "u", t
 sink { Jdbc { url = "jdbc:postgresql://127.0.0.1:5432/shop", username = "u", generate_sink_sql = true, database = "shop"
               table = "target.t", schema_save_mode = "RECREATE_SCHEMA" } }
 """
+TINY_JOB = """
+source { FakeSource { row.num = 1, schema { fields { id = int } } } }
+sink { Console {} }
+"""
 OURS = ("seatunnel_py", "seatunnel_connectors", "seatunnel_plugins")
 OURS_MAX = 72
 NOT_OF_A_CHECK = (
@@ -37,6 +41,9 @@ HEAVY = (
     "pyarrow", "numpy", "pyspark", "sqlglot", "rich", "sqlite3", "concurrent.futures",
     "seatunnel_connectors.files.write.sink", "seatunnel_connectors.files.read.source", "seatunnel_connectors.files.read.scan",
     "seatunnel_connectors.jdbc.dialect", "seatunnel_connectors.jdbc.source.source", "seatunnel_connectors.fake.source",
+)  # fmt: skip
+OF_A_SERVER = (
+    "fastapi", "starlette", "uvicorn", "sqlalchemy", "prometheus_client", "multipart", "h11", "seatunnel_py.web", "seatunnel_py.control",
 )  # fmt: skip
 XML = {"xml_row_tag": "row", "xml_use_attr_format": True}
 
@@ -56,6 +63,27 @@ def test_check_of_two_steps_loads_few_modules(tmp_path: Path) -> None:
     assert len(ours) <= OURS_MAX, sorted(ours)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "job.conf", "--here"),
+        ("check", "job.conf"),
+        ("plan", "job.conf"),
+        ("jobs", "list"),
+        ("jobs", "metrics"),
+        ("plugins", "list"),
+        ("server", "--help"),
+        ("server", "run", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_only_the_server_loads_the_libraries_of_a_server(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """They are an extra: no other command may need them, and none pays for them."""
+    (tmp_path / "job.conf").write_text(TINY_JOB)
+
+    assert not loaded_by(words, tmp_path) & {*OF_A_SERVER}
+
+
 def test_the_api_loads_what_is_used() -> None:
     """A worker that needs one name of it does not pay for all."""
     program = "import sys; from seatunnel_py.api import Guarantee; print(*sys.modules)"
@@ -69,8 +97,13 @@ def test_the_api_loads_what_is_used() -> None:
 def loaded_by_check(job: str, place: Path) -> set[str]:
     """The modules that a process has at the end of ``seatunnel check``."""
     (place / "job.conf").write_text(job)
+    return loaded_by(("check", "job.conf"), place)
+
+
+def loaded_by(words: tuple[str, ...], place: Path) -> set[str]:
+    """The modules that a process has at the end of a command, which succeeds and has nothing to say on stderr."""
     program = (
-        "import sys\nfrom seatunnel_py.__main__ import main\nsys.argv[1:] = ['check', 'job.conf']\n"
+        f"import sys\nfrom seatunnel_py.__main__ import main\nsys.argv[1:] = {[*words]!r}\n"
         "try: main()\nexcept SystemExit as end: code = end.code\nprint(*sys.modules)\nsys.exit(code)"
     )
     run = subprocess.run([sys.executable, "-c", program], cwd=place, capture_output=True, text=True, check=False)

@@ -43,6 +43,7 @@ CALLED_BY_NAME = {
     "_read_query_result": "pymysql",
     "seatunnel_register": "pluggy",
     "seatunnel_job_event": "pluggy",
+    "isolation_level": "sqlite3",
     "_gateway": "pyspark",
     "_instantiatedSession": "pyspark",
     "_activeSession": "pyspark",

@@ -13,7 +13,7 @@ import seatunnel_py.api as api
 from seatunnel_py.api.options import OptionInfo, describe
 from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.runtime.observe.events import JobEvent
-from tests.docs.site import api_pages, check, cli_page, env_page, events_page, examples, groups, plugin_pages
+from tests.docs.site import api_pages, check, cli_page, env_page, events_page, examples, groups, plugin_pages, rest_page
 from tests.docs.site.installed import Plugin, all_models, plugins
 from tests.docs.site.markdown import code, plain, sentence
 
@@ -145,3 +145,18 @@ def test_the_check_of_the_site_finds_what_is_broken(tmp_path: Path) -> None:
         "a.html: loads https://example.org/x.js from elsewhere",
         "s.css: loads something from elsewhere",
     ]
+
+
+def test_every_route_is_on_the_page_of_the_rest_interface_with_its_role() -> None:
+    """Its meaning stands in its docstring."""
+    from seatunnel_py.web.route_table import ROUTES
+
+    page = rest_page.page()
+    for route in ROUTES:
+        (line,) = [
+            line
+            for line in page.splitlines()
+            if line.startswith(f"| `{route.method} {route.path.replace(':path}', '}')}` |")
+        ]
+        assert (f"`{route.need.role.value}`" if route.need.role else "none on this machine") in line
+        assert len(route.handler.__doc__ or "") > 10

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.api.options import describe
 from seatunnel_py.cli.view.files import writing
 from seatunnel_py.cli.view.terminal import Styled, say, say_document, say_json
 from seatunnel_py.config.job_schema import PluginOptions, job_schema
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.plan.plugins.installed import installed
+from seatunnel_py.plan.plugins.plugin_rows import plugin_rows, plugins_named
 
 
 def listing(*, as_json: bool) -> int:
     """List all plugins by kind, with their distribution and a line about each."""
-    rows = []
-    for entry in installed().entries():
-        try:
-            summary = installed().loaded(entry).summary
-        except SeaTunnelError as error:
-            summary = f"cannot be loaded: {error.message}"
-        rows.append(
-            {"kind": entry.kind.value, "name": entry.name, "distribution": entry.distribution, "summary": summary}
-        )
+    rows = plugin_rows()
     if as_json:
         say_json(rows)
         return ExitCode.SUCCESS
@@ -37,19 +27,7 @@ def listing(*, as_json: bool) -> int:
 
 def show(name: str, *, as_json: bool) -> int:
     """Show the options of every plugin of that name: a source and a sink may share one."""
-    registry = installed()
-    known = {entry.name.lower(): entry.name for entry in registry.entries()}
-    if name.lower() not in known:
-        near = difflib.get_close_matches(name.lower(), known, n=1)
-        remedy = f"did you mean {known[near[0]]!r}? " if near else ""
-        ways = "; ".join(("`seatunnel plugins list` shows all of them", *registry.broken))
-        raise SeaTunnelError(f"there is no plugin {name!r}", f"{remedy}{ways}")
-    found: list[dict[str, Any]] = []
-    for entry in registry.entries():
-        if entry.name.lower() == name.lower():
-            factory: Any = registry.loaded(entry)
-            options = [asdict(option) for option in describe(factory.options)]
-            found.append({"kind": entry.kind.value, "name": entry.name, "summary": factory.summary, "options": options})
+    found = plugins_named(name)
     if as_json:
         say_json(found, default=str)
         return ExitCode.SUCCESS

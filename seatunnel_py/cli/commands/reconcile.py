@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py import app
 from seatunnel_py.api.text.shown import literal_text, value_text
 from seatunnel_py.cli import debugging
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, known
 from seatunnel_py.cli.jobs.repair import Repaired, job_of, repair
 from seatunnel_py.cli.view.problems import tell_plain, tell_problems, tell_refused
 from seatunnel_py.cli.view.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
+from seatunnel_py.jobs.job_lookup import JobLocation, known
 from seatunnel_py.nouns import counted
 from seatunnel_py.plan.tables.selection import matching
 from seatunnel_py.reconcile.comparisons import TargetRows, opened, targets

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.schema_policy import SchemaEvent
 from seatunnel_py.cli.jobs import changes, job_control
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.config.resolve import nearest
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind, request_id
 
 if TYPE_CHECKING:

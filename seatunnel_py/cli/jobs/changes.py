@@ -10,9 +10,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.cli.jobs import job_control
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind, request_id
 
 if TYPE_CHECKING:

@@ -1,11 +1,9 @@
-"""Renders the checkpoints of a job as text and as JSON, with the same content."""
+"""Renders the checkpoints of a job as text; ``checkpoint_history.plain`` has the same content."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any
 
 from seatunnel_py.cli.view.numbers import count, rows, seconds, size
 from seatunnel_py.runtime.observe.checkpoint_history import CheckpointAttempt, CheckpointHistory
@@ -16,15 +14,6 @@ _PHASES = {
     "store": "to store its record",
     "commit": "to commit",
 }
-
-
-def history_plain(history: CheckpointHistory) -> dict[str, Any]:
-    """Render checkpoints as JSON-ready data."""
-    attempts = [
-        {**asdict(one), "seconds": round(one.seconds, 3), "phases": one.phases, "completed": one.completed}
-        for one in history.attempts
-    ]
-    return {"completed": history.completed, "failed": history.failed, "attempts": attempts}
 
 
 def history_text(history: CheckpointHistory) -> Iterator[str]:

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.cli.jobs.job_control import explained
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.numbers import size
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.jobs.driver_question import explained
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from seatunnel_py.cli.jobs.job_control import explained
 from seatunnel_py.cli.jobs.job_list import standing_lines
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, known
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.jobs.driver_question import explained
+from seatunnel_py.jobs.job_lookup import JobLocation, known
 from seatunnel_py.runtime.storage.job_directory import how_it_ended
 
 

@@ -1,27 +1,16 @@
-"""Renders the failures of a job as text and as JSON, with the same content."""
+"""Renders the failures of a job as text; ``failure_timeline.plain`` has the same content."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import datetime
-from typing import Any
 
 from seatunnel_py.cli.view.numbers import and_more, count
 from seatunnel_py.runtime.observe.failure_timeline import Failure, Timeline
 from seatunnel_py.runtime.observe.receipt import position_text
 
 TABLES_MAX = 20
-
-
-def timeline_plain(timeline: Timeline) -> dict[str, Any]:
-    """Render failures as JSON-ready data."""
-    return {
-        "total": timeline.total,
-        "by_table": {table: dict(counts) for table, counts in timeline.counts.items()},
-        "failures": [asdict(one) for one in timeline.failures],
-    }
 
 
 def timeline_text(timeline: Timeline) -> Iterator[str]:

@@ -3,92 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from seatunnel_py.cli.jobs.checkpoint_view import history_plain, history_text
-from seatunnel_py.cli.jobs.failure_view import timeline_plain, timeline_text
-from seatunnel_py.cli.jobs.job_control import explained
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
+from seatunnel_py.cli.jobs.checkpoint_view import history_text
+from seatunnel_py.cli.jobs.failure_view import timeline_text
 from seatunnel_py.cli.view.numbers import and_more, count, rows, seconds, size
 from seatunnel_py.cli.view.terminal import say, say_json
-from seatunnel_py.config.resolve import nearest
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
+from seatunnel_py.jobs.driver_question import explained
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob, known
+from seatunnel_py.jobs.job_rows import Selection, about_of, progress_of
 from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.control.job_removal import finish_local_removals
 from seatunnel_py.runtime.observe import checkpoint_history, failure_timeline
-from seatunnel_py.runtime.observe.receipt import FAILED_AGAIN, TableState, stand_text
+from seatunnel_py.runtime.observe.receipt import stand_text
 from seatunnel_py.runtime.storage.home import Home
 
 STANDINGS_MAX = 10  # running tables that are explained on a terminal
-STATES = (
-    "RUNNING", "SUCCESS", "SOME_TABLES_FAILED", "FAILED", FAILED_AGAIN, "STOPPED", "KILLED", "NOT ENDED", "DROPPED",
-    "UNREADABLE",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which jobs are listed. ``states``: all if empty; ``text``: a part of id, name or file; ``sort``: a key of
-    ``SORTS``; ``limit``: None: no limit."""
-
-    states: frozenset[str] = frozenset()
-    text: str = ""
-    sort: str = "started"
-    limit: int | None = None
-
-    def of(self, jobs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The chosen jobs, in order."""
-        text = self.text.lower()
-        chosen = [
-            job
-            for job in jobs
-            if (not self.states or job["state"] in self.states)
-            and any(text in job[key].lower() for key in ("job_id", "job_name", "job_file"))
-        ]
-        key, falls = SORTS[self.sort]
-        return sorted(chosen, key=key, reverse=falls)[: self.limit]
-
-
-def selection(states: Iterable[str], text: str, sort: str, limit: int | None) -> Selection:
-    """Check the options of a list. Raises SeaTunnelError with the nearest valid names."""
-    chosen = states_of(states)
-    _require(sort, tuple(SORTS), "order")
-    return Selection(chosen, text, sort, limit)
-
-
-def states_of(given: Iterable[str]) -> frozenset[str]:
-    """The states in these texts, which may be lists with commas; ``done`` means SUCCESS. Raises SeaTunnelError."""
-    names = [name.strip().upper().replace("-", "_") for text in given for name in text.split(",")]
-    names = [_OTHER_NAMES.get(name, name) for name in names]
-    for name in names:
-        _require(name, STATES, "state of a job")
-    return frozenset(names)
-
-
-_OTHER_NAMES = {"NOT_ENDED": "NOT ENDED", "DONE": "SUCCESS"}
-
-
-def _require(given: str, valid: tuple[str, ...], what: str) -> None:
-    if given not in valid:
-        near = nearest(given, valid)
-        meant = f"did you mean {near!r}? " if near else ""
-        raise SeaTunnelError(f"{given!r} is not a valid {what}", f"{meant}valid: {', '.join(valid)}")
-
-
-def _number(name: str) -> Callable[[Mapping[str, Any]], float]:
-    return lambda job: float(job[name] or 0)
-
-
-SORTS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Any], bool]] = {
-    "started": (_number("started"), True),
-    "duration": (_number("seconds"), True),
-    "rows": (_number("rows_read"), True),
-    "state": (lambda job: (job["state"], -float(job["started"])), False),
-    "name": (lambda job: (job["job_name"], -float(job["started"])), False),
-}
-"""Orders of a list: the key, and whether it falls."""
 
 
 def listing(where: JobLocation, chosen: Selection, *, as_json: bool) -> int:
@@ -135,41 +67,6 @@ def _all(home: Home, where: JobLocation) -> Iterable[KnownJob]:
     return [KnownJob(home.place(job_id), location) for job_id in job_ids(location)]
 
 
-def about_of(job: KnownJob) -> dict[str, Any]:
-    """Content of one line; a job with an unreadable record must not hide the others. ``rows_read`` sums over all
-    drivers of the job; None if it is not known here."""
-    nothing = {"job_id": job.job_id, "job_name": "", "job_file": "", "started": 0.0, "state": "UNREADABLE"}
-    try:
-        about, state, told = job.about or {}, job.state, _told(job)
-    except SeaTunnelError:
-        return {**nothing, "seconds": None, "rows_read": None, "rows_read_this_run": None}
-    started = about.get("started", 0.0)
-    return {
-        "job_id": job.job_id,
-        "job_name": about.get("job_name", ""),
-        "job_file": about.get("job_file", ""),
-        "started": started,
-        "state": state,
-        "seconds": _seconds(job, told, started),
-        "rows_read": told["totals"]["rows_read"] if told else None,
-        "rows_read_this_run": told["this_run"]["rows_read"] if told and "this_run" in told else None,
-    }
-
-
-def _told(job: KnownJob) -> dict[str, Any] | None:
-    """Table reports of its driver: its receipt, or its progress. A driver of an older version reports no progress."""
-    return (None if job.here else job.receipt) or job.counters
-
-
-def _seconds(job: KnownJob, told: Mapping[str, Any] | None, started: float) -> float | None:
-    """Duration of the run until now, or until its driver died."""
-    if job.here:
-        return max(0.0, time.time() - started)
-    if told is None:
-        return None
-    return float(told["seconds"]["total"] if "seconds" in told else max(0.0, told["at"] - started))
-
-
 def show(job_id: str, where: JobLocation, last: int | None, *, as_json: bool) -> int:
     """Show one job: its state, the rows that arrived per table, and its failures, the ``last`` of them or all."""
     job = known(job_id, where)
@@ -179,12 +76,12 @@ def show(job_id: str, where: JobLocation, last: int | None, *, as_json: bool) ->
     about["state"] = "RUNNING" if alive else about["state"]
     failures = failure_timeline.read(job.place.events, alive=alive, kept=last)
     history = checkpoint_history.read(job.place.checkpoint_history, kept=last)
-    counters = None if receipt else _so_far_of(job, about["state"], alive=alive)
+    counters = None if receipt else progress_of(job, about["state"], alive=alive)
     if as_json:
         plain = {"job": job.about, "state": about["state"], "receipt": receipt, "standing": standing}
         plain |= {"counters": counters}
-        plain |= {"checkpoints": history_plain(history)}
-        plain |= {"timeline": timeline_plain(failures), "store_away": job.away}
+        plain |= {"checkpoints": checkpoint_history.plain(history)}
+        plain |= {"timeline": failure_timeline.plain(failures), "store_away": job.away}
         say_json(plain)
         return ExitCode.SUCCESS
     say("  ".join([about["job_id"], about["state"], about["job_name"], about["job_file"], *_so_far(about)]))
@@ -214,16 +111,6 @@ def show_plan(job_id: str, where: JobLocation, *, as_json: bool) -> int:
     else:
         say(plan_data.text(plan))
     return ExitCode.SUCCESS
-
-
-def _so_far_of(job: KnownJob, state: str, *, alive: bool) -> dict[str, Any] | None:
-    """Progress of its driver. A table that was running when the driver died does not run any more."""
-    counters = job.counters
-    if counters is None or alive:
-        return counters
-    ended = {one.value for one in TableState if one.ended}
-    tables = [table if table["state"] in ended else {**table, "state": state} for table in counters["tables"]]
-    return {**counters, "tables": tables}
 
 
 def _so_far(about: Mapping[str, Any]) -> Iterator[str]:

@@ -9,86 +9,23 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from seatunnel_py.cli.jobs import job_list
 from seatunnel_py.cli.jobs.checkpoint_view import attempt_text
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.numbers import and_more, count, rows, seconds
 from seatunnel_py.cli.view.terminal import say, say_document
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.runtime.diagnosis.live_counters import BEAT_SECONDS
-from seatunnel_py.runtime.observe import checkpoint_history
-from seatunnel_py.runtime.observe.checkpoint_history import CheckpointAttempt
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob, known
+from seatunnel_py.jobs.job_reading import SILENT_SECONDS, Rates, Reading, plain, read
 from seatunnel_py.runtime.observe.receipt import TableState
 
 EVERY_SECONDS = 1.0
 PLAIN_EVERY_SECONDS = 5.0
-SILENT_SECONDS = 3 * BEAT_SECONDS
-WINDOW_SECONDS = 10.0  # of rates
 SHOWN_MAX = 8
 _ORDER = {state.value: at for at, state in enumerate(TableState)}
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The files of a job at one moment. ``counters``: None: its driver has written none yet."""
-
-    at: float
-    started: float
-    run: str
-    counters: Mapping[str, Any] | None
-    checkpoint: CheckpointAttempt | None
-
-    @property
-    def silent(self) -> float:
-        """Seconds since the driver's last heartbeat."""
-        return self.at - (self.started if self.counters is None else self.counters["at"])
-
-
-_Seen = tuple[float, int, dict[str, int]]
-"""Time, rows that were read then, and those of each table."""
-
-
-class Rates:
-    """Rows per second, over the last readings of one run."""
-
-    def __init__(self) -> None:
-        self._seen: deque[_Seen] = deque()
-        self._run = ""
-
-    def add(self, reading: Reading) -> None:
-        """Take a reading into account."""
-        if reading.counters is None:
-            return
-        if reading.run != self._run:
-            self._seen.clear()
-            self._run = reading.run
-        at, tables = reading.counters["at"], reading.counters["tables"]
-        if self._seen and self._seen[-1][0] >= at:
-            return
-        read = {table["table"]: table["rows_read"] for table in tables}
-        self._seen.append((at, reading.counters["totals"]["rows_read"], read))
-        while len(self._seen) > 2 and self._seen[1][0] <= at - WINDOW_SECONDS:
-            self._seen.popleft()
-
-    @property
-    def total(self) -> float | None:
-        """None: there is no second reading yet."""
-        return self._between(lambda seen: seen[1])
-
-    def of(self, table: str) -> float | None:
-        """The rate of one table."""
-        return self._between(lambda seen: seen[2].get(table, 0))
-
-    def _between(self, rows: Callable[[_Seen], int]) -> float | None:
-        if len(self._seen) < 2:
-            return None
-        first, last = self._seen[0], self._seen[-1]
-        return max(0.0, (rows(last) - rows(first)) / (last[0] - first[0]))
 
 
 def watch(job_id: str, where: JobLocation, *, as_json: bool) -> int:
@@ -108,16 +45,10 @@ def watch(job_id: str, where: JobLocation, *, as_json: bool) -> int:
     return ExitCode.FAILED if receipt is None else int(receipt["exit_code"])
 
 
-def _read(job: KnownJob) -> Reading:
-    place, about = job.place, job.place.last_claim or {}
-    newest = checkpoint_history.newest(place.checkpoint_history)
-    return Reading(time.time(), about.get("started", 0.0), about.get("driver", ""), place.counters, newest)
-
-
 def _readings(job: KnownJob) -> Iterator[Reading]:
     """A reading every second, as long as the driver is alive."""
     while job.here:
-        yield _read(job)
+        yield read(job.place)
         time.sleep(EVERY_SECONDS)
 
 
@@ -184,23 +115,6 @@ def summary(reading: Reading, rates: Rates) -> str:
     if reading.counters is None:
         return "; ".join([*_silence(reading), "no row yet"])
     return "; ".join([*_silence(reading), _counts(reading.counters, rates), _states(reading.counters["tables"])])
-
-
-def plain(reading: Reading, rates: Rates) -> dict[str, Any]:
-    """The document for machines; ``tables`` holds those that have begun and not ended."""
-    counters = reading.counters or {"totals": None, "tables": []}
-    ended = {one.value for one in TableState if one.ended}
-    running = [table for table in counters["tables"] if table["state"] not in ended | {"PENDING"}]
-    return {
-        "at": reading.at,
-        "started": reading.started,
-        "silent_seconds": round(reading.silent) if reading.silent > SILENT_SECONDS else 0,
-        "totals": counters["totals"],
-        "rows_per_second": rates.total,
-        "states": dict(Counter(table["state"] for table in counters["tables"])),
-        "tables": [{**table, "rows_per_second": rates.of(table["table"])} for table in running],
-        "checkpoint": None if reading.checkpoint is None else reading.checkpoint.checkpoint,
-    }
 
 
 def _silence(reading: Reading) -> Iterator[str]:

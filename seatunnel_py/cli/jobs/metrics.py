@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import platform
-import shutil
 import sys
-import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Sequence
 from pathlib import Path
 
-from seatunnel_py import __version__
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.jobs.home_metrics import metrics_of
 from seatunnel_py.runtime.diagnosis.live_record import replace_metrics
-from seatunnel_py.runtime.observe.metric_series import HomeFacts, series
-from seatunnel_py.runtime.observe.metric_text import Metric, text_of
-from seatunnel_py.runtime.observe.run_record import RunRecord, run_record
+from seatunnel_py.runtime.observe.metric_text import text_of
 from seatunnel_py.runtime.storage.home import Home
-from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
 
 def metrics(job_ids: Sequence[str], to: Path | None) -> int:
@@ -34,37 +26,3 @@ def metrics(job_ids: Sequence[str], to: Path | None) -> int:
     except OSError as error:
         raise SeaTunnelError(f"cannot write {to}: {error.strerror}", "create its directory, or name another") from error
     return ExitCode.SUCCESS
-
-
-def metrics_of(home: Home, places: Iterable[JobDirectory], *, whole: bool) -> Sequence[Metric]:
-    """The metrics of these jobs, in one pass over their files; ``whole``: with those of the home."""
-    states: Counter[str] = Counter()
-    runs = list(_records(places, states))
-    facts = HomeFacts(_versions(), states, shutil.disk_usage(_existing(home.path)).free) if whole else None
-    return series(runs, time.time(), facts)
-
-
-def _records(places: Iterable[JobDirectory], states: Counter[str]) -> Iterator[RunRecord]:
-    """The records of jobs. One that cannot be read must not hide the others."""
-    for place in places:
-        try:
-            about, alive = place.read("job") or {}, place.running
-            receipt = None if alive else place.receipt
-            record = run_record(place.job_id, about, place.counters, receipt, alive=alive)
-        except SeaTunnelError:
-            states["unreadable"] += 1
-            continue
-        states["running" if alive else record.outcome] += 1
-        yield record
-
-
-def _versions() -> dict[str, str]:
-    try:
-        spark = version("pyspark")
-    except PackageNotFoundError:
-        spark = "none"
-    return {"version": __version__, "python": platform.python_version(), "spark": spark}
-
-
-def _existing(path: Path) -> Path:
-    return next(one for one in (path, *path.parents) if one.exists())

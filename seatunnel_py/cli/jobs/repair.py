@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_py.cli.jobs.job_control import asked_of_tables
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, known
 from seatunnel_py.cli.view.terminal import say
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.jobs.job_lookup import JobLocation, known
 from seatunnel_py.nouns import counted
 from seatunnel_py.reconcile.repairs import TableRepair
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, request_id

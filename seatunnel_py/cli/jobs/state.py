@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.cli.jobs.job_control import explained
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.cli.view.numbers import and_more, count, rows
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.jobs.driver_question import explained
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob, known
 from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.observe.receipt import position_text
 from seatunnel_py.runtime.storage.home import JobIdError

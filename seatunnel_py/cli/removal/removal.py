@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.cli.jobs.job_list import about_of, states_of
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob
 from seatunnel_py.cli.removal.removal_facts import RemovableJob, RemovalFactsReader
 from seatunnel_py.cli.removal.removal_rules import DEFAULT_STATES, Consent, EndedJob, KeptJob, PruneRule, age, obstacle
 from seatunnel_py.cli.view.numbers import size
 from seatunnel_py.cli.view.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob
+from seatunnel_py.jobs.job_rows import about_of, states_of
 from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.control import job_removal
 from seatunnel_py.runtime.control.job_removal import OutsideFiles, RemovedJob

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.cli.jobs.job_control import explained
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob, env_of
 from seatunnel_py.cli.removal.removal_rules import RemovalFacts
 from seatunnel_py.errors import JobFileError, SeaTunnelError
+from seatunnel_py.jobs.driver_question import explained
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob, env_of
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.job_removal import OutsideFiles
 from seatunnel_py.runtime.observe.receipt import FAILED_AGAIN

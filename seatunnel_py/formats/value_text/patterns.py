@@ -34,7 +34,7 @@ _PART |= {"s": "second", "S": "fraction", "n": "fraction", "a": "half"}
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class PatternPart:
     """A field (``part`` set, ``width`` letters) or literal text."""
 
     part: str
@@ -47,7 +47,7 @@ class Pattern:
     """A compiled Java date pattern. ``iso`` rebuilds ISO text from the groups of ``regex``; empty: impossible."""
 
     text: str
-    tokens: tuple[Token, ...]
+    tokens: tuple[PatternPart, ...]
     regex: str
     iso: str
 
@@ -71,8 +71,8 @@ def compile_pattern(text: str) -> Pattern:
     return Pattern(text, tokens, regex, _iso_template(tokens))
 
 
-def _tokens(text: str) -> list[Token]:
-    tokens: list[Token] = []
+def _tokens(text: str) -> list[PatternPart]:
+    tokens: list[PatternPart] = []
     at = 0
     while at < len(text):
         letter = text[at]
@@ -80,23 +80,23 @@ def _tokens(text: str) -> list[Token]:
             closing = text.find("'", at + 1)
             if closing < 0:
                 raise ValueError(f"{text!r}: a quote in the pattern is not closed")
-            tokens.append(Token("", 0, text[at + 1 : closing] or "'"))
+            tokens.append(PatternPart("", 0, text[at + 1 : closing] or "'"))
             at = closing + 1
         elif letter.isascii() and letter.isalpha():
             width = len(text[at:]) - len(text[at:].lstrip(letter))
             if letter not in _PART or (letter == "M" and width > 2):
                 raise ValueError(f"{text!r}: the pattern field {letter * width!r} is not supported")
-            tokens.append(Token(_PART[letter], width))
+            tokens.append(PatternPart(_PART[letter], width))
             at += width
         elif letter in "[]{}#":
             raise ValueError(f"{text!r}: {letter!r} is not supported in a pattern")
         else:
-            tokens.append(Token("", 0, letter))
+            tokens.append(PatternPart("", 0, letter))
             at += 1
     return tokens
 
 
-def _group(token: Token) -> str:
+def _group(token: PatternPart) -> str:
     if not token.part:
         return re.escape(token.text).replace("\\ ", " ")
     if token.part == "half":
@@ -108,7 +108,7 @@ def _group(token: Token) -> str:
     return "([0-9]{2})" if token.width == 2 else "([0-9]{1,2})"
 
 
-def _iso_template(tokens: tuple[Token, ...]) -> str:
+def _iso_template(tokens: tuple[PatternPart, ...]) -> str:
     """ISO text with back-references, if every field has the fixed width of ISO."""
     fields = [token for token in tokens if token.part]
     index = {token.part: f"\\{number}" for number, token in enumerate(fields, 1)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api import BadRowsError
 from seatunnel_py.formats.value_text import moments
-from seatunnel_py.formats.value_text.patterns import Pattern, Token, compile_pattern, format_one
+from seatunnel_py.formats.value_text.patterns import Pattern, PatternPart, compile_pattern, format_one
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,7 +158,7 @@ def _refuse_odd_years(values: pa.Array, pattern: Pattern) -> None:
         )
 
 
-def _fixed(token: Token) -> bool:
+def _fixed(token: PatternPart) -> bool:
     return not token.part or token.width == 2 or token.part in ("year", "fraction", "half")
 
 

@@ -147,6 +147,10 @@ class RequestStore:
             self.answer(ControlAnswer(request, False, why, "ask with the version of seatunnel-py that runs the job"))
             return None
 
+    def asked(self, request: str) -> ControlRequest | None:
+        """Return a request, answered or not; None: there is none, or it is damaged and answered."""
+        return self._request(request)
+
     def tell(self, request: str, text: str) -> None:
         """Replace the progress of a request."""
         self._of(request).delete(_name(request, "progress"))

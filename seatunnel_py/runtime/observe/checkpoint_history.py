@@ -8,7 +8,7 @@ driver may be writing it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,15 @@ def newest(path: Path) -> CheckpointAttempt | None:
     lines = filter(None, map(_known, json_lines([path], last_bytes=TAIL_BYTES)))
     attempts = _history(lines, 1).attempts or read(path, kept=1).attempts
     return attempts[-1] if attempts else None
+
+
+def plain(history: CheckpointHistory) -> dict[str, Any]:
+    """Render checkpoints as JSON-ready data."""
+    attempts = [
+        {**asdict(one), "seconds": round(one.seconds, 3), "phases": one.phases, "completed": one.completed}
+        for one in history.attempts
+    ]
+    return {"completed": history.completed, "failed": history.failed, "attempts": attempts}
 
 
 def _history(lines: Iterable[Mapping[str, Any]], kept: int | None) -> CheckpointHistory:

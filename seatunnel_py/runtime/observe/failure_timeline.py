@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -197,10 +198,19 @@ def read(events: Path, *, alive: bool, kept: int | None = KEPT) -> Timeline:
     """Read the timeline of a job's log; an incomplete last line of a dead driver is skipped."""
     found = Timeline(kept)
     for line in json_lines(generations(events), without=_SKIPPED):
-        if "event" in line:
+        with suppress(KeyError, TypeError, ValueError, AttributeError):  # a line of another version, or damaged
             found.take(line)
     found.end(alive=alive)
     return found
+
+
+def plain(timeline: Timeline) -> dict[str, Any]:
+    """Render failures as JSON-ready data."""
+    return {
+        "total": timeline.total,
+        "by_table": {table: dict(counts) for table, counts in timeline.counts.items()},
+        "failures": [asdict(one) for one in timeline.failures],
+    }
 
 
 def _pause(seconds: float) -> str:

@@ -45,7 +45,7 @@ def json_lines(paths: Iterable[Path], *, without: str = "", last_bytes: int | No
                     continue
                 try:
                     line = json.loads(text)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
                 if isinstance(line, dict):
                     yield line

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from typing import Any
 
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.observe.driver_process import this_process
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, how_it_ended, who_drives, write_json
 
 COPIES = "copies"  # directory of job files that commands have generated
@@ -85,7 +85,7 @@ class Home:
                 raise self._taken(place)
             place.exchange.mkdir(mode=0o700, exist_ok=True)
             started = {"job_id": chosen, "driver": place.driver, "started": time.time()}
-            started |= {"pid": os.getpid(), "host": socket.gethostname()}
+            started |= this_process()
             write_json(place.path / "job.json", {**started, **about})
         return place
 

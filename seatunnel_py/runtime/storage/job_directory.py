@@ -89,7 +89,11 @@ class JobDirectory:
     @property
     def receipt(self) -> dict[str, Any] | None:
         """The receipt of the current driver. None: it has written none, even if an earlier one has."""
-        about, receipt = self.read("job"), self.read("receipt")
+        return self.receipt_of(self.read("job"))
+
+    def receipt_of(self, about: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """The receipt of the driver in this job.json."""
+        receipt = None if about is None else self.read("receipt")
         if about is None or receipt is None:
             return None
         run = receipt.get("run")  # receipts of older versions lack the driver
@@ -162,7 +166,11 @@ class JobDirectory:
     @property
     def counters(self) -> dict[str, Any] | None:
         """Counts of the current driver, or of a dead one until its death; None: it has not written any."""
-        about, counters = self.read("job"), self.read("counters")
+        return self.counters_of(self.read("job"))
+
+    def counters_of(self, about: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """The counts of the driver in this job.json."""
+        counters = None if about is None else self.read("counters")
         ours = about is not None and counters is not None and counters.get("run") == about.get("driver")
         return counters if ours else None
 

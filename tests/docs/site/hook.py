@@ -14,7 +14,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from tests.docs.site import api_pages, cli_page, env_page, events_page, plugin_pages
+from tests.docs.site import api_pages, cli_page, env_page, events_page, plugin_pages, rest_page
 
 ROOT = Path(__file__).parents[3]
 OUTSIDE = {
@@ -35,6 +35,7 @@ def generated() -> dict[str, str]:
         "reference/cli.md": cli_page.page(),
         "reference/env.md": env_page.page(),
         "reference/events.md": events_page.page(),
+        "reference/rest.md": rest_page.page(),
         **outside,
     }
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from seatunnel_py.api import STRING, Column, Position, SourceTable, TablePath, TableSchema
-from seatunnel_py.cli.jobs import job_control
 from seatunnel_py.cli.main import main
+from seatunnel_py.jobs import driver_question
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.topology import Topology, Vertex
@@ -96,7 +96,7 @@ class Shop:
 @pytest.fixture
 def shop(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     monkeypatch.setenv("SEATUNNEL_HOME", str(tmp_path))
-    monkeypatch.setattr(job_control, "TAKEOVER_SECONDS", 0.0)
+    monkeypatch.setattr(driver_question, "TAKEOVER_SECONDS", 0.0)
     place = Home.of_environment().claim("shop", fresh=False, about={"job_file": "shop.conf"})
     waiting = held("orders", 7), held("lines", 8)
     tables = {one.schema.path: one for one in map(table, TABLES)}

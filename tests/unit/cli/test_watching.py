@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.cli.jobs.job_list import SORTS, STATES, Selection, _arrived, selection
-from seatunnel_py.cli.jobs.job_watch import SHOWN_MAX, SILENT_SECONDS, Rates, Reading, plain, summary, view
+from seatunnel_py.cli.jobs.job_list import _arrived
+from seatunnel_py.cli.jobs.job_watch import SHOWN_MAX, summary, view
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.jobs.job_reading import SILENT_SECONDS, Rates, Reading, plain
+from seatunnel_py.jobs.job_rows import SORTS, STATES, Selection, selection
 from seatunnel_py.runtime.observe.checkpoint_history import CheckpointAttempt
 
 STARTED = 1_000.0

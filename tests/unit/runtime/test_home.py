@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.cli.jobs.job_list import Selection, listing
-from seatunnel_py.cli.jobs.job_lookup import JobLocation, KnownJob
+from seatunnel_py.cli.jobs.job_list import listing
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.jobs.job_lookup import JobLocation, KnownJob
+from seatunnel_py.jobs.job_rows import Selection
 from seatunnel_py.runtime.diagnosis.job_log import JobLog
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds
 from seatunnel_py.runtime.storage.home import Home, JobIdError

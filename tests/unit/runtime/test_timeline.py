@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.cli.jobs.failure_view import timeline_plain, timeline_text
+from seatunnel_py.cli.jobs.failure_view import timeline_text
+from seatunnel_py.runtime.observe import failure_timeline
 from seatunnel_py.runtime.observe.failure_timeline import Timeline, read
 
 NOW = "2026-01-31T12:00:00.000+00:00"
@@ -65,7 +66,7 @@ def test_a_sink_that_was_left_out_is_told_once(tmp_path: Path) -> None:
 def test_text_and_json_hold_the_same(tmp_path: Path) -> None:
     found = timeline(tmp_path, [BEGAN, RETRIED, GIVEN_UP, RESTARTED, ENDED])
     text = "\n".join(timeline_text(found))
-    for one in timeline_plain(found)["failures"]:
+    for one in failure_timeline.plain(found)["failures"]:
         for value in (one["cause"], one["follows"], one["split"], one["vertex"], one["remedy"], one["what"]):
             assert str(value) in text
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.errors import JobFileError, SeaTunnelError
 from seatunnel_py.runtime.control.requests import RequestStore
+from seatunnel_py.runtime.observe.run_summary import state_of
 from seatunnel_py.runtime.storage.home import Home, JobIdError, require_job_id
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
@@ -99,16 +100,9 @@ class KnownJob:
     def state(self) -> str:
         """State of the job; its lock shows whether a driver is alive. From another machine a dead driver looks like a
         running one."""
-        if self.here:
-            return "RUNNING"
-        if "dropped" in (self.about or {}):
-            return "DROPPED"
-        receipt = self.receipt
-        if receipt is not None:
-            return str(receipt["state"])
-        if (self.about or {}).get("failed"):
-            return "FAILED"
-        return "KILLED" if self.location is None else "NOT ENDED"
+        here = self.here
+        receipt = None if here else self.receipt
+        return state_of(self.about, receipt, alive=here, far=self.location is not None)
 
     def _read(self, what: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
         """Local state merged with the shared state, which may be newer."""

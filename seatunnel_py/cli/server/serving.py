@@ -1,0 +1,53 @@
+"""Implements ``seatunnel server run``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seatunnel_py.cli.server.extra import server_parts
+from seatunnel_py.cli.view.terminal import say
+from seatunnel_py.errors import ExitCode
+from seatunnel_py.runtime.storage.home import Home
+
+if TYPE_CHECKING:
+    from seatunnel_py.web.serving import Opened
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRequest:
+    """Options of the command."""
+
+    host: str
+    port: int
+    certificate: Path | None
+    key: Path | None
+    proxies: tuple[str, ...]
+    hosts: tuple[str, ...]
+    environment: tuple[str, ...]
+
+
+def run(request: ServerRequest) -> int:
+    """Serve until a signal ends it."""
+    with server_parts():
+        from seatunnel_py.web.serving import serve
+        from seatunnel_py.web.settings import ServerSettings
+    settings = ServerSettings(
+        request.host,
+        request.port,
+        request.certificate,
+        request.key,
+        request.proxies,
+        request.hosts,
+        request.environment,
+    )
+    serve(Home.of_environment(), settings, _tell)
+    say("the server has ended; jobs go on")
+    return ExitCode.SUCCESS
+
+
+def _tell(opened: Opened) -> None:
+    if opened.token_file is not None:
+        say(f"a token for an administrator is in {opened.token_file}")
+    say(f"the server answers at {opened.url}; Ctrl-C ends it")

@@ -1,0 +1,93 @@
+"""Starts drivers on this machine.
+
+Rules. (1) A driver is in a session of its own and holds no descriptor of the server: the end of the server changes
+nothing for it. (2) ``waitpid`` shows how a child ended; only its lock shows whether a driver is alive. (3) A signal
+goes through a descriptor of the process that was opened before its start was compared: a pid that another process has
+by now is never signalled.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from seatunnel_py.api.process.private_files import make_private
+from seatunnel_py.control.launching import Launch, LaunchError, ProcessEnd
+from seatunnel_py.runtime.observe.driver_process import DriverProcess
+
+UMASK = 0o077
+OOM_SCORE_MORE = 100
+
+
+@dataclass(slots=True)
+class LocalLauncher:
+    """``Launcher`` on this machine."""
+
+    _children: dict[int, tuple[str, subprocess.Popen[bytes]]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def spawn(self, launch: Launch) -> int:
+        """Start a driver; return its pid. Raises LaunchError."""
+        try:
+            make_private(launch.output.parent)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+            output = os.open(launch.output, flags, 0o600)
+            try:
+                child = subprocess.Popen(
+                    launch.command, cwd=launch.directory, env=dict(launch.environment), stdin=subprocess.DEVNULL,
+                    stdout=output, stderr=output, close_fds=True, start_new_session=True, umask=UMASK,
+                )  # fmt: skip
+            finally:
+                os.close(output)
+        except (OSError, ValueError) as error:
+            raise LaunchError(str(error)) from None
+        _prefer_to_end(child.pid)
+        with self._lock:
+            self._children[child.pid] = (launch.run, child)
+        return child.pid
+
+    def ends(self) -> Sequence[ProcessEnd]:
+        """Children that have ended since the last call."""
+        found = []
+        with self._lock:
+            for pid, (run, child) in list(self._children.items()):
+                code = child.poll()
+                if code is not None:
+                    del self._children[pid]
+                    ended_by = -code if code < 0 else None
+                    found.append(ProcessEnd(run, pid, None if code < 0 else code, ended_by))
+        return found
+
+    def child_of(self, run: str) -> int | None:
+        """The pid of a child of this server that was started for the run and has not ended."""
+        with self._lock:
+            return next((pid for pid, (of, _) in self._children.items() if of == run), None)
+
+    def signal(self, process: DriverProcess, number: int) -> bool:
+        """Send a signal to exactly this process. False: it is not there any more."""
+        try:
+            descriptor = os.pidfd_open(process.pid)
+        except OSError:
+            return False
+        try:
+            if not process.is_there:
+                return False
+            signal.pidfd_send_signal(descriptor, number)
+        except ProcessLookupError:
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+
+def _prefer_to_end(pid: int) -> None:
+    """If memory runs out, the kernel ends a driver before the server. The driver's JVM inherits this."""
+    with suppress(OSError, ValueError):  # only Linux has it
+        own = int(Path("/proc/self/oom_score_adj").read_text())
+        Path(f"/proc/{pid}/oom_score_adj").write_text(str(min(own + OOM_SCORE_MORE, 1_000)))

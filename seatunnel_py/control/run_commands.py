@@ -1,0 +1,244 @@
+"""Acts of a person on runs: start, restore, stop, cancel, savepoint, and the policy of a definition.
+
+Rules. (1) Each act and its audit row are one transaction. (2) A driver gets requests only as records in the directory
+of its run (``runtime/control/requests.py``), as from the command line. (3) A run that a person stops is not wished any
+more, so the supervisor leaves it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection
+
+from seatunnel_py.config.resolve import nearest
+from seatunnel_py.control.launching import Launcher
+from seatunnel_py.control.restart_policy import released
+from seatunnel_py.control.run_index import STALLED, RunIndex
+from seatunnel_py.control.store import definitions, intents, queue, wishes
+from seatunnel_py.control.store.audit import Act
+from seatunnel_py.control.store.database import Database
+from seatunnel_py.control.store.intents import Intent, IntentState, StartKind, StartOptions, StartWish
+from seatunnel_py.control.store.wishes import RestartPolicy, Wish
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.redaction import is_secret, secrets_in
+from seatunnel_py.runtime.control.requests import (
+    FOLDER,
+    ControlAnswer,
+    ControlRequest,
+    RequestKind,
+    RequestStore,
+    request_id,
+)
+from seatunnel_py.runtime.storage.job_directory import JobDirectory
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+
+ENDING = (RequestKind.STOP, RequestKind.CANCEL)
+SENT = (RequestKind.SAVEPOINT, *ENDING)
+ID_CHARACTERS = 60
+
+
+class UnknownRunError(SeaTunnelError):
+    """There is no such run, or it was not started by this server."""
+
+
+class RunStateError(SeaTunnelError):
+    """The run is not in a state for this act."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommands:
+    """Acts on the runs of ``index``. ``now``: wall-clock seconds. Each method takes the ``Act`` for the audit; it fills
+    in object, revision and digest."""
+
+    database: Database
+    index: RunIndex
+    now: Callable[[], float]
+    launcher: Launcher
+
+    def start(
+        self,
+        definition: str,
+        options: StartOptions,
+        act: Act,
+        *,
+        key: str = "",
+        body_digest: str = "",
+        priority: int = 0,
+    ) -> Intent:
+        """Ask for a new run of a definition; it waits in the queue for its turn. The same ``key`` again returns the
+        same intent. Raises UnknownDefinitionError, IdempotencyKeyError, and SeaTunnelError for a secret among the
+        variables."""
+        require_no_secret(options)
+        now = self.now()
+        with self.database.acting(replace(act, object=definition)) as write:
+            newest = definitions.found(write.connection, definition).newest
+            run = new_run_id(definition, now)
+            wish = StartWish(run, definition, newest.number, StartKind.NEW, options, act.actor, key, body_digest)
+            intent = intents.add(write.connection, wish, now)
+            write.note(object=intent.run, revision=intent.revision, digest=newest.digest)
+            if intent.run == run:
+                queue.put(write.connection, intent, now, priority)
+                self._wish(write.connection, definition, run, now)
+            else:
+                write.note(result="the same request again")
+        return intent
+
+    def restore(self, run: str, act: Act, *, accept_changes: bool = False, priority: int = 0) -> Intent:
+        """Ask for the next driver of a run, from its newest checkpoint, with the revision that it had. Raises
+        UnknownRunError for a run that was not started by the server, and RunStateError while a driver is alive."""
+        now = self.now()
+        with self.database.acting(replace(act, object=run)) as write:
+            last = self._last_intent(write.connection, run)
+            row = self.index.look(run)
+            if last.state in intents.OPEN or (row is not None and row.alive):
+                raise RunStateError(f"the run {run!r} has a driver, or waits for one", "stop it first")
+            kind, options = last.kind, last.options
+            if row is not None:  # else no driver has made its directory yet
+                kind, options = StartKind.RESTORE, replace(options, accept_changes=accept_changes, only=(), restore="")
+            wish = StartWish(run, last.definition, last.revision, kind, options, act.actor)
+            intent = intents.add(write.connection, wish, now)
+            queue.put(write.connection, intent, now, priority)
+            self._wish(write.connection, last.definition, run, now)
+            write.note(revision=last.revision)
+        return intent
+
+    def _wish(self, connection: Connection, definition: str, run: str, now: float) -> None:
+        before = wishes.of_definition(connection, definition)
+        wishes.keep(connection, replace(released(before), run=run), now)
+
+    def _last_intent(self, connection: Connection, run: str) -> Intent:
+        found = intents.of_run(connection, run)
+        if not found:
+            raise UnknownRunError(
+                f"this server has not started the run {run!r}",
+                f"`seatunnel jobs restore {run}` on the machine of the server resumes it",
+            )
+        return found[0]
+
+    def send(
+        self,
+        run: str,
+        kind: RequestKind,
+        act: Act,
+        *,
+        name: str = "",
+        tables: tuple[str, ...] = (),
+        seconds: float = 60.0,
+    ) -> str:
+        """Send a request to the driver of a run, one of ``SENT``; return its id. Raises UnknownRunError, and
+        RunStateError if no driver is alive. A start that waits is dropped instead by ``drop``."""
+        assert kind in SENT, kind
+        row = self.index.look(run)
+        place = self.index.place(run)
+        if row is None or place is None:
+            raise self._unknown(run)
+        if not row.alive or not row.driver:
+            raise RunStateError(f"no driver of the run {run!r} is alive: it is {row.state}")
+        request = ControlRequest(request_id(), kind, row.driver, name, tables, seconds)
+        with self.database.acting(replace(act, object=run)) as write:
+            if kind in ENDING and not tables:
+                self._give_up(write.connection, run)
+        RequestStore(LocalStorage(place.path)).ask(request)
+        return request.id
+
+    def kill(self, run: str, act: Act) -> None:
+        """Kill a driver that hangs: it is STALLED, or has not answered a request to end in time. Raises RunStateError
+        for another one, and where its process is not known or not on this machine."""
+        row, place = self.index.look(run), self.index.place(run)
+        if row is None or place is None:
+            raise self._unknown(run)
+        open_requests = RequestStore(LocalStorage(place.path)).open()
+        ignored = [
+            one for one in open_requests if one.wish in ENDING and one.run == row.driver and self._late(place, one)
+        ]
+        with self.database.acting(replace(act, object=run)):
+            if not row.alive or (row.state != STALLED and not ignored):
+                raise RunStateError(
+                    f"the run {run!r} is {row.state}, and no request to end it is late", "stop it, or cancel it, first"
+                )
+            if row.process is None or not self.launcher.signal(row.process, signal.SIGKILL):
+                raise RunStateError(f"the process of the driver of {run!r} is not known on this machine")
+
+    def _late(self, place: JobDirectory, request: ControlRequest) -> bool:
+        with suppress(OSError):
+            asked = (place.path / FOLDER / f"{request.id}.request").stat().st_mtime
+            return self.now() - asked >= request.seconds
+        return False
+
+    def answer(self, run: str, request: str) -> ControlAnswer | None:
+        """The answer of the driver; None: there is none yet. Raises UnknownRunError."""
+        place = self.index.place(run)
+        if place is None:
+            raise self._unknown(run)
+        if not request.isalnum():
+            raise SeaTunnelError(f"{request!r} is not the id of a request")
+        return RequestStore(LocalStorage(place.path)).answered(request)
+
+    def _give_up(self, connection: Connection, run: str) -> None:
+        """The run is not to be kept running any more; a start that waits for it is dropped."""
+        for intent in intents.of_run(connection, run):
+            wish = wishes.of_definition(connection, intent.definition)
+            if wish.run == run:
+                wishes.keep(connection, replace(wish, run=None), self.now())
+            if intent.state is IntentState.WAITING:
+                queue.drop(connection, intent.id)
+
+    def drop(self, run: str, act: Act) -> Intent:
+        """Take the waiting start of a run out of the queue. Raises UnknownRunError, and RunStateError if none waits."""
+        with self.database.acting(replace(act, object=run)) as write:
+            last = self._last_intent(write.connection, run)
+            if last.state is not IntentState.WAITING:
+                raise RunStateError(f"the run {run!r} is not in the queue", "stop it, or cancel it")
+            self._give_up(write.connection, run)
+            return intents.found(write.connection, last.id)
+
+    def prioritise(self, run: str, priority: int, act: Act) -> Intent:
+        """Give the waiting start of a run another priority; a higher one goes first."""
+        with self.database.acting(replace(act, object=run)) as write:
+            last = self._last_intent(write.connection, run)
+            queue.prioritise(write.connection, last.id, priority)
+            return last
+
+    def set_policy(self, definition: str, policy: RestartPolicy, act: Act) -> Wish:
+        """Change when runs of a definition are restored. Raises UnknownDefinitionError."""
+        with self.database.acting(replace(act, object=definition)) as write:
+            definitions.found(write.connection, definition)
+            wish = replace(wishes.of_definition(write.connection, definition), policy=policy)
+            wishes.keep(write.connection, wish, self.now())
+        return wish
+
+    def release(self, definition: str, act: Act) -> Intent:
+        """Restore the run of a definition that is HELD, because a person has looked. Raises RunStateError if it is
+        not."""
+        with self.database.reading() as connection:
+            wish = wishes.of_definition(connection, definition)
+        if not wish.held or wish.run is None:
+            raise RunStateError(f"no run of {definition!r} is HELD")
+        return self.restore(wish.run, act)
+
+    def _unknown(self, run: str) -> UnknownRunError:
+        near = nearest(run, [row.run for row in self.index.rows()])
+        return UnknownRunError(f"there is no run {run!r}", f"did you mean {near!r}?" if near else "")
+
+
+def new_run_id(definition: str, now: float) -> str:
+    """A new id for a run of a definition."""
+    when = datetime.fromtimestamp(now, UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{definition[:ID_CHARACTERS]}-{when}-{secrets.token_hex(3)}"
+
+
+def require_no_secret(options: StartOptions) -> None:
+    """Raises SeaTunnelError for a variable with a secret: it would be stored, and seen in the list of processes."""
+    for name, value in options.variables.items():
+        if is_secret(name) or secrets_in(value):
+            raise SeaTunnelError(
+                f"the variable {name!r} would hold a secret", "refer to it in the definition: ${env:NAME}, ${file:NAME}"
+            )
+        if "\0" in value or not value.isprintable() or '"' in value:
+            raise SeaTunnelError(f"the variable {name!r} has a quote, or characters that cannot be printed")

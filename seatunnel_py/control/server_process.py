@@ -1,0 +1,146 @@
+"""Assembles the control plane of a home: its lock, store, index of runs, supervisor and launcher. The web layer opens
+it, and closes it at its end; drivers go on."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from seatunnel_py.control.driver_files import PROGRAM, DriverFiles, own_environment
+from seatunnel_py.control.launching import Launcher
+from seatunnel_py.control.local_launcher import LocalLauncher
+from seatunnel_py.control.run_commands import RunCommands
+from seatunnel_py.control.run_index import RunIndex
+from seatunnel_py.control.server_lock import ServerLock
+from seatunnel_py.control.start_order import StartLimits
+from seatunnel_py.control.store import settings
+from seatunnel_py.control.store.database import Database, StoreUnreadableError
+from seatunnel_py.control.supervisor import Machine, Supervisor
+from seatunnel_py.errors import SeaTunnelError, worded
+from seatunnel_py.runtime.observe.driver_process import boot_id
+from seatunnel_py.runtime.storage.home import Home
+
+TURN_SECONDS = 0.5
+END_SECONDS = 10.0
+
+
+class RealMachine:
+    """``Machine`` of this process."""
+
+    def clock(self) -> float:
+        """Monotonic seconds."""
+        return time.monotonic()
+
+    def now(self) -> float:
+        """Wall-clock seconds since 1970."""
+        return time.time()
+
+    def random(self) -> float:
+        """A number from 0 to 1."""
+        return random.random()
+
+    def boot(self) -> str:
+        """The id of this start of the machine."""
+        return boot_id()
+
+
+@dataclass(slots=True)
+class ServerProcess:
+    """The control plane of one home. ``fault``: why the supervisor cannot do its work, empty: it can."""
+
+    home: Home
+    database: Database
+    index: RunIndex
+    commands: RunCommands
+    supervisor: Supervisor
+    lock: ServerLock
+    _broken: str = ""
+    _ending: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    @classmethod
+    def open(
+        cls,
+        home: Home,
+        address: str,
+        *,
+        machine: Machine | None = None,
+        launcher: Launcher | None = None,
+        environment: Mapping[str, str] | None = None,
+        passed: frozenset[str] | None = None,
+        program: Sequence[str] = PROGRAM,
+    ) -> Self:
+        """Take a home and open its database; ``address``: where the server answers; ``passed``: variables of its
+        environment that definitions may refer to, None: all of them; ``program``: the command line of drivers. Raises
+        ServerRunsError, NewerDatabaseError and StoreUnreadableError."""
+        machine = machine or RealMachine()
+        lock = ServerLock.take(home.path, address)
+        try:
+            database = Database.open(database_file(home.path), machine.now)
+        except SeaTunnelError:
+            lock.release()
+            raise
+        index = RunIndex(home, machine.clock)
+        own = own_environment() if environment is None else environment
+        files = DriverFiles(database, home.path, own, passed, program)
+        launcher = launcher or LocalLauncher()
+        limits = partial(limits_of, database)
+        supervisor = Supervisor(database, index, launcher, machine, files.launch_of, limits)
+        return cls(home, database, index, RunCommands(database, index, machine.now, launcher), supervisor, lock)
+
+    @property
+    def fault(self) -> str:
+        """Why nothing can be started now; empty: it can."""
+        return self._broken or self.supervisor.fault
+
+    def start(self) -> None:
+        """Adopt the runs of the home, and go on in a thread."""
+        self.supervisor.adopt()
+        self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ending.wait(TURN_SECONDS):
+            try:
+                self.supervisor.turn()
+                self._broken = ""
+            except Exception as error:  # noqa: BLE001 - the next turn may succeed; readyz shows the fault meanwhile
+                self._broken = worded(error)
+
+    def close(self) -> None:
+        """End the supervisor and close everything. Drivers go on."""
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join(END_SECONDS)
+        self.database.close()
+        self.lock.release()
+
+
+def database_file(home: Path) -> Path:
+    """The file of the server's database."""
+    return home / "server" / "server.db"
+
+
+def limits_of(database: Database) -> StartLimits:
+    """The limits of starts, with the settings that were changed."""
+    defaults = StartLimits()
+    try:
+        with database.reading() as connection:
+            found = settings.every(connection)
+    except StoreUnreadableError:
+        return defaults
+    return StartLimits(
+        int(_number(found, "max-running", defaults.max_running)),
+        float(_number(found, "spawn-seconds", defaults.spawn_seconds)),
+    )
+
+
+def _number(found: Mapping[str, Any], name: str, default: float) -> float:
+    value = found.get(name)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else default

@@ -1,0 +1,70 @@
+"""Numbered migrations of the server's database. Rule: they only add; an older one is never changed, because databases
+of its release exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, insert, inspect, select, text
+from sqlalchemy.sql.functions import max as highest
+
+from seatunnel_py.control.store.tables import SCHEMA_VERSION
+from seatunnel_py.errors import SeaTunnelError
+
+_VERSIONS = "CREATE TABLE schema_version (version INTEGER NOT NULL PRIMARY KEY, at FLOAT NOT NULL)"
+_FIRST = (
+    """CREATE TABLE definition (id VARCHAR NOT NULL PRIMARY KEY, revision INTEGER NOT NULL, directory VARCHAR NOT NULL,
+    created_at FLOAT NOT NULL, created_by VARCHAR NOT NULL, deleted_at FLOAT)""",
+    """CREATE TABLE revision (definition VARCHAR NOT NULL, number INTEGER NOT NULL, text VARCHAR NOT NULL,
+    digest VARCHAR NOT NULL, author VARCHAR NOT NULL, comment VARCHAR NOT NULL, at FLOAT NOT NULL,
+    PRIMARY KEY (definition, number))""",
+    """CREATE TABLE wish (definition VARCHAR NOT NULL PRIMARY KEY, policy VARCHAR NOT NULL, run VARCHAR,
+    failures INTEGER NOT NULL, cause VARCHAR NOT NULL, position VARCHAR NOT NULL, same INTEGER NOT NULL,
+    held VARCHAR NOT NULL, at FLOAT NOT NULL)""",
+    """CREATE TABLE intent (id INTEGER NOT NULL PRIMARY KEY, run VARCHAR NOT NULL, definition VARCHAR NOT NULL,
+    revision INTEGER NOT NULL, kind VARCHAR NOT NULL, state VARCHAR NOT NULL, options VARCHAR NOT NULL, key VARCHAR,
+    body_digest VARCHAR NOT NULL, asked_by VARCHAR NOT NULL, at FLOAT NOT NULL, previous_driver VARCHAR NOT NULL,
+    pid INTEGER, exit_code INTEGER, signal INTEGER, ended_at FLOAT)""",
+    "CREATE UNIQUE INDEX intent_key ON intent (key)",
+    "CREATE INDEX intent_run ON intent (run)",
+    "CREATE INDEX intent_state ON intent (state)",
+    "CREATE TABLE queue (intent INTEGER NOT NULL PRIMARY KEY, priority INTEGER NOT NULL, at FLOAT NOT NULL)",
+    """CREATE TABLE token (id VARCHAR NOT NULL PRIMARY KEY, name VARCHAR NOT NULL, role VARCHAR NOT NULL,
+    data INTEGER NOT NULL, digest VARCHAR NOT NULL, created_at FLOAT NOT NULL, created_by VARCHAR NOT NULL,
+    expires_at FLOAT NOT NULL, used_at FLOAT, revoked_at FLOAT)""",
+    "CREATE UNIQUE INDEX token_digest ON token (digest)",
+    """CREATE TABLE audit (id INTEGER NOT NULL PRIMARY KEY, at FLOAT NOT NULL, actor VARCHAR NOT NULL,
+    address VARCHAR NOT NULL, act VARCHAR NOT NULL, object VARCHAR NOT NULL, revision INTEGER, digest VARCHAR NOT NULL,
+    announced VARCHAR NOT NULL, result VARCHAR NOT NULL, request VARCHAR NOT NULL)""",
+    "CREATE TABLE setting (name VARCHAR NOT NULL PRIMARY KEY, value VARCHAR NOT NULL)",
+)
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST,)
+"""Statements by version, which counts from 1."""
+
+
+class NewerDatabaseError(SeaTunnelError):
+    """A newer release has written the database."""
+
+
+def version_of(connection: Connection) -> int:
+    """The version of a database; 0: it is empty."""
+    if not inspect(connection).has_table(SCHEMA_VERSION.name):
+        return 0
+    return int(connection.execute(select(highest(SCHEMA_VERSION.c.version))).scalar() or 0)
+
+
+def migrate(connection: Connection, at: float, shown: str) -> None:
+    """Bring a database to the version of this release, in the transaction of ``connection``. Raises NewerDatabaseError;
+    ``shown``: its name in messages."""
+    before = version_of(connection)
+    if before > len(MIGRATIONS):
+        raise NewerDatabaseError(
+            f"{shown} has version {before}, and this release knows only up to {len(MIGRATIONS)}",
+            "start the release that wrote it, or give back the copy from before the upgrade",
+        )
+    if before == 0:
+        connection.execute(text(_VERSIONS))
+    for number in range(before + 1, len(MIGRATIONS) + 1):
+        for statement in MIGRATIONS[number - 1]:
+            connection.execute(text(statement))
+        connection.execute(insert(SCHEMA_VERSION).values(version=number, at=at))

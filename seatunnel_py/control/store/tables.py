@@ -1,0 +1,48 @@
+"""The tables of the server's database, for queries. ``migrations.py`` creates them.
+
+Times are seconds since 1970 in UTC. There is no table of runs: the truth about a run is in its directory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, Float, Integer, MetaData, String, Table
+from sqlalchemy.types import TypeEngine
+
+METADATA = MetaData()
+
+
+def _table(name: str, primary: tuple[str, ...], /, **columns: type[TypeEngine[Any]]) -> Table:
+    made = (Column(column, kind, primary_key=column in primary) for column, kind in columns.items())
+    return Table(name, METADATA, *made)
+
+
+DEFINITION = _table(
+    "definition", ("id",), id=String, revision=Integer, directory=String, created_at=Float, created_by=String,
+    deleted_at=Float,
+)  # fmt: skip
+REVISION = _table(
+    "revision", ("definition", "number"), definition=String, number=Integer, text=String, digest=String, author=String,
+    comment=String, at=Float,
+)  # fmt: skip
+WISH = _table(
+    "wish", ("definition",), definition=String, policy=String, run=String, failures=Integer, cause=String,
+    position=String, same=Integer, held=String, at=Float,
+)  # fmt: skip
+INTENT = _table(
+    "intent", ("id",), id=Integer, run=String, definition=String, revision=Integer, kind=String, state=String,
+    options=String, key=String, body_digest=String, asked_by=String, at=Float, previous_driver=String, pid=Integer,
+    exit_code=Integer, signal=Integer, ended_at=Float,
+)  # fmt: skip
+QUEUE = _table("queue", ("intent",), intent=Integer, priority=Integer, at=Float)
+TOKEN = _table(
+    "token", ("id",), id=String, name=String, role=String, data=Integer, digest=String, created_at=Float,
+    created_by=String, expires_at=Float, used_at=Float, revoked_at=Float,
+)  # fmt: skip
+AUDIT = _table(
+    "audit", ("id",), id=Integer, at=Float, actor=String, address=String, act=String, object=String, revision=Integer,
+    digest=String, announced=String, result=String, request=String,
+)  # fmt: skip
+SETTING = _table("setting", ("name",), name=String, value=String)
+SCHEMA_VERSION = _table("schema_version", ("version",), version=Integer, at=Float)

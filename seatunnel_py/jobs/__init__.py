@@ -1,0 +1,1 @@
+"""Facts about jobs, for the command line and the server alike."""

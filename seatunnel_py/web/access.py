@@ -1,0 +1,159 @@
+"""Decides who may call a route: by the token of the request, its role, and its rate.
+
+Rules. (1) A token comes in the Authorization header only, never in a URL. (2) A verified token is remembered for less
+than a second, so that a revoked one ends within a second. (3) A route without a role is for probes: without a token
+only from this machine. (4) Refused requests are counted, and a refused write leaves an audit row; many of one caller
+leave a few, because they must not fill the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
+
+from fastapi import Request
+
+from seatunnel_py.control.store import tokens
+from seatunnel_py.control.store.audit import Act
+from seatunnel_py.control.store.database import Database, StoreUnreadableError, StoreUnwritableError
+from seatunnel_py.control.store.tokens import Role, Token
+from seatunnel_py.web.problems import ApiError, request_id_of
+from seatunnel_py.web.settings import ServerSettings, is_loopback
+
+REMEMBERED_SECONDS = 0.8
+REMEMBERED_MAX = 1_000
+BUCKETS_MAX = 10_000
+NOTED_PER_SECOND, NOTED_BURST = 0.5, 60
+ANONYMOUS = "anonymous"
+_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="seatunnel"'}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The needs of a route. ``role``: None for probes; ``costly``: it opens connections, or starts a process."""
+
+    role: Role | None
+    costly: bool = False
+
+
+class Access:
+    """Checks requests. ``failed``: called for each token that is not valid."""
+
+    def __init__(self, database: Database, settings: ServerSettings, failed: Callable[[], None]) -> None:
+        self._database, self._settings, self._failed = database, settings, failed
+        self._known: OrderedDict[str, tuple[float, Token]] = OrderedDict()
+        self._lock = Lock()
+        self._rate = Rate(settings.requests_per_second, settings.requests_per_second * 2)
+        self._noted = Rate(NOTED_PER_SECOND, NOTED_BURST)
+        self._costly = Rate(settings.costly_per_minute / 60, settings.costly_per_minute)
+
+    def check(self, request: Request, need: Need) -> Token | None:
+        """The token of the request; None for a probe of this machine. Raises ApiError."""
+        given = _bearer(request)
+        token = self.token(given) if given else None
+        if given and token is None:
+            self._failed()
+        address = address_of(request)
+        if token is None and (need.role is not None or not is_loopback(address)):
+            self._in_time(f"address {address}", need)
+            self._refused(request, ANONYMOUS, address)
+            remedy = "send Authorization: Bearer TOKEN; `seatunnel server token create` makes one"
+            what = "the token is not valid: it is wrong, expired or revoked" if given else "a token is needed"
+            raise ApiError(401, "token", what, remedy, headers=_CHALLENGE)
+        self._in_time(f"token {token.id}" if token else f"address {address}", need)
+        if token is not None and need.role is not None and not token.role.allows(need.role):
+            self._refused(request, token.id, address)
+            why = f"this needs the role {need.role.value}, and the token {token.name!r} has {token.role.value}"
+            raise ApiError(403, "role", why, "ask an administrator for a token with that role")
+        return token
+
+    def token(self, text: str) -> Token | None:
+        """The valid token with this text. Raises ApiError if the database cannot be read."""
+        key = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        now = time.monotonic()
+        with self._lock:
+            at, known = self._known.get(key, (0.0, None))
+        if known is not None and now - at < REMEMBERED_SECONDS and known.valid(time.time()):
+            return known
+        try:
+            with self._database.reading() as connection:
+                found = tokens.verified(connection, text, time.time())
+        except StoreUnreadableError as error:
+            raise ApiError(503, "database", error.message, error.remedy) from None
+        with self._lock:
+            self._known.pop(key, None)
+            if found is not None:
+                self._known[key] = (now, found)
+            while len(self._known) > REMEMBERED_MAX:
+                self._known.popitem(last=False)
+        if found is not None:
+            self._note_use(found)
+        return found
+
+    def _note_use(self, token: Token) -> None:
+        now = time.time()
+        if token.used_at is not None and abs(now - token.used_at) < tokens.USED_EVERY_SECONDS:
+            return
+        with suppress(StoreUnwritableError), self._database.writing() as connection:
+            tokens.used(connection, token, now)
+
+    def _in_time(self, caller: str, need: Need) -> None:
+        waits = self._rate.taken(caller)
+        if not waits and need.costly:
+            waits = self._costly.taken(caller)
+        if waits:
+            after = {"Retry-After": str(max(1, round(waits)))}
+            raise ApiError(429, "rate", "too many requests", f"wait {max(1, round(waits))} s", headers=after)
+
+    def _refused(self, request: Request, actor: str, address: str) -> None:
+        if request.method == "GET" or self._noted.taken(f"{actor} {address}"):
+            return
+        object = str(next(iter(request.path_params.values()), ""))[:100]
+        route = getattr(request.scope.get("route"), "path_format", "")
+        act = Act(
+            actor,
+            f"{request.method} {route}",
+            object,
+            address,
+            result="refused: not allowed",
+            request=request_id_of(request),
+        )
+        with suppress(StoreUnwritableError):
+            self._database.refused(act)
+
+
+class Rate:
+    """Token buckets by caller: ``per_second`` in the mean, ``burst`` at once."""
+
+    def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second, self._burst, self._clock = per_second, burst, clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def taken(self, caller: str) -> float:
+        """Take one. Returns 0, or the seconds until there is one again."""
+        now = self._clock()
+        with self._lock:
+            left, at = self._left.pop(caller, (self._burst, now))
+            left = min(self._burst, left + (now - at) * self._per_second)
+            waits = 0.0 if left >= 1 else (1 - left) / self._per_second
+            self._left[caller] = (left - 1 if not waits else left, now)
+            while len(self._left) > BUCKETS_MAX:
+                self._left.popitem(last=False)
+        return waits
+
+
+def _bearer(request: Request) -> str:
+    """The token in the Authorization header; empty if there is none."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else ""
+
+
+def address_of(request: Request) -> str:
+    """The address of the client, as trusted proxies report it."""
+    return request.client.host if request.client else ""

@@ -1,0 +1,99 @@
+"""All routes of the server, with the role that each needs. A route that is not in this table does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from seatunnel_py.control.store.tokens import Role
+from seatunnel_py.web.access import Need
+from seatunnel_py.web.routes import (
+    admin,
+    checks,
+    definitions,
+    live,
+    plugins,
+    probes,
+    run_details,
+    run_logs,
+    run_requests,
+    runs,
+    starts,
+)
+
+API = "/api/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One route. ``status``: of its success."""
+
+    method: str
+    path: str
+    handler: Callable[..., Any]
+    need: Need
+    status: int = 200
+
+
+def _read(path: str, handler: Callable[..., Any], role: Role | None = Role.READ, *, costly: bool = False) -> Route:
+    return Route("GET", path, handler, Need(role, costly))
+
+
+def _write(
+    method: str, path: str, handler: Callable[..., Any], role: Role, status: int = 200, *, costly: bool = False
+) -> Route:
+    return Route(method, f"{API}{path}", handler, Need(role, costly), status)
+
+
+ROUTES = (
+    _read("/livez", probes.livez, None),
+    _read("/readyz", probes.readyz, None),
+    _read("/healthz", probes.healthz, None),
+    _read("/version", probes.version, None),
+    _read("/metrics", probes.metrics),
+    _read(f"{API}/openapi.json", probes.openapi),
+    _read(f"{API}/whoami", probes.whoami),
+    _read(f"{API}/runs", runs.listing),
+    _read(f"{API}/runs/{{run}}", runs.show),
+    _read(f"{API}/runs/{{run}}/tables", runs.tables),
+    _read(f"{API}/runs/{{run}}/tables/{{key:path}}", run_details.table),
+    _read(f"{API}/runs/{{run}}/plan", run_details.plan),
+    _read(f"{API}/runs/{{run}}/explain", run_details.explain, costly=True),
+    _read(f"{API}/runs/{{run}}/checkpoints", run_details.checkpoints),
+    _read(f"{API}/runs/{{run}}/failures", run_details.failures),
+    _read(f"{API}/runs/{{run}}/savepoints", run_details.savepoints),
+    _read(f"{API}/runs/{{run}}/events", run_logs.events),
+    _read(f"{API}/runs/{{run}}/log", run_logs.log),
+    _read(f"{API}/savepoints", run_details.all_savepoints),
+    _read(f"{API}/plugins", plugins.listing),
+    _read(f"{API}/plugins/{{kind}}/{{name}}", plugins.show),
+    _read(f"{API}/live", live.live),
+    _read(f"{API}/runs/{{run}}/requests/{{id}}", run_requests.show),
+    _write("POST", "/runs/{run}/savepoint", run_requests.savepoint, Role.OPERATE, 202),
+    _write("POST", "/runs/{run}/stop", run_requests.stop, Role.OPERATE, 202),
+    _write("POST", "/runs/{run}/cancel", run_requests.cancel, Role.OPERATE, 202),
+    _write("POST", "/runs/{run}/restore", starts.restore, Role.OPERATE, 202),
+    _read(f"{API}/definitions", definitions.listing),
+    _write("POST", "/definitions", definitions.create, Role.EDIT, 201),
+    _read(f"{API}/definitions/{{id}}", definitions.show),
+    _write("PUT", "/definitions/{id}", definitions.change, Role.EDIT),
+    _write("DELETE", "/definitions/{id}", definitions.delete, Role.ADMIN),
+    _read(f"{API}/definitions/{{id}}/revisions", definitions.revisions),
+    _read(f"{API}/definitions/{{id}}/revisions/{{number}}", definitions.revision),
+    _read(f"{API}/definitions/{{id}}/diff", definitions.diff),
+    _write("POST", "/definitions/{id}/runs", starts.start, Role.OPERATE, 202),
+    _write("PUT", "/definitions/{id}/policy", starts.policy, Role.EDIT),
+    _write("POST", "/definitions/{id}/release", starts.release, Role.OPERATE, 202),
+    _write("POST", "/check", checks.check, Role.EDIT, costly=True),
+    _write("POST", "/plan", checks.plan, Role.EDIT, costly=True),
+    _read(f"{API}/queue", admin.queued),
+    _write("PATCH", "/queue/{run}", admin.prioritise, Role.OPERATE),
+    _write("DELETE", "/queue/{run}", admin.drop, Role.OPERATE),
+    _read(f"{API}/tokens", admin.token_list, Role.ADMIN),
+    _write("POST", "/tokens", admin.token_create, Role.ADMIN, 201),
+    _write("DELETE", "/tokens/{id}", admin.token_revoke, Role.ADMIN),
+    _read(f"{API}/audit", admin.audit_rows, Role.ADMIN),
+)
+STREAMS = frozenset({f"{API}/live"})
+"""Paths without a time limit."""

@@ -1,0 +1,30 @@
+"""Routes about the installed plugins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import Response
+
+from seatunnel_py.plan.plugins.installed import installed
+from seatunnel_py.plan.plugins.plugin_rows import plugin_rows, plugins_named
+from seatunnel_py.web.answers import answer
+from seatunnel_py.web.problems import ApiError
+
+
+def listing(request: Request) -> Response:
+    """All plugins, as `plugins list --json`."""
+    return answer({"plugins": plugin_rows()})
+
+
+def show(request: Request, kind: str, name: str) -> Response:
+    """The options of a plugin, as `plugins show --json`, and their JSON Schema."""
+    known = {(entry.kind.value, entry.name.lower()): entry for entry in installed().entries()}
+    entry = known.get((kind.lower(), name.lower()))
+    if entry is None:
+        raise ApiError(404, "unknown-plugin", "there is no such plugin", "GET /api/v1/plugins lists them")
+    (found,) = (one for one in plugins_named(entry.name) if one["kind"] == entry.kind.value)
+    factory: Any = installed().loaded(entry)
+    schema = factory.options.model_json_schema()
+    return answer({**found, "distribution": entry.distribution, "schema": schema})

@@ -1,0 +1,92 @@
+"""Routes that start drivers: a new run of a definition, and the next driver of a run. Each leaves an intent in the
+queue; the supervisor begins it."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from pydantic import Field
+from starlette.responses import Response
+
+from seatunnel_py.control.store.intents import Intent, StartOptions
+from seatunnel_py.control.store.tokens import Role
+from seatunnel_py.control.store.wishes import RestartPolicy
+from seatunnel_py.web.acts import Body, Key, act_of, digest_of, own_key, require_role
+from seatunnel_py.web.answers import answer
+from seatunnel_py.web.context import context_of
+from seatunnel_py.web.pages import chosen_of
+from seatunnel_py.web.problems import ApiError
+
+VARIABLE_MAX = 10_000
+
+
+class StartBody(Body):
+    """A start. ``variables``: need the role edit, for they change what runs; ``only``: tables; ``restore``: a savepoint
+    to begin from."""
+
+    variables: dict[str, str] = Field(default_factory=dict, max_length=100)
+    only: list[str] = Field(default_factory=list, max_length=1_000)
+    restore: str = Field("", max_length=200)
+    priority: int = Field(0, ge=-100, le=100)
+
+
+class RestoreBody(Body):
+    """A restore. ``accept_changes``: go on although the job file has changed."""
+
+    accept_changes: bool = False
+    priority: int = Field(0, ge=-100, le=100)
+
+
+class PolicyBody(Body):
+    """When runs are restored without being asked: never, on-failure or always."""
+
+    policy: str
+
+
+def start(request: Request, id: str, body: StartBody, idempotency_key: Key = "") -> Response:
+    """Start a new run of a definition. The answer comes at once; the run waits in the queue, or begins."""
+    if body.variables:
+        require_role(request, Role.EDIT, "a start with variables")
+    if any(len(value) > VARIABLE_MAX for value in body.variables.values()):
+        raise ApiError(422, "request", f"a variable has at most {VARIABLE_MAX:,} characters")
+    _require_no_option([*body.only, body.restore])
+    options = StartOptions(dict(body.variables), (), tuple(body.only), body.restore)
+    intent = context_of(request).control.commands.start(
+        id,
+        options,
+        act_of(request, "run.start", id),
+        key=own_key(request, idempotency_key),
+        body_digest=digest_of("start", id, body.model_dump()),
+        priority=body.priority,
+    )
+    return _accepted(intent)
+
+
+def _require_no_option(names: list[str]) -> None:
+    """Raise ApiError for a name that the command line of the driver would read as an option."""
+    if any(name.startswith("-") or not name.isprintable() for name in names):
+        raise ApiError(422, "request", "a table or a savepoint has no name like that", "give its name")
+
+
+def restore(request: Request, run: str, body: RestoreBody) -> Response:
+    """Start the next driver of a run, from its newest checkpoint, with the revision that the run has."""
+    commands = context_of(request).control.commands
+    act = act_of(request, "run.restore", run)
+    return _accepted(commands.restore(run, act, accept_changes=body.accept_changes, priority=body.priority))
+
+
+def policy(request: Request, id: str, body: PolicyBody) -> Response:
+    """Change when runs of a definition are restored without being asked."""
+    chosen = RestartPolicy(chosen_of(body.policy, [one.value for one in RestartPolicy], "policy"))
+    wish = context_of(request).control.commands.set_policy(id, chosen, act_of(request, "definition.policy", id))
+    return answer({"id": id, "policy": wish.policy.value, "run": wish.run, "held": wish.held})
+
+
+def release(request: Request, id: str) -> Response:
+    """Restore the run of a definition that is held, because a person has looked."""
+    return _accepted(context_of(request).control.commands.release(id, act_of(request, "definition.release", id)))
+
+
+def _accepted(intent: Intent) -> Response:
+    where = f"/api/v1/runs/{intent.run}"
+    about = {"job_id": intent.run, "definition": intent.definition, "revision": intent.revision}
+    return answer({**about, "intent": intent.id, "state": intent.state.value}, 202, Location=where)

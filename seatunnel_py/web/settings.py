@@ -1,0 +1,79 @@
+"""The settings of a server, and whether they are safe together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from seatunnel_py.errors import SeaTunnelError
+
+PORT = 5801
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """``trusted_proxies``: addresses whose X-Forwarded headers count, empty: none; ``allowed_hosts``: further names of
+    this server; ``environment``: names of its variables that job files may refer to. Times in seconds, sizes in bytes,
+    rates per second and token."""
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    certificate: Path | None = None
+    key: Path | None = None
+    trusted_proxies: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    body_max: int = 2**20
+    json_depth_max: int = 64
+    request_seconds: float = 30.0
+    requests_per_second: float = 100.0
+    costly_per_minute: float = 30.0
+    streams_max: int = 500
+    streams_per_token: int = 20
+    ping_seconds: float = 15.0
+
+    @property
+    def tls(self) -> bool:
+        return self.certificate is not None
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names by which a request may call this server, in lower case."""
+        own = set() if self.host in ("0.0.0.0", "::") else {self.host}
+        return frozenset(name.lower() for name in {*LOOPBACK_NAMES, *own, *self.allowed_hosts})
+
+
+def require_safe(settings: ServerSettings) -> None:
+    """Raise SeaTunnelError for an address that others reach without TLS, and for half a pair of TLS files."""
+    if (settings.certificate is None) != (settings.key is None):
+        raise SeaTunnelError("TLS needs a certificate and its key", "give both --tls-certificate and --tls-key")
+    for file in (settings.certificate, settings.key):
+        if file is not None and not file.is_file():
+            raise SeaTunnelError(f"there is no file {file}", "name the files of the certificate and of its key")
+    for proxy in settings.trusted_proxies:
+        if not _is_address(proxy):
+            raise SeaTunnelError(f"{proxy!r} is not an address of a proxy", "--trusted-proxy takes an IP address")
+    if is_loopback(settings.host) or settings.tls or settings.trusted_proxies:
+        return
+    raise SeaTunnelError(
+        f"other machines would reach {settings.host} without TLS, and tokens could be read on the way",
+        "give --tls-certificate and --tls-key; or --trusted-proxy ADDRESS, the proxy that speaks TLS; or stay at "
+        "127.0.0.1",
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches that address."""
+    if host in LOOPBACK_NAMES:
+        return True
+    return _is_address(host) and ip_address(host).is_loopback
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

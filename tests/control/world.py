@@ -1,0 +1,260 @@
+"""A machine without real drivers: its clocks are set by tests, its drivers hold real locks on real directories."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from seatunnel_py.control.definition_text import DefinitionText
+from seatunnel_py.control.driver_files import DriverFiles
+from seatunnel_py.control.launching import Launch, ProcessEnd
+from seatunnel_py.control.local_launcher import LocalLauncher
+from seatunnel_py.control.run_commands import RunCommands
+from seatunnel_py.control.run_index import RunIndex
+from seatunnel_py.control.start_order import StartLimits
+from seatunnel_py.control.store import audit, definitions, intents, wishes
+from seatunnel_py.control.store.audit import Act
+from seatunnel_py.control.store.database import Database
+from seatunnel_py.control.store.intents import Intent, StartOptions
+from seatunnel_py.control.store.wishes import RestartPolicy, Wish
+from seatunnel_py.control.supervisor import Supervisor
+from seatunnel_py.runtime.observe.driver_process import DriverProcess
+from seatunnel_py.runtime.storage.home import Home
+from tests.control.homes import claimed, counted, receipt
+
+JOB = "env { job.mode = STREAMING }\nsource { FakeSource {} }\nsink { Console {} }\n"
+ACT = Act("tester", "run.start")
+BEAT = 10.0
+
+
+class Crash(BaseException):
+    """The server dies here."""
+
+
+@dataclass
+class Driver:
+    """A driver; ``descriptor`` holds its lock."""
+
+    run: str
+    name: str
+    pid: int
+    descriptor: int
+    hangs: bool = False
+
+
+@dataclass
+class World:
+    """One machine with one home. ``slow``: a spawned process takes so many seconds to make its place; ``crash_at``: how
+    many more steps the server does before it dies."""
+
+    path: Path
+    seconds: float = 1_000.0
+    wall: float = 1_800_000_000.0
+    boot_name: str = "boot-1"
+    luck: float | Iterator[float] = 0.5
+    slow: float = 0.0
+    crash_at: int | None = None
+    drivers: dict[str, Driver] = field(default_factory=dict)
+    coming: list[tuple[float, int, Launch, Launcher]] = field(default_factory=list)
+    spawned: list[tuple[float, str]] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    checkpoints: dict[str, int] = field(default_factory=dict)
+    pids: int = 100
+
+    @property
+    def home(self) -> Home:
+        return Home(self.path / "home")
+
+    def clock(self) -> float:
+        return self.seconds
+
+    def now(self) -> float:
+        return self.wall
+
+    def random(self) -> float:
+        return self.luck if isinstance(self.luck, float) else next(self.luck)
+
+    def boot(self) -> str:
+        return self.boot_name
+
+    def step(self) -> None:
+        """A point at which the server may die."""
+        if self.crash_at is not None:
+            if self.crash_at == 0:
+                raise Crash
+            self.crash_at -= 1
+
+    def arrive(self) -> None:
+        """Spawned processes make their places."""
+        for one in [one for one in self.coming if one[0] <= self.seconds]:
+            self.coming.remove(one)
+            _, pid, launch, launcher = one
+            self._begin(pid, launch, launcher)
+
+    def _begin(self, pid: int, launch: Launch, launcher: Launcher) -> None:
+        place = self.home.place(launch.run)
+        is_new = "restore" not in launch.command
+        if (is_new and place.path.exists()) or (not is_new and not place.path.exists()) or place.running:
+            self.refused.append(launch.run)
+            launcher.over.append(ProcessEnd(launch.run, pid, 1, None))
+            return
+        name = f"driver-{pid}"
+        place.path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(place.path / "lock", os.O_WRONLY | os.O_CREAT)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        claimed(place, name, self.wall, pid=pid, start_ticks=pid, boot=self.boot_name, host="here")
+        self.drivers[launch.run] = Driver(launch.run, name, pid, descriptor)
+        self.beat(launch.run)
+
+    def by_hand(self, run: str) -> None:
+        """A person starts a run on the command line."""
+        self.pids += 1
+        launch = Launch(run, ("seatunnel", "run"), self.path, {}, self.path / "out")
+        self._begin(self.pids, launch, Launcher(self))
+
+    def beat(self, run: str) -> None:
+        """A driver writes its counters."""
+        driver = self.drivers[run]
+        self.pids += 1  # each write differs
+        counted(self.home.place(run), driver.name, self.checkpoints.get(run, 0), self.pids)
+
+    def end(self, run: str, state: str, **more: object) -> None:
+        """A driver ends with a receipt."""
+        driver = self.drivers[run]
+        receipt(self.home.place(run), driver.name, state, **more)
+        self._gone(driver, {"SUCCESS": 0, "FAILED": 1, "SOME_TABLES_FAILED": 3, "STOPPED": 143}[state], None)
+
+    def kill(self, run: str) -> None:
+        """A driver is killed: no receipt, and the kernel gives its lock back."""
+        self._gone(self.drivers[run], None, 9)
+
+    def _gone(self, driver: Driver, code: int | None, number: int | None) -> None:
+        os.close(driver.descriptor)
+        del self.drivers[driver.run]
+        self.parents.get(driver.pid, Launcher(self)).over.append(ProcessEnd(driver.run, driver.pid, code, number))
+
+    parents: dict[int, Launcher] = field(default_factory=dict)
+
+    def restart_machine(self) -> None:
+        """All processes end, and the machine starts again."""
+        for driver in list(self.drivers.values()):
+            os.close(driver.descriptor)
+        self.drivers.clear()
+        self.coming.clear()
+        self.boot_name += "+"
+
+    def remove(self, run: str) -> None:
+        """A person deletes the directory of a run."""
+        shutil.rmtree(self.home.place(run).path)
+
+
+@dataclass
+class Launcher:
+    """The children of one server. A server that dies is no parent any more; its children live on."""
+
+    world: World
+    over: list[ProcessEnd] = field(default_factory=list)
+    children: dict[str, int] = field(default_factory=dict)
+
+    def spawn(self, launch: Launch) -> int:
+        self.world.step()
+        self.world.pids += 1
+        pid = self.world.pids
+        self.world.spawned.append((self.world.seconds, launch.run))
+        self.world.parents[pid] = self
+        self.children[launch.run] = pid
+        self.world.coming.append((self.world.seconds + self.world.slow, pid, launch, self))
+        self.world.step()
+        return pid
+
+    def ends(self) -> Sequence[ProcessEnd]:
+        found, self.over = self.over, []
+        for end in found:
+            self.children.pop(end.run, None)
+        return found
+
+    def child_of(self, run: str) -> int | None:
+        return self.children.get(run)
+
+    def signal(self, process: DriverProcess, number: int) -> bool:
+        raise AssertionError("no driver is signalled")
+
+
+class CrashingDatabase(Database):
+    """Its server may die before a transaction, and after it."""
+
+    world: World
+
+    def writing(self):  # type: ignore[no-untyped-def]
+        self.world.step()
+        return _Crashing(super().writing(), self.world)
+
+
+class _Crashing:
+    def __init__(self, inner, world: World) -> None:  # type: ignore[no-untyped-def]
+        self.inner, self.world = inner, world
+
+    def __enter__(self):  # type: ignore[no-untyped-def]
+        return self.inner.__enter__()
+
+    def __exit__(self, *error):  # type: ignore[no-untyped-def]
+        found = self.inner.__exit__(*error)
+        self.world.step()
+        return found
+
+
+class Server:
+    """A server on a world. One that is dropped without ``close`` has been killed."""
+
+    def __init__(self, world: World, limits: StartLimits | None = None) -> None:
+        self.world = world
+        self.database = CrashingDatabase.open(world.home.path / "server" / "server.db", world.now)
+        self.database.world = world
+        self.index = RunIndex(world.home, world.clock)
+        self.launcher = Launcher(world)
+        files = DriverFiles(self.database, world.home.path, {"PATH": "/bin"}, None, ("seatunnel",))
+        chosen = limits or StartLimits()
+        self.supervisor = Supervisor(self.database, self.index, self.launcher, world, files.launch_of, lambda: chosen)
+        self.commands = RunCommands(self.database, self.index, world.now, LocalLauncher())
+        self.supervisor.adopt()
+
+    def define(self, name: str = "shop", policy: RestartPolicy = RestartPolicy.ON_FAILURE) -> None:
+        text = DefinitionText.of(JOB, name)
+        with self.database.acting(Act("tester", "definition.create", name)) as write:
+            definitions.create(write.connection, name, text, "tester", "", self.world.wall)
+        self.commands.set_policy(name, policy, Act("tester", "definition.policy"))
+
+    def start(self, name: str = "shop", key: str = "", priority: int = 0) -> str:
+        return self.commands.start(name, StartOptions(), ACT, key=key, body_digest=name, priority=priority).run
+
+    def go(self, seconds: float, *, beats: bool = True) -> None:
+        """Let time pass, in turns of half a second."""
+        for _ in range(round(2 * seconds)):
+            self.world.seconds += 0.5
+            self.world.wall += 0.5
+            self.world.arrive()
+            if beats and self.world.seconds % BEAT == 0:
+                for run, driver in self.world.drivers.items():
+                    if not driver.hangs and self.world.home.place(run).path.exists():
+                        self.world.beat(run)
+            self.supervisor.turn()
+
+    def state(self, run: str) -> str:
+        row = self.index.row(run)
+        return "" if row is None else row.state
+
+    def wish(self, name: str = "shop") -> Wish:
+        with self.database.reading() as connection:
+            return wishes.of_definition(connection, name)
+
+    def intents(self, run: str) -> list[Intent]:
+        with self.database.reading() as connection:
+            return list(reversed(intents.of_run(connection, run)))
+
+    def acts(self, act: str) -> list[Act]:
+        with self.database.reading() as connection:
+            return [row.act for row in reversed(audit.rows(connection, act=act))]
