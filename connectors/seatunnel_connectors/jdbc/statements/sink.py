@@ -356,7 +356,6 @@ class StatementSink(TableSink):
             self.dialect.explained(f"preparing the sink table {load.table}"),
             self.dialect.sessions(self.request.address) as session,
         ):
-            # An overtaken driver may come to this after a newer one has set up the table and written rows.
             if (own or load.renew) and load.books and self._is_done(session, load, books):
                 return
             for statement in (*(load.renew if first else ()), *load.prepare):
@@ -368,7 +367,7 @@ class StatementSink(TableSink):
         self.request.targets.mark_prepared(key, upstream, load.token)
 
     def _is_done(self, session: StatementSession, load: StatementLoad, books: StatementLedger) -> bool:
-        """True if an earlier try has done everything, including statements that must not run twice."""
+        """True if all of it was done: an overtaken driver may come to it when a newer one has written rows."""
         return self.dialect.look(session, load.database, PIECES).exists and books.is_claimed(session)
 
     @property
