@@ -195,5 +195,9 @@ def test_a_migration_that_fails_leaves_the_version_before(database: Database, mo
 
 
 def test_only_the_owner_reads_the_database(database: Database) -> None:
-    assert stat.S_IMODE(database.path.stat().st_mode) == 0o600
+    """The files beside it too, while they are there, for any umask."""
+    with database.reading() as connection:
+        connection.exec_driver_sql("SELECT 1")
+        found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in database.path.parent.iterdir()}
+    assert len(found) == 3 and set(found.values()) == {0o600}, found
     assert stat.S_IMODE(database.path.parent.stat().st_mode) == 0o700

@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from seatunnel_py.api.process.private_files import make_private
+from seatunnel_py.api.process.private_files import make_file_private, make_private
 from seatunnel_py.control.store import audit, migrations
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.errors import SeaTunnelError, first_line, worded
@@ -69,10 +69,10 @@ class Database:
         make_private(path.parent)
         made = cls(path, now)
         try:
+            make_file_private(path)  # before the first byte; the files beside it get its mode from SQLite
             _require_whole(path)
             with made._writer.begin() as connection:
                 migrations.migrate(connection, now(), str(path))
-            path.chmod(0o600)
         except (DBAPIError, sqlite3.Error, OSError) as error:
             made.close()
             raise StoreUnreadableError(f"cannot use the database {path}: {_why(error)}", WAY_OUT) from None

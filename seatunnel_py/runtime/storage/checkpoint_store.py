@@ -173,9 +173,11 @@ class CheckpointStore:
     def check(self, incarnation: int) -> None:
         """Raise FencedOffError if this is no longer the job's driver."""
         newest = max(map(int, self._numbered("incarnations")), default=0)
-        if newest != incarnation:  # lower: another driver took over, finished the job, and removed the store
-            who = f"driver {newest} of this job" if newest else "another driver of this job"
-            raise FencedOffError(f"{who} has taken over; this is driver {incarnation}")
+        if not newest:
+            text = f"the state of this job is gone from {self.storage.describe('incarnations')}: it was deleted, or "
+            raise FencedOffError(f"{text}another driver has finished the job; this is driver {incarnation}")
+        if newest != incarnation:
+            raise FencedOffError(f"driver {newest} of this job has taken over; this is driver {incarnation}")
 
     def _lineage(self, name: str, data: bytes, young: bool) -> str:
         if is_old_lineage(data) and not young:
