@@ -52,6 +52,7 @@ FOLLOWED_SHARE = 0.15
 """Of the runs in which a job copies tables and follows their log."""
 UNRECOVERABLE = re.compile(r"this run does not deliver them: .* batches were received of ")
 REFUSED_SIZE = "cannot resume with another parallelism"
+SIZES = re.compile(r"([\w-]+): (\d+)")
 
 
 class WorldClock:
@@ -309,13 +310,14 @@ class World:
         self._start_later()
 
     def _as_recorded(self, job: Job, process: Process) -> Job:
-        """Where the parallelism was refused, that of its record."""
-        machine, line = process.job.pipelines[job.pipeline.name], self.lines.get(job.pipeline.name)
-        refused = machine.failure is not None and REFUSED_SIZE in machine.failure.message
-        if not refused or line is None or line.newest is None:
+        """Where the parallelism was refused, also for rows of a sink that is finished apart, the one that is advised."""
+        failures = (machine.failure for machine in process.job.pipelines.values() if machine.failure is not None)
+        remedies = (one.remedy for one in failures if REFUSED_SIZE in one.message)
+        sizes = {name: int(size) for remedy in remedies for name, size in SIZES.findall(remedy)}
+        if sizes.keys().isdisjoint(vertex.id for vertex in job.pipeline.vertices):
             return job
         self.counters["a restore into another parallelism was refused"] += 1
-        return sized_as(job, line.newest.topology)
+        return sized_as(job, sizes)
 
     def _all_done(self, process: Process) -> bool:
         states = [receipt.state for receipt in process.receipts]

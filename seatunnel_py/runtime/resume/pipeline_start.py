@@ -189,9 +189,12 @@ def _fitted(
     unbounded = [name for name, source in sources.items() if not source.capabilities.bounded]
     fitted = rescaled(record, topology, before.rounds, unbounded)
     if isinstance(fitted, RestoreRefusal):
+        now = {vertex.id: vertex.parallelism for vertex in topology.vertices}
+        old = {one.id: one.parallelism for one in record.topology.vertices if one.parallelism != now.get(one.id)}
+        sizes = ", ".join(f"{name}: {size}" for name, size in old.items())
         raise FatalError(
             f"{pipeline.name} cannot resume with another parallelism: {fitted.why}",
-            "restore the old parallelism of the job file, or stop it with a savepoint first and start with that",
+            f"restore the old parallelism ({sizes}), or stop the job with a savepoint first, and start from that",
         )
     return fitted
 

@@ -11,7 +11,7 @@ from seatunnel_py.api import Cardinality, Determinism, Guarantee, SourceCapabili
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, TableNode, TransformNode
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel, PlannedRetryLoop, PlannedVertex
-from seatunnel_py.protocol.model.topology import Topology, VertexDeterminism
+from seatunnel_py.protocol.model.topology import VertexDeterminism
 from tests.kit.runtime_toys import ToySource, filter_node, sink_node, source_node
 from tests.kit.toy_jobs import query, union
 from tests.simulation.choices import Choices, Stream
@@ -256,10 +256,10 @@ def resized(job: Job, stream: Stream) -> Job:
     return replace(job, pipeline=replace(job.pipeline, vertices=vertices))
 
 
-def sized_as(job: Job, topology: Topology) -> Job:
-    """The same pipeline with the parallelism of a record."""
+def sized_as(job: Job, sizes: Mapping[str, int]) -> Job:
+    """The same pipeline with this parallelism of some vertices."""
     vertices = tuple(
-        one if one.query is not None else replace(one, parallelism=topology.vertex(one.id).parallelism)
+        one if one.query is not None else replace(one, parallelism=sizes.get(one.id, one.parallelism))
         for one in job.pipeline.vertices
     )
     return replace(job, pipeline=replace(job.pipeline, vertices=vertices))
