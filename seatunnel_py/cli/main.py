@@ -312,6 +312,17 @@ def doctor(as_json: AsJson = False) -> None:
     raise typer.Exit(command.doctor(as_json=as_json))
 
 
+@app.command("install-scripts", epilog="Example: seatunnel install-scripts /opt/seatunnel --home /var/lib/seatunnel")
+def install_scripts(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="the scripts go into DIR/bin")],
+    home: Annotated[Path | None, typer.Option(metavar="DIR", help="SEATUNNEL_HOME of their jobs")] = None,
+) -> None:
+    """Write scripts with the names and options of SeaTunnel's."""
+    from seatunnel_py.cli.scripts import installing
+
+    raise typer.Exit(installing.install(directory, home))
+
+
 @app.command(epilog="Example: seatunnel encrypt job.conf > encrypted.conf")
 def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt", help="the way back")] = False) -> None:
     """Print a job file with its secrets encrypted.

@@ -67,7 +67,7 @@ class Home:
         """Take a job id (a new random one if None). Raises JobIdError for an id that was used before, unless the job is
         started again (``fresh``) or resumed (``restore``), and for one with a live driver, except the ``silent`` one
         (``driver_liveness.py``)."""
-        chosen = job_id if job_id is not None else f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+        chosen = job_id if job_id is not None else new_job_id()
         jobs = self.path / "jobs"
         place = JobDirectory(chosen, jobs / chosen, secrets.token_hex(8))
         require_job_id(chosen, known=lambda: restore and place.path.exists())
@@ -143,6 +143,11 @@ class Home:
         meant = f"did you mean {near!r}? " if (near := nearest(job_id, known)) else ""
         newest = f"newest jobs: {', '.join(known[-JOBS_NAMED_MAX:])}" if known else "no job has run there"
         raise JobIdError(f"there is no job {job_id!r} in {self.path}", f"{meant}{newest}")
+
+
+def new_job_id() -> str:
+    """An id for a job that the user has not named."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
 
 
 def require_job_id(job_id: str, known: Callable[[], bool] = lambda: False) -> None:

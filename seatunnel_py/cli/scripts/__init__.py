@@ -1,0 +1,1 @@
+"""The scripts of SeaTunnel, for schedulers that call these: `seatunnel install-scripts`."""
