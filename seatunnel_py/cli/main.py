@@ -27,8 +27,7 @@ from seatunnel_py.cli.arguments import (
 )
 from seatunnel_py.cli.change_subcommands import changes_app
 from seatunnel_py.cli.job_subcommands import jobs_app
-from seatunnel_py.cli.plugin_subcommands import plugins_app
-from seatunnel_py.cli.subcommands import quarantine_app, server_app, state_app, table_app
+from seatunnel_py.cli.subcommands import plugins_app, quarantine_app, server_app, state_app, table_app
 from seatunnel_py.cli.view.files import keep_whole
 from seatunnel_py.cli.view.terminal import documents_alone, say
 from seatunnel_py.cli.view.wait_notice import patience

@@ -69,7 +69,7 @@ class ScriptCall:
 
 
 @dataclass(slots=True)
-class _Given:
+class _ScriptOptions:
     single: dict[str, str] = field(default_factory=dict)
     variables: list[str] = field(default_factory=list)
     jobs: list[str] = field(default_factory=list)
@@ -87,8 +87,8 @@ def script_call(arguments: Sequence[str]) -> ScriptCall:
     return replace(_call(given), notes=notes)
 
 
-def _given(arguments: list[str]) -> _Given:
-    given = _Given()
+def _given(arguments: list[str]) -> _ScriptOptions:
+    given = _ScriptOptions()
     while arguments:
         word = arguments.pop(0)
         name, has_value, value = word.partition("=") if word.startswith("--") else (word, "", "")
@@ -121,7 +121,7 @@ def _unknown(word: str) -> ScriptArgumentError:
 _KNOWN = frozenset({*LONG, *VALUES, *FLAGS, MANY})
 
 
-def _call(given: _Given) -> ScriptCall:
+def _call(given: _ScriptOptions) -> ScriptCall:
     single, flags = given.single, given.flags
     actions = [name for name in ACTIONS if name in single or name in flags]
     if len(actions) > 1:
@@ -143,7 +143,7 @@ def _call(given: _Given) -> ScriptCall:
     return _of_file(given)
 
 
-def _of_file(given: _Given) -> ScriptCall:
+def _of_file(given: _ScriptOptions) -> ScriptCall:
     """A call that needs the job file."""
     single, flags = given.single, given.flags
     file = single.get("--config")
