@@ -7,7 +7,6 @@ must not believe that they were obeyed.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -113,8 +112,10 @@ def _given(arguments: list[str]) -> _ScriptOptions:
 
 
 def _unknown(word: str) -> ScriptArgumentError:
-    near = difflib.get_close_matches(word.partition("=")[0], sorted(_KNOWN), n=1)
-    hint = f"did you mean {near[0]}?" if near else "--help lists the options"
+    from seatunnel_py.config.resolve import nearest  # with pydantic
+
+    near = nearest(word.partition("=")[0], sorted(_KNOWN))
+    hint = f"did you mean {near}?" if near else "--help lists the options"
     return ScriptArgumentError(f"the option {word} is not known", hint)
 
 
