@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from seatunnel_py.runtime.observe.metric_text import Metric, MetricKind, Sample
+from seatunnel_py.runtime.observe.metric_text import Metric, MetricKind, label_text
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.observe.run_record import BUCKETS, COUNTERS, RunRecord
 
@@ -41,18 +41,22 @@ class Series:
             name: Metric(f"seatunnel_{name}", kind, help) for name, kind, help in _METRICS
         }
 
-    def add(self, name: str, value: float | None, suffix: str = "", **labels: str) -> None:
+    def __getitem__(self, name: str) -> Metric:
+        return self._metrics[name]
+
+    def add(self, name: str, value: float | None, **labels: str) -> None:
         """Add a sample; None: the fact is not known."""
         if value is not None:
-            self._metrics[name].samples.append(Sample(labels, value, suffix))
+            self._metrics[name].add(value, label_text(**labels))
 
     def histogram(self, name: str, sums: Mapping[str, Any], **labels: str) -> None:
         """Add the samples of a histogram."""
         counted = list(accumulate(sums["buckets"]))
-        samples = self._metrics[name].samples
-        samples += [Sample({**labels, "le": le}, value, "_bucket") for le, value in zip(_BOUNDS, counted, strict=True)]
-        self.add(name, float(sums["sum"]), "_sum", **labels)
-        self.add(name, counted[-1], "_count", **labels)
+        metric, shown = self._metrics[name], label_text(**labels)
+        for bound, value in zip(_BOUNDS, counted, strict=True):
+            metric.add(value, f"{shown},{bound}", "_bucket")
+        metric.add(float(sums["sum"]), shown, "_sum")
+        metric.add(counted[-1], shown, "_count")
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -120,9 +124,11 @@ def _add_tables(found: Series, job: str, runs: list[RunRecord], current: list[Ru
             if table.state and table.table in named:
                 found.add("table_state", 1, job=job, table=table.table, state=table.state)
     sums = _sums(runs)
+    shown = {label: label_text(job=job, **({"table": label} if label else {})) for label in sums}
     for name, key in _COUNTS.items():
+        metric = found[name]
         for label, counts in sums.items():
-            found.add(name, counts[key], job=job, **({"table": label} if label else {}))
+            metric.add(counts[key], shown[label])
 
 
 def _sums(runs: Iterable[RunRecord]) -> Mapping[str, Mapping[str, int]]:
@@ -156,7 +162,7 @@ def _add_checkpoints(found: Series, job: str, some: list[Mapping[str, Any]]) -> 
             found.histogram(f"checkpoint_{name}_seconds", total, job=job, **{label: value})
 
 
-_BOUNDS = (*(f"{seconds:g}" for seconds in BUCKETS), "+Inf")
+_BOUNDS = tuple(label_text(le=le) for le in (*(f"{seconds:g}" for seconds in BUCKETS), "+Inf"))
 _COUNTS = {
     "read_rows_total": "rows_read",
     "written_rows_total": "rows_written",

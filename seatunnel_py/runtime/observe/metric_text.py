@@ -1,12 +1,14 @@
-"""Writes metrics in the text format of Prometheus, version 0.0.4. Pure."""
+"""Writes metrics in the text format of Prometheus, version 0.0.4. Pure.
+
+A document has tens of thousands of lines, and many of these have the same labels: the text of labels is made once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple
 
 
 class MetricKind(StrEnum):
@@ -17,41 +19,38 @@ class MetricKind(StrEnum):
     HISTOGRAM = "histogram"
 
 
-class Sample(NamedTuple):
-    """One line. ``suffix``: of the metric's name, for the parts of a histogram."""
-
-    labels: Mapping[str, str]
-    value: float
-    suffix: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """All samples of one name; each has other labels."""
+    """All samples of one name; each is a line, and has other labels."""
 
     name: str
     kind: MetricKind
     help: str
-    samples: list[Sample] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, value: float, labels: str = "", suffix: str = "") -> None:
+        """Add a sample. ``labels``: by ``label_text``; ``suffix``: of the name, for the parts of a histogram."""
+        shown = value if type(value) is int else _number(value)
+        self.lines.append(f"{self.name}{suffix}{{{labels}}} {shown}\n" if labels else f"{self.name}{suffix} {shown}\n")
 
 
 def text_of(metrics: Iterable[Metric]) -> str:
     """The document, of metrics with samples."""
-    return "".join(line for metric in metrics if metric.samples for line in _lines(metric))
+    return "".join(part for metric in metrics if metric.lines for part in (_head(metric), *metric.lines))
 
 
-def _lines(metric: Metric) -> Iterator[str]:
-    name, pair = metric.name, _pair
-    yield f"# HELP {name} {_escaped(metric.help)}\n# TYPE {name} {metric.kind.value}\n"
-    for labels, value, suffix in metric.samples:
-        shown = f"{{{','.join([pair(*one) for one in labels.items()])}}}" if labels else ""
-        yield f"{name}{suffix}{shown} {value if type(value) is int else _number(value)}\n"
+def label_text(**labels: str) -> str:
+    """The labels as they stand in a line, without braces."""
+    return ",".join([f'{key}="{_quoted(value)}"' for key, value in labels.items()])
 
 
-@lru_cache(maxsize=65_536)  # a label has the same value in many lines
-def _pair(key: str, value: str) -> str:
-    quoted = _escaped(value).replace('"', '\\"')
-    return f'{key}="{quoted}"'
+def _head(metric: Metric) -> str:
+    return f"# HELP {metric.name} {_escaped(metric.help)}\n# TYPE {metric.name} {metric.kind.value}\n"
+
+
+@lru_cache(maxsize=8_192)  # a job or a table has the same name in many lines
+def _quoted(value: str) -> str:
+    return _escaped(value).replace('"', '\\"')
 
 
 def _escaped(text: str) -> str:

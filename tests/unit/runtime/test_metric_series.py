@@ -15,7 +15,7 @@ from seatunnel_py.runtime.diagnosis.checkpoint_totals import CheckpointTotals
 from seatunnel_py.runtime.diagnosis.live_record import TableLabels
 from seatunnel_py.runtime.observe.events import CheckpointCommitted, CheckpointDone, CheckpointFacts
 from seatunnel_py.runtime.observe.metric_series import JOBS_MAX, OTHER, TABLES_MAX, HomeFacts, series
-from seatunnel_py.runtime.observe.metric_text import Metric, MetricKind, Sample, text_of
+from seatunnel_py.runtime.observe.metric_text import Metric, MetricKind, label_text, text_of
 from seatunnel_py.runtime.observe.run_record import (
     COUNTERS,
     DEFAULT_JOB_NAME,
@@ -50,7 +50,8 @@ def record(job: str = "shop", run: str = "shop-1", **more: Any) -> RunRecord:
 
 @given(st.text(), st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 2**62).map(float))
 def test_any_label_and_number_is_read_back(label: str, value: float) -> None:
-    metric = Metric("seatunnel_tables", MetricKind.GAUGE, "Text \\ of\nlines.", [Sample({"job": label}, value)])
+    metric = Metric("seatunnel_tables", MetricKind.GAUGE, "Text \\ of\nlines.")
+    metric.add(value, label_text(job=label))
     assert values_of(text_of([metric])) == {("seatunnel_tables", frozenset({("job", label)})): value}
 
 
