@@ -4,14 +4,18 @@ written rows (I34)."""
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from threading import Event, Thread, current_thread
 from typing import Any
 
 import pytest
 
+from seatunnel_connectors.jdbc.mysql import target_dialect
+from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession
 from seatunnel_py import app
-from seatunnel_py.api import Setup
+from seatunnel_py.api import PluginError, Setup
 from seatunnel_py.plan.graph_nodes import SinkNode
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.test_target_names import job
@@ -98,3 +102,43 @@ def test_files_stay(tmp_path: Path, more: dict[str, Any]) -> None:
     (target / "new.json").write_text("{}\n")
     sink_of(path).sink.setup(setup)
     assert [one.name for one in target.glob("*.json")] == ["new.json"]
+
+
+@pytest.mark.parametrize("more", DESTROYS, ids=["emptied", "dropped"])
+def test_a_driver_that_stalls_before_it_destroys_loses_its_session(
+    maria: MariadbPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
+) -> None:
+    """I34: it has looked, and found that nothing was done. A newer driver sets up meanwhile, and writes rows."""
+    monkeypatch.setattr(target_dialect, "STILL_SECONDS", 1)
+    maria.run("CREATE TABLE a.t (id int PRIMARY KEY)", "INSERT INTO a.t VALUES (1)")
+    maria.run("CREATE TABLE b.t (id int PRIMARY KEY)", "INSERT INTO b.t VALUES (7)")
+    path = job(tmp_path, maria.source(table_path="a.t"), ("Jdbc", maria.sink(table="b.t", **more)))
+    setup = sink_of(path).sink.plan_setup()
+    stalled, goes_on = Event(), Event()
+    run = MysqlSession.run
+
+    def stalls(session: MysqlSession, sql: str, values: Any = ()) -> int:
+        if current_thread().name == "older" and sql.startswith(("TRUNCATE", "DROP TABLE")) and not stalled.is_set():
+            stalled.set()
+            assert goes_on.wait(60)
+        return run(session, sql, values)
+
+    monkeypatch.setattr(MysqlSession, "run", stalls)
+    ended: list[BaseException | None] = []
+    older = Thread(target=lambda: ended.append(_error_of(sink_of(path).sink.setup, setup)), name="older")
+    older.start()
+    assert stalled.wait(60)
+    sink_of(path).sink.setup(setup)
+    maria.run("INSERT INTO b.t VALUES (1)")
+    goes_on.set()
+    older.join(60)
+    assert maria.rows("SELECT id FROM b.t") == [(1,)]
+    assert isinstance(ended[0], PluginError), "its session is gone"
+
+
+def _error_of(call: Callable[[Setup], None], setup: Setup) -> BaseException | None:
+    try:
+        call(setup)
+    except PluginError as error:
+        return error
+    return None

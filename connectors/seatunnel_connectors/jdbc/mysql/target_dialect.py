@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_connectors.jdbc.mysql.connection import name_spelling, table_identity, text_conversion, types
+from seatunnel_connectors.jdbc.mysql.connection.named_lock import named_lock
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.mysql.read.details import can_be_made
 from seatunnel_connectors.jdbc.mysql.write import comments, created_types, silent_changes
@@ -68,6 +69,11 @@ class MysqlTargetDialect(TargetDialect):
         session.run(f"SET SESSION wait_timeout = {STILL_SECONDS}")
         yield
         session.run("SET SESSION wait_timeout = DEFAULT")
+
+    @contextmanager
+    def alone(self, session: StatementSession, database: str, table: str) -> Iterator[None]:
+        with named_lock(session, database, table), self.watched(session):
+            yield
 
     def explained(self, what: str) -> AbstractContextManager[None]:
         return explained(what)

@@ -346,15 +346,15 @@ class StatementSink(TableSink):
         if self.request.keeps_no_record:
             return
         load = load_of(setup.data)
-        key = self._key(load.database, load.table)
-        upstream = str(self.request.table.path)
+        key, upstream = self._key(load.database, load.table), str(self.request.table.path)
         first = not self.request.targets.prepared_by_sibling(key, upstream)
-        custom = [effect.statement for effect in setup.effects if effect.action == "custom sql"]
-        own = [part for text in custom for part in split_statements(text)] if first else []
+        custom = [one.statement for one in setup.effects if first and one.action == "custom sql"]
+        own = [part for text in custom for part in split_statements(text)]
         books = StatementLedger(self.dialect, load.database, load.token, "")
         with (
             self.dialect.explained(f"preparing the sink table {load.table}"),
             self.dialect.sessions(self.request.address) as session,
+            self.dialect.alone(session, load.database, load.table),
         ):
             if (own or load.renew) and load.books and self._is_done(session, load, books):
                 return

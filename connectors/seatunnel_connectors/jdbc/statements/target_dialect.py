@@ -150,6 +150,11 @@ class TargetDialect(ABC):
         stalls in it, so that its successor need not wait (I34, F8)."""
         return nullcontext()
 
+    def alone(self, session: StatementSession, database: str, table: str) -> AbstractContextManager[None]:
+        """Keep other drivers from setting up this table until the block ends. A driver that stalls in the block is
+        overtaken, and can do nothing more in it (I34)."""
+        return nullcontext()
+
     @abstractmethod
     def explained(self, what: str) -> AbstractContextManager[None]:
         """Turn the driver's errors into typed ones."""

@@ -13,11 +13,8 @@ finds nothing to rename. (3) The old table is dropped last.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from hashlib import blake2b
 
 import pymysql
 
@@ -31,12 +28,9 @@ from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_py.api import CannotResumeError, CommitContext, FatalError, RetriableError
 
 COMMENT_MAX = 2048
-LOCK_SECONDS = 50  # InnoDB's timeout for a row lock
 TRIES = 3
 _OLD = "_old"
 _MARK = re.compile(r" ?\[seatunnel (\S+) (\d+) ([0-9a-f]{8})\]$")
-_NO_LOCKS = (1105, 1235)
-"""Errors of clusters of several servers, which do not support named locks."""
 _REFERRED_TO = (1217, 1451, 3730)
 _MOVED = (1050, 1146)
 """Another session has renamed in between: one name is taken, or the other is missing."""
@@ -107,27 +101,6 @@ def look(session: StatementSession, load: StatementLoad) -> ShadowComments:
     plain = any(row[2] for row in rows)
     target, shadow = (name.lower() if plain else name for name in (load.table, load.staging))
     return ShadowComments(found.get(target), found.get(shadow))
-
-
-@contextmanager
-def alone(session: StatementSession, load: StatementLoad) -> Iterator[None]:
-    """Lock the target's name: two sinks of one run, or of two, may want it at the same time. An exception closes the
-    session, which releases the lock."""
-    name = "seatunnel_" + blake2b(f"{load.database}.{load.table}".encode(), digest_size=16).hexdigest()
-    try:
-        [(locked,)] = session.ask("SELECT GET_LOCK(%s, %s)", (name, LOCK_SECONDS))
-    except pymysql.Error as error:
-        if not error.args or error.args[0] not in _NO_LOCKS:
-            raise
-        yield  # names and comments decide without it, too; of two runs at once one may be reported as lost
-        return
-    if locked != 1:
-        raise RetriableError(
-            f"table {load.table}: another session has been renaming it for {LOCK_SECONDS} s",
-            "look for who waits for a lock of the table",
-        )
-    yield
-    session.ask("SELECT RELEASE_LOCK(%s)", (name,))
 
 
 def take_place(

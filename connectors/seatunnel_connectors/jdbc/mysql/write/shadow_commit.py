@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seatunnel_connectors.jdbc import failpoints
+from seatunnel_connectors.jdbc.mysql.connection.named_lock import named_lock
 from seatunnel_connectors.jdbc.mysql.write import shadow
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys
@@ -37,7 +38,7 @@ class MysqlCommitter(StatementCommitter):
             failpoints.MYSQL_INSIDE.hit()
             session.commit()
             failpoints.MYSQL_AFTER.hit()
-            with shadow.alone(session, load):
+            with named_lock(session, load.database, load.table):
                 shadow.tidy(session, load)
 
     def _apply(
@@ -57,7 +58,7 @@ class MysqlCommitter(StatementCommitter):
                 f"({', '.join(unnamed)})",
                 self._begin_anew(load),
             )
-        with self.dialect.sessions(self.request.address) as beside, shadow.alone(beside, load):
+        with self.dialect.sessions(self.request.address) as beside, named_lock(beside, load.database, load.table):
             taken = shadow.take_place(beside, load, context, books.rows_beside(session), self._begin_anew(load))
         if not taken:
             self._add(session, load)
@@ -86,7 +87,7 @@ class MysqlCommitter(StatementCommitter):
             session.begin()
             _, incarnation = books.lock(session, context.lineage, context.step)
             if incarnation <= context.incarnation:  # otherwise it belongs to a newer driver
-                with shadow.alone(beside, load):
+                with named_lock(beside, load.database, load.table):
                     shadow.drop_unmarked(beside, load)
                 books.forget_all(session)
             session.commit()
