@@ -16,6 +16,7 @@ COMMANDS = (
     f"tables_200 --pairs 7{PEER}",
     "tables_200 --pairs 3 --grow 1000",
     "start",
+    "warm_start",
     "scrape",
     "protocol",
     "memory",

@@ -30,10 +30,10 @@ LONG = JOB.replace("job.name = shop", "job.name = shop, read_limit.rows_per_seco
 
 
 @contextmanager
-def server(home: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def server(home: Path, *more: str, warm: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A running server, and where it answers."""
     environment = {**os.environ, "SEATUNNEL_HOME": str(home / ".seatunnel")}
-    words = [*SEATUNNEL, "server", "run", "--port", "0", *more]
+    words = [*SEATUNNEL, "server", "run", "--port", "0", "--warm-drivers", str(warm), *more]
     process = subprocess.Popen(
         words, cwd=home, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )

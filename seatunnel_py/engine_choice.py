@@ -58,14 +58,14 @@ class SparkEngines:
 
     def __init__(self, jobs: Sequence[Job], place: Path) -> None:
         """``place`` receives the application's log and scratch files."""
-        from seatunnel_py.spark.app import session
+        from seatunnel_py.spark.app import prepared, session
 
         steps = [step for job in jobs for step in job.steps]
         settings = session.SparkSettings(
             jobs[0].name if len(jobs) == 1 else f"{len(jobs)} jobs",
             _settings_of(jobs),
             place,
-            _cache(),
+            cache_directory(),
             any(needs_catalyst(job) for job in jobs),
             tuple(sorted({module for step in steps for module in _modules(step)})),
             tuple(sorted({extra for step in steps for extra in extras_of(step.factory, step.options)})),
@@ -74,7 +74,7 @@ class SparkEngines:
         from concurrent.futures import ThreadPoolExecutor
 
         self._starting = ThreadPoolExecutor(1, thread_name_prefix="spark")
-        self._application: Future[SparkApplication] = self._starting.submit(session.start, settings)
+        self._application: Future[SparkApplication] = self._starting.submit(prepared.start, settings)
 
     def wait(self) -> None:
         self._application.result()
@@ -123,6 +123,6 @@ def _settings_of(jobs: Sequence[Job]) -> dict[str, str]:
     return {key: value for job in reversed(jobs) for key, value in job.file.env.spark.items()}
 
 
-def _cache() -> Path:
+def cache_directory() -> Path:
     """Directory of class-data archives: they serve every job of this user."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seatunnel-py"

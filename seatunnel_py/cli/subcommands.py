@@ -191,6 +191,9 @@ def server_run(
         list[str] | None,
         typer.Option(metavar="NAME", help="a variable of its environment that job files may refer to; may be repeated"),
     ] = None,
+    warm_drivers: Annotated[
+        int, typer.Option(min=0, max=8, help="drivers that wait for a job with Spark up; each takes 600 MB")
+    ] = 1,
 ) -> None:
     """Serve the jobs of SEATUNNEL_HOME over HTTP.
 
@@ -200,7 +203,7 @@ def server_run(
     from seatunnel_py.cli.server import serving as command
 
     names = (tuple(trusted_proxy or ()), tuple(allowed_host or ()), tuple(allowed_env or ()))
-    request = command.ServerRequest(host, port, tls_certificate, tls_key, *names)
+    request = command.ServerRequest(host, port, tls_certificate, tls_key, *names, warm_drivers)
     raise typer.Exit(command.run(request))
 
 

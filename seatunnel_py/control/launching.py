@@ -61,6 +61,9 @@ class Launcher(Protocol):
     def signal(self, process: DriverProcess, number: int) -> bool:
         """Send a signal to exactly this process. False: it is not there any more."""
 
+    def close(self) -> None:
+        """End what has no job. Drivers go on."""
+
 
 def command_of(intent: Intent, program: Sequence[str], file: Path) -> tuple[str, ...]:
     """The arguments of a driver. A restore leaves a driver that is alive alone, as ``jobs restore`` does: ``run

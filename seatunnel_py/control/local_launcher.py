@@ -19,6 +19,7 @@ from threading import Lock
 
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.control.launching import Launch, LaunchError, ProcessEnd
+from seatunnel_py.control.warm_drivers import WarmDrivers
 from seatunnel_py.runtime.observe.driver_process import DriverProcess
 
 UMASK = 0o077
@@ -27,8 +28,9 @@ OOM_SCORE_MORE = 100
 
 @dataclass(slots=True)
 class LocalLauncher:
-    """``Launcher`` on this machine."""
+    """``Launcher`` on this machine. ``warm``: drivers whose Spark is up already."""
 
+    warm: WarmDrivers | None = None
     _children: dict[int, tuple[str, subprocess.Popen[bytes]]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -36,6 +38,9 @@ class LocalLauncher:
         """Start a driver; return its pid. Raises LaunchError."""
         try:
             make_private(launch.output.parent)
+            child = self.warm.take(launch) if self.warm is not None else None
+            if child is not None:
+                return self._added(launch, child)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
             output = os.open(launch.output, flags, 0o600)
             try:
@@ -47,13 +52,23 @@ class LocalLauncher:
                 os.close(output)
         except (OSError, ValueError) as error:
             raise LaunchError(str(error)) from None
+        return self._added(launch, child)
+
+    def _added(self, launch: Launch, child: subprocess.Popen[bytes]) -> int:
         _prefer_to_end(child.pid)
         with self._lock:
             self._children[child.pid] = (launch.run, child)
         return child.pid
 
+    def close(self) -> None:
+        """Let the drivers end that have no job. The others go on."""
+        if self.warm is not None:
+            self.warm.close()
+
     def ends(self) -> Sequence[ProcessEnd]:
         """Children that have ended since the last call."""
+        if self.warm is not None:
+            self.warm.turn()
         found = []
         with self._lock:
             for pid, (run, child) in list(self._children.items()):

@@ -53,13 +53,14 @@ class RunStateError(SeaTunnelError):
 
 @dataclass(frozen=True, slots=True)
 class RunCommands:
-    """Acts on the runs of ``index``. ``now``: wall-clock seconds. Each method takes the ``Act`` for the audit; it fills
-    in object, revision and digest."""
+    """Acts on the runs of ``index``. ``now``: wall-clock seconds; ``asked``: called once a start waits. Each method
+    takes the ``Act`` for the audit; it fills in object, revision and digest."""
 
     database: Database
     index: RunIndex
     now: Callable[[], float]
     launcher: Launcher
+    asked: Callable[[], None] = lambda: None
 
     def start(
         self,
@@ -87,6 +88,7 @@ class RunCommands:
                 self._wish(write.connection, definition, run, now)
             else:
                 write.note(result="the same request again")
+        self.asked()
         return intent
 
     def restore(self, run: str, act: Act, *, accept_changes: bool = False, priority: int = 0) -> Intent:
@@ -106,6 +108,7 @@ class RunCommands:
             queue.put(write.connection, intent, now, priority)
             self._wish(write.connection, last.definition, run, now)
             write.note(revision=last.revision)
+        self.asked()
         return intent
 
     def _wish(self, connection: Connection, definition: str, run: str, now: float) -> None:

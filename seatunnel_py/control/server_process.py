@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from seatunnel_py.control.driver_files import PROGRAM, DriverFiles, own_environment
-from seatunnel_py.control.launching import Launcher
+from seatunnel_py.control.launching import Launcher, environment_of
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
@@ -22,6 +22,7 @@ from seatunnel_py.control.start_order import StartLimits
 from seatunnel_py.control.store import settings
 from seatunnel_py.control.store.database import Database, StoreUnreadableError
 from seatunnel_py.control.supervisor import Machine, Supervisor
+from seatunnel_py.control.warm_drivers import WarmDrivers
 from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.runtime.observe.driver_process import boot_id
 from seatunnel_py.runtime.storage.home import Home
@@ -52,7 +53,8 @@ class RealMachine:
 
 @dataclass(slots=True)
 class ServerProcess:
-    """The control plane of one home. ``fault``: why the supervisor cannot do its work, empty: it can."""
+    """The control plane of one home. ``due``: set if the supervisor's next turn must not wait. ``fault``: why the
+    supervisor cannot do its work, empty: it can."""
 
     home: Home
     database: Database
@@ -60,6 +62,8 @@ class ServerProcess:
     commands: RunCommands
     supervisor: Supervisor
     lock: ServerLock
+    due: threading.Event
+    warm: WarmDrivers
     _broken: str = ""
     _ending: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -75,10 +79,12 @@ class ServerProcess:
         environment: Mapping[str, str] | None = None,
         passed: frozenset[str] | None = None,
         program: Sequence[str] = PROGRAM,
+        warm_drivers: int = 0,
     ) -> Self:
         """Take a home and open its database; ``address``: where the server answers; ``passed``: variables of its
-        environment that definitions may refer to, None: all of them; ``program``: the command line of drivers. Raises
-        ServerRunsError, NewerDatabaseError and StoreUnreadableError."""
+        environment that definitions may refer to, None: all of them; ``program``: the command line of drivers;
+        ``warm_drivers``: how many wait for a job. Raises ServerRunsError, NewerDatabaseError and
+        StoreUnreadableError."""
         machine = machine or RealMachine()
         lock = ServerLock.take(home.path, address)
         try:
@@ -89,10 +95,14 @@ class ServerProcess:
         index = RunIndex(home, machine.clock)
         own = own_environment() if environment is None else environment
         files = DriverFiles(database, home.path, own, passed, program)
-        launcher = launcher or LocalLauncher()
-        limits = partial(limits_of, database)
+        warm = WarmDrivers(
+            program, environment_of(own, (), home.path), home.path / "server" / "warm", warm_drivers, machine.clock
+        )
+        launcher = launcher or LocalLauncher(warm)
+        limits, due = partial(limits_of, database), threading.Event()
         supervisor = Supervisor(database, index, launcher, machine, files.launch_of, limits)
-        return cls(home, database, index, RunCommands(database, index, machine.now, launcher), supervisor, lock)
+        commands = RunCommands(database, index, machine.now, launcher, due.set)
+        return cls(home, database, index, commands, supervisor, lock, due, warm)
 
     @property
     def fault(self) -> str:
@@ -106,7 +116,11 @@ class ServerProcess:
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._ending.wait(TURN_SECONDS):
+        while True:
+            self.due.wait(TURN_SECONDS)
+            self.due.clear()
+            if self._ending.is_set():
+                return
             try:
                 self.supervisor.turn()
                 self._broken = ""
@@ -116,8 +130,10 @@ class ServerProcess:
     def close(self) -> None:
         """End the supervisor and close everything. Drivers go on."""
         self._ending.set()
+        self.due.set()
         if self._thread is not None:
             self._thread.join(END_SECONDS)
+        self.supervisor.launcher.close()
         self.database.close()
         self.lock.release()
 

@@ -30,6 +30,7 @@ class ServerMetrics:
         up = Gauge("seatunnel_server_up_seconds", "Seconds since the server has started.", registry=registry)
         up.set_function(lambda: time.monotonic() - self._started)
         self.streams = Gauge("seatunnel_live_streams", "Open streams of events.", registry=registry)
+        self.warm_drivers = Gauge("seatunnel_warm_drivers", "Drivers that wait for a job.", registry=registry)
         self.login_failures = Counter(
             "seatunnel_login_failures", "Requests with a token that is not valid.", registry=registry
         )

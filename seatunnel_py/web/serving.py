@@ -88,7 +88,8 @@ def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]
     with closing(listening(settings)) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
         url = url_of(settings)
-        with closing(ServerProcess.open(home, url, passed=frozenset(settings.environment))) as control:
+        passed, warm = frozenset(settings.environment), settings.warm_drivers
+        with closing(ServerProcess.open(home, url, passed=passed, warm_drivers=warm)) as control:
             forget_questions(home)
             token_file = first_token(home, control.database)
             context = context_for(control, settings)
@@ -124,6 +125,7 @@ def context_for(control: ServerProcess, settings: ServerSettings) -> ServerConte
     metrics = ServerMetrics(partial(_run_metrics, home, files))
     hub = LiveHub(control.index, stopping, settings.ping_seconds)
     metrics.streams.set_function(lambda: hub.count)
+    metrics.warm_drivers.set_function(lambda: control.warm.ready)
     access = Access(control.database, settings, metrics.login_failures.inc)
     return ServerContext(control, settings, files, access, hub, metrics, stopping)
 

@@ -15,7 +15,8 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """``trusted_proxies``: addresses whose X-Forwarded headers count, empty: none; ``allowed_hosts``: further names of
-    this server; ``environment``: names of its variables that job files may refer to. Times in seconds, sizes in bytes,
+    this server; ``environment``: names of its variables that job files may refer to; ``warm_drivers``: how many drivers
+    wait for a job. Times in seconds, sizes in bytes,
     rates per second and token."""
 
     host: str = "127.0.0.1"
@@ -25,6 +26,7 @@ class ServerSettings:
     trusted_proxies: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
+    warm_drivers: int = 1
     body_max: int = 2**20
     json_depth_max: int = 64
     request_seconds: float = 30.0

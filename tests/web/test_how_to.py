@@ -53,7 +53,11 @@ def test_the_page_does_what_it_says(tmp_path: Path) -> None:
         capture_output=True,
     )
     server = subprocess.Popen(
-        [*program, "server", "run", "--port", "0"], cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE
+        [*program, "server", "run", "--port", "0", "--warm-drivers", "0"],
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
     )
     assert server.stdout is not None
     printed = [server.stdout.readline(), server.stdout.readline()]

@@ -26,6 +26,7 @@ class ServerRequest:
     proxies: tuple[str, ...]
     hosts: tuple[str, ...]
     environment: tuple[str, ...]
+    warm_drivers: int
 
 
 def run(request: ServerRequest) -> int:
@@ -41,6 +42,7 @@ def run(request: ServerRequest) -> int:
         request.proxies,
         request.hosts,
         request.environment,
+        request.warm_drivers,
     )
     serve(Home.of_environment(), settings, _tell)
     say("the server has ended; jobs go on")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_py.errors import worded
+from seatunnel_py.spark.packs.worker_directory import enter_directory
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.pack_journal import PackJournalWriter
 from seatunnel_py.work.reader_cache import ReaderCache
@@ -55,6 +56,7 @@ def take_all(rows: Iterable[Any]) -> None:
 def run_pack(units: tuple[Unit, ...], sent: bytes, journal: str, rows: Iterable[Any]) -> Iterator[str]:
     """Run the units one after the other; yield each result as JSON."""
     take_all(rows)
+    enter_directory()
     written = PackJournalWriter(Path(journal))
     try:
         chains = chains_of(sent)

@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from seatunnel_py.spark.packs.pack_task import chains_of, result_of, take_all
+from seatunnel_py.spark.packs.worker_directory import enter_directory
 from seatunnel_py.spark.packs.worker_listener import called, heard
 from seatunnel_py.work.reader_cache import ReaderCache
 from seatunnel_py.work.unit import Unit, UnitResult
@@ -24,6 +25,7 @@ def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, r
     """Make a function for ``mapPartitions``: run units of one chain, which was ``sent``, until none is sent any more;
     yield nothing. ``key`` authenticates both ends to each other."""
     take_all(rows)
+    enter_directory()
     residence = ReaderCache()
     with called(address, key, name) as line:
 
