@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def _hold(place: Path) -> None:
-    """Lock the directory for as long as this process lives: the server removes it afterwards."""
+    """Lock the directory until this process ends: the server removes it afterwards."""
     descriptor = os.open(place / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -138,7 +138,7 @@ class WarmDrivers:
         self._not_before = self.clock() + backoff_seconds(self._failures, 0.5)
 
     def _sweep(self) -> None:
-        """Remove the directories of drivers that have ended: each holds a lock while it lives."""
+        """Remove the directories of drivers that have ended: each holds a lock until its end."""
         with suppress(FileNotFoundError):
             for place in self.folder.iterdir():
                 if place.is_dir() and all(place != one.place for one in self._warm) and _is_free(place / "lock"):
