@@ -107,7 +107,8 @@ class Flow:
     def _stay(self) -> None:
         """Keep a resident source's reader for the next unit, if it stands at that unit's start: after a held-back
         element it has read further."""
-        held_back = self._reached is not None or self.unit.until is not None or bool(self.reports.altered)
+        reports = self.reports
+        held_back = self._reached is not None or self.unit.until is not None or bool(reports.altered or reports.cut)
         if self._residence is None or self._reading is None or self.exhausted or self.position is None or held_back:
             return
         reading, self._reading = self._reading, None
@@ -125,26 +126,19 @@ class Flow:
             for bound in self._transforms:
                 closing.callback(quietly, bound.transform.close)
             head, elements, resumable = self._head(closing)
-            positions = Positions(self._reader_name(), self.unit.start, self.unit.budget.state_bytes)
+            positions, stands = Positions(self._reader_name(), self.unit.start, self.unit.budget.state_bytes), True
             for element in self._attributed(head, elements):
                 self._look_at(element)
+                if resumable and stands and self._reached is None and self.reports.cuts(element):
+                    break  # a sink that fails at it would lose the rows that came with it
                 if resumable and not self.unit.is_relayed:
                     positions.passed(element)
                 end = self._take(self._as_followed(self._skip_already_applied(element) if resumable else element), head)
+                stands = end is not None
                 if not resumable or end is None:
                     continue
                 self.position = end
-                if self.reports.altered:
-                    break  # the chain is made for the earlier schema
-                if self._reached is not None and self.unit.until is None:
-                    if end == self._reached.end:
-                        break
-                    continue
-                if self.unit.until is not None:
-                    if end.value == self.unit.until.value:
-                        break
-                    continue
-                if self.rows >= self.unit.budget.rows or time.perf_counter() >= deadline:
+                if self._ends_at(end, deadline):
                     break
             else:
                 self.exhausted = True
@@ -156,6 +150,16 @@ class Flow:
         for bound in self._transforms:
             self.step = bound.step
             self.balance.check(bound)
+
+    def _ends_at(self, end: Position, deadline: float) -> bool:
+        """Whether the unit ends at this position."""
+        if self.reports.altered:
+            return True  # the chain is made for the earlier schema
+        if self.unit.until is not None:
+            return end.value == self.unit.until.value
+        if self._reached is not None:
+            return end == self._reached.end
+        return self.rows >= self.unit.budget.rows or time.perf_counter() >= deadline
 
     def _head(self, closing: ExitStack) -> tuple[str, Iterable[Element], bool]:
         """The head's step, its elements, and whether the unit may stop inside. Slices are read whole: the driver chose
@@ -240,6 +244,7 @@ class Flow:
         match element:
             case Batch():
                 self.balance.passed(head, element.table, element.rows)
+                self.reports.tables.add(element.table)
                 self.before = self.rows
                 self.rows += element.rows
                 self.bytes += element.data.nbytes

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from seatunnel_py.api.batch import Plain, ReaderEvent, SchemaChange, TableStopped, TableTruncated
+from seatunnel_py.api.batch import Element, Plain, ReaderEvent, SchemaChange, TableStopped, TableTruncated
+from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import FatalError
 from seatunnel_py.work.chain import Chain, ChainSource
@@ -18,13 +19,22 @@ from seatunnel_py.work.unit import Slice, Unit, stopped_slice
 
 @dataclass(slots=True)
 class ReaderReports:
-    """The reports of one unit. ``events`` pairs each message with the split's id."""
+    """The reports of one unit. ``events`` pairs each message with the split's id; ``tables`` are those with rows in the
+    unit; ``cut``: the unit ends before a report, which the next one begins with."""
 
     unit: Unit
     chain: Chain
     events: list[tuple[str, Plain]] = field(default_factory=list)
     stopped: list[Slice] = field(default_factory=list)
     altered: list[SchemaAlteration] = field(default_factory=list)
+    tables: set[TablePath] = field(default_factory=set)
+    cut: bool = False
+
+    def cuts(self, element: Element) -> bool:
+        """Whether the unit ends before this element: a table stops of which the unit has rows. A repeated unit ends
+        where it did."""
+        self.cut = isinstance(element, TableStopped) and self.unit.until is None and element.table in self.tables
+        return self.cut
 
     def take(self, element: ReaderEvent | TableStopped | SchemaChange | TableTruncated) -> None:
         """Take one report."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from toys import Lines, Streams, table_of, written
 
-from seatunnel_py.api import Position, TablePath
-from seatunnel_py.api.source import Split
+from seatunnel_py.api import Batch, Element, Position, Reader, TablePath, TableStopped
+from seatunnel_py.api.source import SourceTable, Split
 from seatunnel_py.work import reader_cache
-from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
+from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource
 from seatunnel_py.work.reader_cache import ReaderCache
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Budget, Unit, UnitId, UnitResult
@@ -105,3 +107,57 @@ def test_so_many_readers_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         subtask.unit(None, split)
 
     assert subtask.told == ["open a 0", "open b 0", "open c 0", "close a 20", "open a 0", "close b 20"]
+
+
+class _StopsReader(Reader):
+    """Rows of two tables, with the stop of the first one between them."""
+
+    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+        at = int(str(start.value["n"])) if start else 0
+        gone = TableStopped(PATH, "it was dropped", "copy it again")
+        elements: list[Callable[[Position], Element]] = [
+            lambda end: rows_of(PATH, 1, end),
+            lambda end: rows_of(OTHER, 2, end),
+            lambda end: replace(gone, end=end),
+            lambda end: rows_of(OTHER, 3, end),
+        ]
+        for number, element in enumerate(elements[at:], at + 1):
+            yield element(Position({"n": number}))
+
+
+OTHER = TablePath.parse("other")
+
+
+def rows_of(table: TablePath, number: int, end: Position) -> Batch:
+    return Batch(table, pa.RecordBatch.from_pydict({"n": pa.array([number], pa.int64())}), end=end)
+
+
+class Stops(Streams):
+    """A log whose first table stops."""
+
+    def reader(self, table: SourceTable) -> Reader:
+        return _StopsReader()
+
+
+def test_rows_before_a_stop_of_their_table_are_a_unit_of_their_own(tmp_path: Path) -> None:
+    """A sink takes what one unit has made as a whole, and fails at the stop: it would lose the rows before it."""
+    tables = (table_of("streams"), table_of("other"))
+    head = ChainSource("log", Stops(str(tmp_path / "log")), tables[0], resident=True, log_tables=tables)
+    chain = Chain("log", "job", "lineage", 1, head, output=ChainChannel("c", (tmp_path / "exchange").as_uri()))
+    residence, start, made = ReaderCache(), None, []
+    for number in (1, 2):
+        unit = Unit(UnitId("log", number), Split("a", PATH), start, budget=Budget(20, 60.0))
+        result = run_unit(unit, chain, residence)
+        assert result.failure is None, result.failure
+        made.append([(str(one.table), one.stopped is not None) for one in result.slices])
+        start = result.next
+    assert made == [[("streams", False), ("other", False)], [("other", False), ("streams", True)]]
+
+    again = Unit(UnitId("log", 3), Split("a", PATH), None, budget=Budget(20, 60.0), until=Position({"n": 4}))
+    whole = run_unit(again, chain, residence)
+    assert [(str(one.table), one.stopped is not None) for one in whole.slices] == [
+        ("streams", False),
+        ("other", False),
+        ("other", False),
+        ("streams", True),
+    ], "a unit of an earlier release is repeated as it was"
