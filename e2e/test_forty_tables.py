@@ -23,7 +23,12 @@ pytestmark = pytest.mark.timeout(900)  # the first test of each fixture waits fo
 
 
 @pytest.fixture(scope="module")
-def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+def trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+    """With the targets that the chosen tests look at; onward it goes from the copy in MariaDB."""
+    chosen = [one for one in request.session.items if one.path == request.path]
+    kinds = {one.callspec.params["target"] for one in chosen if hasattr(one, "callspec")}
+    if any("onward" in getattr(one, "fixturenames", ()) for one in chosen):
+        kinds.add("mariadb")
     home = tmp_path_factory.mktemp("user")
     with PostgresServer.running() as postgres, MariadbServer.running() as maria:
         with psycopg.connect(postgres.dsn, autocommit=True) as db:
@@ -40,7 +45,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
         with pymysql.connect(**maria.connection()) as other, other.cursor() as cursor:
             cursor.execute("CREATE DATABASE copy CHARACTER SET utf8mb4")
         address = f"postgresql://reader@{LOOPBACK}:{postgres.port}/shop"
-        found = Trial(home, postgres, maria, address)
+        found = Trial(home, postgres, maria, address, frozenset(kinds | {"postgres"}))
         found.live()
         yield found
 

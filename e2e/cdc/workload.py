@@ -17,10 +17,12 @@ NOTE_BYTES = 3_000  # a row with it is stored out of line, and an update that le
 
 class Workload(Background):
     """One writer on a thread of its own. ``tables`` have the columns ``id``, ``source``, ``seq`` and ``note``;
-    (source, seq) is unique for every row image that was ever written."""
+    (source, seq) is unique for every row image that was ever written. ``pause``: seconds between two transactions."""
 
-    def __init__(self, dsn: str, tables: tuple[str, ...], seed: int, *, only_inserts: bool = False) -> None:
-        self._only_inserts = only_inserts
+    def __init__(
+        self, dsn: str, tables: tuple[str, ...], seed: int, *, only_inserts: bool = False, pause: float = 0.002
+    ) -> None:
+        self._only_inserts, self._pause = only_inserts, pause
         self._dsn, self._tables = dsn, tables
         self._random, self._name = Random(seed), f"writer{seed}"
         self._sequence = 0
@@ -28,7 +30,7 @@ class Workload(Background):
 
     def work(self) -> None:
         with psycopg.connect(self._dsn) as connection:
-            while not self.stopped.wait(0.002):
+            while not self.stopped.wait(self._pause):
                 self._transaction(connection)
 
     def _transaction(self, db: psycopg.Connection) -> None:

@@ -137,12 +137,14 @@ class Place:
 
 @dataclass(slots=True, repr=False)
 class Trial:
-    """The user's afternoon: first copies, a right that is granted, changes in the shop, second copies."""
+    """The user's afternoon: first copies, a right that is granted, changes in the shop, second copies. ``kinds``: of the
+    targets, of which PostgreSQL is always one."""
 
     home: Path
     postgres: PostgresServer
     maria: MariadbServer
     address: str
+    kinds: frozenset[str]
     first: dict[str, Run] = field(default_factory=dict)
     second: dict[str, Run] = field(default_factory=dict)
     finished: dict[str, Finished] = field(default_factory=dict)
@@ -154,11 +156,12 @@ class Trial:
             f"postgresql://postgres@{LOOPBACK}:{self.postgres.port}",
             f"mysql://root@{LOOPBACK}:{self.maria.port}",
         )
-        return [
+        every = [
             Place("postgres", f"{server}/copy", (), self, self.address),
             Place("mariadb", f"{maria}/copy", ("--into", "${schema_name}_${table_name}"), self, self.address),
             Place("files", "out", ("--into", "${schema_name}/${table_name}"), self, self.address),
         ]
+        return [one for one in every if one.kind in self.kinds]
 
     def onward_places(self) -> dict[str, Place]:
         """From the copies in MariaDB, but for the largest, and in SQLite to a database and to files."""
