@@ -60,7 +60,8 @@ def test_twenty_writers_during_the_copy(followed: Followed) -> None:
     followed.write()
     with ExitStack() as writers:
         for number in range(20):
-            writers.enter_context(Workload(followed.source_dsn, TABLES, 100 + number, pause=0.05))
+            # A slot waits for every transaction that has begun: large ones of twenty writers keep it for a minute.
+            writers.enter_context(Workload(followed.source_dsn, TABLES, 100 + number, sizes=(1, 2, 3, 10)))
         process = followed.run()
         wait_alive(process, "the copy", lambda: all(map(followed.pair.count, TABLES)), 2 * SECONDS)  # they slow it
         time.sleep(1.0)

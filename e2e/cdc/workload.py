@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import psycopg
@@ -10,6 +10,7 @@ import psycopg
 from e2e.cdc.background import Background
 
 KEYS = 2_000
+SIZES = (1, 1, 2, 3, 10, 200)
 WHOLE = "lines"
 """A table whose log holds whole rows (REPLICA IDENTITY FULL): there a key may change while a large value stays."""
 NOTE_BYTES = 3_000  # a row with it is stored out of line, and an update that leaves it has no value of it (F-C11)
@@ -17,12 +18,12 @@ NOTE_BYTES = 3_000  # a row with it is stored out of line, and an update that le
 
 class Workload(Background):
     """One writer on a thread of its own. ``tables`` have the columns ``id``, ``source``, ``seq`` and ``note``;
-    (source, seq) is unique for every row image that was ever written. ``pause``: seconds between two transactions."""
+    (source, seq) is unique for every row image that was ever written. ``sizes``: of transactions, in changes."""
 
     def __init__(
-        self, dsn: str, tables: tuple[str, ...], seed: int, *, only_inserts: bool = False, pause: float = 0.002
+        self, dsn: str, tables: tuple[str, ...], seed: int, *, only_inserts: bool = False, sizes: Sequence[int] = SIZES
     ) -> None:
-        self._only_inserts, self._pause = only_inserts, pause
+        self._only_inserts, self._sizes = only_inserts, sizes
         self._dsn, self._tables = dsn, tables
         self._random, self._name = Random(seed), f"writer{seed}"
         self._sequence = 0
@@ -30,11 +31,11 @@ class Workload(Background):
 
     def work(self) -> None:
         with psycopg.connect(self._dsn) as connection:
-            while not self.stopped.wait(self._pause):
+            while not self.stopped.wait(0.002):
                 self._transaction(connection)
 
     def _transaction(self, db: psycopg.Connection) -> None:
-        size = self._random.choice((1, 1, 2, 3, 10, 200))
+        size = self._random.choice(self._sizes)
         try:
             for _ in range(size):
                 self._change(db, self._random.choice(self._tables))
