@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.web.access import Need
+from seatunnel_py.web.route import Route
 from seatunnel_py.web.routes import (
     admin,
     checks,
@@ -23,17 +23,6 @@ from seatunnel_py.web.routes import (
 )
 
 API = "/api/v1"
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One route. ``status``: of its success."""
-
-    method: str
-    path: str
-    handler: Callable[..., Any]
-    need: Need
-    status: int = 200
 
 
 def _read(path: str, handler: Callable[..., Any], role: Role | None = Role.READ, *, costly: bool = False) -> Route:
