@@ -62,6 +62,7 @@ ROUTES = (
     _write("POST", "/runs/{run}/savepoint", run_requests.savepoint, Role.OPERATE, 202),
     _write("POST", "/runs/{run}/stop", run_requests.stop, Role.OPERATE, 202),
     _write("POST", "/runs/{run}/cancel", run_requests.cancel, Role.OPERATE, 202),
+    _write("POST", "/runs/{run}/kill", run_requests.kill, Role.OPERATE),
     _write("POST", "/runs/{run}/restore", starts.restore, Role.OPERATE, 202),
     _read(f"{API}/definitions", definitions.listing),
     _write("POST", "/definitions", definitions.create, Role.EDIT, 201),

@@ -105,6 +105,12 @@ def _of_start(facts: JobFacts) -> str:
     return f"no driver has begun the run: its start is {newest.state.value}{how}; the log of its output has the cause"
 
 
+def _type_of(failure: Mapping[str, Any]) -> str:
+    """The class of an error at the beginning of its text; else what has failed."""
+    first = failure["cause"].partition(":")[0]
+    return first if first.replace(".", "_").isidentifier() else str(failure["what"])
+
+
 def failure_documents(failures: Sequence[Mapping[str, Any]], host: str, total: int) -> list[dict[str, Any]]:
     """Failures of a run, newest first. ``total``: of all, so that each keeps its number."""
     first = total - len(failures) + 1
@@ -117,7 +123,7 @@ def failure_documents(failures: Sequence[Mapping[str, Any]], host: str, total: i
             "taskName": one["vertex"] or one["what"],
             "table": one["table"],
             "worker": host,
-            "exceptionType": one["cause"].partition(":")[0] if ":" in one["cause"] else one["what"],
+            "exceptionType": _type_of(one),
             "message": one["cause"] or one["what"],
             "remedy": one["remedy"],
             "consequence": one["follows"],

@@ -14,7 +14,7 @@ from seatunnel_py.config.shade import PlainText, cipher, encrypted
 from seatunnel_py.control.definition_text import DefinitionText
 from seatunnel_py.control.store import definitions, intents
 from seatunnel_py.control.store.definitions import Revision, UnknownDefinitionError
-from seatunnel_py.control.store.intents import StartOptions
+from seatunnel_py.control.store.intents import IntentState, StartOptions
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.web.acts import act_of, caller
 from seatunnel_py.web.answers import answer
@@ -33,6 +33,7 @@ from seatunnel_py.web.rest_v2.submission import (
 )
 
 JOBS_MAX = 100
+NOTED_SECONDS, LOOK_SECONDS = 5.0, 0.1
 SHADE = '299 - "base64 and the like are no encryption: every reader of the text can decode it"'
 TAGS = '299 - "tags have no effect: the server is the only node"'
 
@@ -90,6 +91,7 @@ def _started(request: Request, found: Submission) -> dict[str, str]:
     run = reader.numbers.run(found.job) if found.job else ""
     if found.resumes:
         _require_same(request, run, text)
+        _await_end(request, run)
         intent = commands.restore(run, act_of(request, "run.restore", run))
     else:
         saved = _saved(request, found.definition, text)
@@ -118,6 +120,20 @@ def _require_same(request: Request, run: str, text: DefinitionText) -> None:
     if found and digest != text.digest:
         why = "the job goes on with the text that it began with, and the body is another one"
         raise ApiError(409, "changed", why, f"POST /api/v1/runs/{run}/restore, or submit it as a new job")
+
+
+def _await_end(request: Request, run: str) -> None:
+    """Wait until the server has noted the end of a driver that is gone: it looks twice a second, clients may be
+    faster."""
+    context = context_of(request)
+    until = time.monotonic() + NOTED_SECONDS
+    while time.monotonic() < until:
+        row = context.index.look(run)
+        with context.database.reading() as connection:
+            found = intents.of_run(connection, run)
+        if row is None or row.alive or not found or found[0].state not in (IntentState.STARTING, IntentState.STARTED):
+            return
+        time.sleep(LOOK_SECONDS)
 
 
 async def encrypt_config(request: Request) -> Response:

@@ -54,6 +54,13 @@ def cancel(request: Request, run: str, body: CancelBody, idempotency_key: Key = 
     return _asked(request, run, RequestKind.CANCEL, idempotency_key, "", tuple(body.tables), body.seconds)
 
 
+def kill(request: Request, run: str) -> Response:
+    """Kill the driver of a run that is STALLED, or has not ended in the time that a request gave it. 409: any other."""
+    context_of(request).files.row(run)
+    context_of(request).control.commands.kill(run, act_of(request, "run.kill", run))
+    return answer({"job_id": run, "wish": "kill"})
+
+
 def savepoint_name(run: str, given: str) -> str:
     """The name of a savepoint, made up if none is given. Raises SeaTunnelError for an invalid one."""
     if given:
