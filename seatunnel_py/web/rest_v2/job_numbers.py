@@ -1,7 +1,7 @@
 """Numbers of runs: SeaTunnel's clients expect job ids of 63 bits.
 
 Rules. (1) A run whose id is such a number has that number; any other one has the first 63 bits of the SHA-256 of its
-id. So a number needs no database, and is the same after a restart. (2) Where two runs would have the same number, the
+id. So a number needs no database, and is the same after a restart. (2) If two runs would have the same number, the
 second one that is seen gets another one, and a file keeps it. (3) Numbers are answered as texts: JavaScript loses
 digits above 2^53.
 """
@@ -55,7 +55,7 @@ class JobNumbers:
             return self._by_run.get(run) or self._add(run)
 
     def run(self, given: str) -> str:
-        """The id of the run with this number. A text that is no number, or of no known run, is returned as it is."""
+        """The id of the run with this number. Any other text is returned as it is."""
         number = own_number(given)
         if not number:
             return given

@@ -22,10 +22,10 @@ from seatunnel_py.runtime.storage.job_directory import JobDirectory
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading.run_files import RunDocuments, RunFiles
-from seatunnel_py.web.rest_v2.job_documents import JobFacts
-from seatunnel_py.web.rest_v2.job_metrics import JobRates
+from seatunnel_py.web.rest_v2.documents.job_documents import JobFacts
+from seatunnel_py.web.rest_v2.documents.job_metrics import JobRates
+from seatunnel_py.web.rest_v2.documents.job_status import ENDED, job_status
 from seatunnel_py.web.rest_v2.job_numbers import JobNumbers
-from seatunnel_py.web.rest_v2.job_status import ENDED, job_status
 
 NUMBERS_FILE = "job-numbers.json"
 STOPPED = "STOPPED"

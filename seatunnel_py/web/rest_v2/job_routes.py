@@ -15,12 +15,12 @@ from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import caller_of, context_of
 from seatunnel_py.web.pages import LIMIT_MAX, chosen_of
 from seatunnel_py.web.problems import ApiError
-from seatunnel_py.web.rest_v2.checkpoint_documents import STATUSES, history_documents, overview_document
-from seatunnel_py.web.rest_v2.job_documents import failure_documents, job_document, status_document
+from seatunnel_py.web.rest_v2.documents.checkpoint_documents import STATUSES, history_documents, overview_document
+from seatunnel_py.web.rest_v2.documents.job_documents import failure_documents, job_document, status_document
+from seatunnel_py.web.rest_v2.documents.job_status import ENDED
+from seatunnel_py.web.rest_v2.documents.server_documents import paged
 from seatunnel_py.web.rest_v2.job_numbers import NUMBER_MAX
 from seatunnel_py.web.rest_v2.job_reader import JobHead, JobReader, has_ended, is_waiting
-from seatunnel_py.web.rest_v2.job_status import ENDED
-from seatunnel_py.web.rest_v2.server_documents import paged
 
 ROWS, ROWS_MAX, ARRAY_MAX = 10, 200, 1_000
 Page = Annotated[int | None, Query(le=NUMBER_MAX, description="number of the page, from 1; without it: an array")]

@@ -23,17 +23,17 @@ from seatunnel_py.web.context import context_of
 from seatunnel_py.web.pages import LIMIT_MAX, chosen_of
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading.log_window import WINDOW_BYTES, shown_lines, window
-from seatunnel_py.web.rest_v2.job_reader import JobReader
-from seatunnel_py.web.rest_v2.job_routes import ARRAY_MAX, reader_of
-from seatunnel_py.web.rest_v2.option_rules import option_rule_document
-from seatunnel_py.web.rest_v2.server_documents import (
+from seatunnel_py.web.rest_v2.documents.option_rules import option_rule_document
+from seatunnel_py.web.rest_v2.documents.server_documents import (
+    ClusterFacts,
     MachineFacts,
-    ServerFacts,
     WaitingJob,
     machine_document,
     overview_document,
     pending_document,
 )
+from seatunnel_py.web.rest_v2.job_reader import JobReader
+from seatunnel_py.web.rest_v2.job_routes import ARRAY_MAX, reader_of
 
 KINDS = ("source", "transform", "sink")
 LOG_NAME, LOG_SUFFIX = "job-", ".log"
@@ -69,11 +69,11 @@ def _waiting(reader: JobReader, start: Any) -> WaitingJob:
     return WaitingJob(facts.number, facts.name or (facts.row.job_name if facts.row else facts.run), start)
 
 
-def _server(request: Request, reader: JobReader) -> ServerFacts:
+def _server(request: Request, reader: JobReader) -> ClusterFacts:
     context = context_of(request)
     running = sorted(reader.numbers.of(row.run) for row in context.index.rows() if row.alive)[:ARRAY_MAX]
     address = f"{context.settings.host}:{context.settings.port}"
-    return ServerFacts(__version__, address, reader.slots, running)
+    return ClusterFacts(__version__, address, reader.slots, running)
 
 
 def system_monitoring(request: Request) -> Response:

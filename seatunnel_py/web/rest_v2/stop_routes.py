@@ -40,7 +40,7 @@ async def stop_jobs(request: Request) -> Response:
     """End several jobs, each by itself. One that is refused has ``status`` and ``message`` in its place."""
     wishes = plain_json(await request.body())
     if not isinstance(wishes, list) or not 0 < len(wishes) <= JOBS_MAX:
-        raise ApiError(400, "request", f"the body is no list of 1 to {JOBS_MAX} jobs", "send a JSON array")
+        raise ApiError(400, "request", f"the body is not a list of 1 to {JOBS_MAX} jobs", "send a JSON array")
     return answer([await run_in_threadpool(_one_of_many, request, wish) for wish in wishes])
 
 

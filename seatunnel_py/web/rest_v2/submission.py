@@ -40,8 +40,8 @@ class Submission:
 
 
 def submission(body: bytes, format: str, parameters: Mapping[str, str]) -> Submission:
-    """What a request submits. ``parameters``: of its address. Raises ApiError, and JobFileError for a text that cannot
-    be read."""
+    """The job that a request submits. ``parameters``: of its address. Raises ApiError, and JobFileError for a text
+    that cannot be read."""
     chosen = chosen_of(format.lower() or JSON, FORMATS, "format")
     if parameters.get("dryRun") or parameters.get("dry-run"):
         raise ApiError(400, "request", "a dry run is not possible here", "POST /api/v1/check, or `seatunnel check`")
@@ -78,7 +78,7 @@ def _hocon(body: bytes, name: str) -> str:
 def _json(body: bytes, name: str) -> str:
     found = plain_json(body)
     if not isinstance(found, dict):
-        raise ApiError(400, "request", "the body is no JSON object", "send a job file, or add format=hocon")
+        raise ApiError(400, "request", "the body is not a JSON object", "send a job file, or add format=hocon")
     return json_text(found, name)
 
 
@@ -99,7 +99,7 @@ def plain_json(body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise ApiError(400, "request", "the body is no JSON", "send JSON, or add format=hocon") from None
+        raise ApiError(400, "request", "the body is not JSON", "send JSON, or add format=hocon") from None
 
 
 def uploaded(body: bytes, content_type: str) -> tuple[bytes, str]:

@@ -59,7 +59,7 @@ async def submit_jobs(request: Request) -> Response:
     """Submit several jobs, each by itself. One that is refused has ``status`` and ``message`` in its place."""
     jobs = plain_json(await _body(request))
     if not isinstance(jobs, list) or not 0 < len(jobs) <= JOBS_MAX:
-        raise ApiError(400, "request", f"the body is no list of 1 to {JOBS_MAX} jobs", "send a JSON array")
+        raise ApiError(400, "request", f"the body is not a list of 1 to {JOBS_MAX} jobs", "send a JSON array")
     return answer([await _in_thread(_one_of_many, request, job) for job in jobs])
 
 
@@ -68,7 +68,7 @@ def _one_of_many(request: Request, job: Any) -> dict[str, Any]:
 
     try:
         if not isinstance(job, dict) or not isinstance(job.get("params", {}), dict):
-            raise ApiError(400, "request", "a job is no object with params, env, source and sink")
+            raise ApiError(400, "request", "a job is not an object with params, env, source and sink")
         parameters = {str(name): str(value) for name, value in job.get("params", {}).items()}
         body = json_text({name: value for name, value in job.items() if name != "params"}, "").encode()
         return _started(request, submission(body, JSON, parameters))
@@ -137,11 +137,13 @@ def _await_end(request: Request, run: str) -> None:
 
 
 async def encrypt_config(request: Request) -> Response:
-    """A job file with its secrets as ``env.shade.identifier`` writes them. It is no protection."""
+    """A job file with its secrets as ``env.shade.identifier`` writes them. It protects nothing."""
     body = await _body(request)
     plain = plain_json(body)
     if not isinstance(plain, dict):
-        raise ApiError(400, "request", "the body is no JSON object", f"send a job file; formats: {', '.join(FORMATS)}")
+        raise ApiError(
+            400, "request", "the body is not a JSON object", f"send a job file; formats: {', '.join(FORMATS)}"
+        )
     return answer(await _in_thread(_encrypted, request, plain), Warning=SHADE)
 
 
@@ -160,5 +162,5 @@ def _encrypted(request: Request, plain: Mapping[str, Any]) -> Any:
 async def update_tags(request: Request) -> Response:
     """Answers as if tags were changed. They choose nothing here."""
     if not isinstance(plain_json(await _body(request)), dict):
-        raise ApiError(400, "request", "the body is no JSON object", 'send tags, as {"zone": "a"}')
+        raise ApiError(400, "request", "the body is not a JSON object", 'send tags, as {"zone": "a"}')
     return answer({"status": "success", "message": "update node tags done."}, Warning=TAGS)

@@ -10,7 +10,7 @@ import pytest
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.control.store.intents import Intent, IntentState, StartKind, StartOptions
 from seatunnel_py.runtime.control.requests import RequestKind
-from seatunnel_py.web.rest_v2.job_status import job_status
+from seatunnel_py.web.rest_v2.documents.job_status import job_status
 
 INTENT = Intent(1, "r", "d", 1, StartKind.NEW, IntentState.WAITING, StartOptions(), "", "", "me", 1.0)
 RUNS = RunRow("r", "RUNNING", started=1.0, has_counters=True)

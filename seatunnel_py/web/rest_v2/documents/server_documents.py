@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_py.control.start_order import WaitingStart
-from seatunnel_py.web.rest_v2.job_status import CANCELED, ENDED, FAILED, FINISHED, INITIALIZING, PENDING, SAVEPOINT_DONE
-from seatunnel_py.web.rest_v2.values import local_time, milliseconds, share, size
+from seatunnel_py.control.store.intents import StartKind
+from seatunnel_py.web.rest_v2.documents.job_status import (
+    CANCELED,
+    ENDED,
+    FAILED,
+    FINISHED,
+    INITIALIZING,
+    PENDING,
+    SAVEPOINT_DONE,
+)
+from seatunnel_py.web.rest_v2.documents.values import local_time, milliseconds, share, size
 
 STRATEGY = "WAIT"
 
 
 @dataclass(frozen=True, slots=True)
-class ServerFacts:
+class ClusterFacts:
     """A server as the only node of its cluster. ``slots``: how many drivers may run at once; ``running``: runs whose
     driver is alive."""
 
@@ -47,7 +56,7 @@ class MachineFacts:
     threads: int
 
 
-def overview_document(facts: ServerFacts, statuses: Iterable[str]) -> dict[str, str]:
+def overview_document(facts: ClusterFacts, statuses: Iterable[str]) -> dict[str, str]:
     """The state of the cluster, all as texts. ``statuses``: of all runs."""
     counts = Counter(statuses)
     pending = counts[PENDING] + counts[INITIALIZING]
@@ -75,14 +84,24 @@ class WaitingJob:
 
 
 def pending_document(
-    waiting: Sequence[WaitingJob], total: int, facts: ServerFacts, at: float, *, pretty: bool
+    waiting: Sequence[WaitingJob], total: int, facts: ClusterFacts, at: float, *, pretty: bool
 ) -> dict[str, Any]:
     """The queue. ``total``: of all that wait; ``pretty``: times as texts."""
-
-    def time(value: float) -> str | int:
-        return local_time(value) if pretty else milliseconds(value)
-
+    time: Callable[[float], str | int] = local_time if pretty else milliseconds
     since = [one.start.entry.at for one in waiting]
+    summary = {
+        "size": total,
+        "scheduleStrategy": STRATEGY,
+        "oldestEnqueueTimestamp": time(min(since)) if since else None,
+        "newestEnqueueTimestamp": time(max(since)) if since else None,
+        "lackingTaskGroups": len(waiting),
+    }
+    blocking = [] if facts.free else [str(number) for number in facts.running]
+    jobs = [{**_waiting_job(one, time, at), "blockingJobIds": blocking} for one in waiting]
+    return {"queueSummary": summary, "clusterSnapshot": _cluster(facts), "pendingJobs": jobs}
+
+
+def _cluster(facts: ClusterFacts) -> dict[str, Any]:
     node = {
         "address": facts.address,
         "tags": {},
@@ -91,43 +110,30 @@ def pending_document(
         "dynamicSlot": False,
         "runningJobIds": [str(number) for number in facts.running],
     }
+    assigned = len(facts.running)
+    slots = {"totalSlots": facts.slots, "freeSlots": facts.free, "assignedSlots": assigned}
+    return {**slots, "workerCount": 1, "workers": [node]}
+
+
+def _waiting_job(one: WaitingJob, time: Callable[[float], str | int], at: float) -> dict[str, Any]:
+    entry = one.start.entry
     return {
-        "queueSummary": {
-            "size": total,
-            "scheduleStrategy": STRATEGY,
-            "oldestEnqueueTimestamp": time(min(since)) if since else None,
-            "newestEnqueueTimestamp": time(max(since)) if since else None,
-            "lackingTaskGroups": len(waiting),
-        },
-        "clusterSnapshot": {
-            "totalSlots": facts.slots,
-            "freeSlots": facts.free,
-            "assignedSlots": len(facts.running),
-            "workerCount": 1,
-            "workers": [node],
-        },
-        "pendingJobs": [
-            {
-                "jobId": str(one.number),
-                "jobName": one.name,
-                "pendingSourceState": "SUBMIT" if one.start.entry.intent.kind.value == "new" else "RESTORE",
-                "jobStatus": PENDING,
-                "enqueueTimestamp": time(one.start.entry.at),
-                "checkTime": time(at),
-                "waitDurationMs": milliseconds(max(0.0, at - one.start.entry.at)),
-                "checkCount": 0,
-                "totalTaskGroups": 1,
-                "allocatedTaskGroups": 0,
-                "lackingTaskGroups": 1,
-                "failureReason": "RESOURCE_NOT_ENOUGH",
-                "failureMessage": one.start.why,
-                "tagFilter": {},
-                "blockingJobIds": node["runningJobIds"] if not facts.free else [],
-                "pipelines": [],
-                "lackingTaskGroupDiagnostics": [],
-            }
-            for one in waiting
-        ],
+        "jobId": str(one.number),
+        "jobName": one.name,
+        "pendingSourceState": "SUBMIT" if entry.intent.kind is StartKind.NEW else "RESTORE",
+        "jobStatus": PENDING,
+        "enqueueTimestamp": time(entry.at),
+        "checkTime": time(at),
+        "waitDurationMs": milliseconds(max(0.0, at - entry.at)),
+        "checkCount": 0,
+        "totalTaskGroups": 1,
+        "allocatedTaskGroups": 0,
+        "lackingTaskGroups": 1,
+        "failureReason": "RESOURCE_NOT_ENOUGH",
+        "failureMessage": one.start.why,
+        "tagFilter": {},
+        "pipelines": [],
+        "lackingTaskGroupDiagnostics": [],
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seatunnel_py.web.rest_v2.values import rate
+from seatunnel_py.web.rest_v2.documents.values import rate
 
 TABLES_MAX = 1_000
 _SINKS = ("SinkWrite", "SinkCommitted")

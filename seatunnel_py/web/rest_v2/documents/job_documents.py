@@ -8,10 +8,10 @@ from typing import Any
 
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.control.store.intents import Intent, IntentState
-from seatunnel_py.web.rest_v2.job_graph import env_options, job_dag
-from seatunnel_py.web.rest_v2.job_metrics import NO_RATES, JobRates, metrics
-from seatunnel_py.web.rest_v2.job_status import ENDED
-from seatunnel_py.web.rest_v2.values import times
+from seatunnel_py.web.rest_v2.documents.job_graph import env_options, job_dag
+from seatunnel_py.web.rest_v2.documents.job_metrics import NO_RATES, JobRates, metrics
+from seatunnel_py.web.rest_v2.documents.job_status import ENDED
+from seatunnel_py.web.rest_v2.documents.values import times
 
 NAMED_MAX = 20
 TEXT_MAX = 2_000
@@ -20,7 +20,7 @@ _BAD = ("FAILED", "ISOLATED", "RETRYING")
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """What is known of a run. ``status``: SeaTunnel's; ``told``: its receipt, or the counters of its driver; ``plan``:
+    """The facts of a run. ``status``: SeaTunnel's; ``told``: its receipt, or the counters of its driver; ``plan``:
     as stored, None: none is; ``intents``: its starts, newest first."""
 
     run: str
@@ -61,7 +61,7 @@ def _ended(facts: JobFacts) -> float | None:
 
 
 def status_document(facts: JobFacts) -> dict[str, str]:
-    """What a caller without a token may read of a job, where the server lets it."""
+    """The part of a job that a caller without a token may read, where the server lets it."""
     return {"jobId": str(facts.number), "jobName": name_of(facts), "jobStatus": facts.status}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from seatunnel_py.runtime.observe.checkpoint_history import CheckpointAttempt, CheckpointHistory
-from seatunnel_py.web.rest_v2.values import milliseconds
+from seatunnel_py.web.rest_v2.documents.values import milliseconds
 
 RING = 32
 _TYPES = {"savepoint": "SAVEPOINT_TYPE", "final": "COMPLETED_POINT_TYPE"}
