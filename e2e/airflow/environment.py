@@ -7,13 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 AIRFLOW = "apache-airflow==3.3.2"
 PROVIDER = Path(__file__).parents[2] / "schedulers" / "airflow"
 INSTALL_SECONDS, RUN_SECONDS = 900, 400
-CONNECTIONS = {"SEATUNNEL_PY_DEFAULT": "seatunnel_py"}
 
 
 @dataclass(frozen=True)
@@ -64,25 +65,28 @@ class AirflowHome:
         about = {"conn_type": "seatunnel_py", "host": host, "port": int(port), "schema": "http", "password": token}
         self.variables |= {"AIRFLOW_CONN_SEATUNNEL_PY_DEFAULT": json.dumps(about), "SERVER": url}
 
-    def begin(self, dag: str, **more: str) -> subprocess.Popen[str]:
-        """Run a DAG of this folder in one process, as `airflow dags test` does."""
-        source = Path(__file__).with_name("dags") / f"{dag}.py"
-        target = self.path / "dags" / source.name
-        target.write_text(source.read_text())
-        pipe = subprocess.PIPE
-        environment = {**self.environment, **more}
-        return subprocess.Popen(
-            [str(self.python), str(target)], env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True
-        )
+    @contextmanager
+    def running(self, dag: str, **more: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Run a DAG of this folder in one process, as `airflow dags test` does; its output is ``DAG.log``."""
+        target = self.path / "dags" / f"{dag}.py"
+        target.write_text((Path(__file__).with_name("dags") / target.name).read_text())
+        with self.log_of(dag).open("wb") as log:
+            words, environment = [str(self.python), str(target)], {**self.environment, **more}
+            process = subprocess.Popen(words, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def log_of(self, dag: str) -> Path:
+        return self.path / f"{dag}.log"
 
     def run(self, dag: str, **more: str) -> DagEnd:
         """Run a DAG to its end."""
-        process = self.begin(dag, **more)
-        try:
-            text = process.communicate(timeout=RUN_SECONDS)[0]
-        finally:
-            process.kill()
-        return end_of(text)
+        with self.running(dag, **more) as process, suppress(subprocess.TimeoutExpired):
+            process.wait(RUN_SECONDS)
+        return end_of(self.log_of(dag).read_text())
 
 
 def end_of(text: str) -> DagEnd:

@@ -118,7 +118,7 @@ def test_our_provider_runs_jobs(airflow: AirflowHome, api: Api) -> None:
     assert ended.states == dict.fromkeys(good, "success") | dict.fromkeys(bad, "failed"), ended.text
     values = ended.values
     assert (values["text"]["rows_read"], values["file"]["rows_read"], values["stored"]["rows_read"]) == (7, 5, 5)
-    assert (values["warn"]["exit_code"], values["warn"]["tables"]) == (3, {"DONE": 1, "FAILED": 1})
+    assert (values["warn"]["exit_code"], values["warn"]["tables"]) == (3, {"DONE": 1, "ISOLATED": 1})
     assert (values["retried"]["rows_read"], values["retried"]["try"]) == (2, 2)
     runs = [one["job_id"] for one in api.client.get("/api/v1/runs?limit=200").json()["runs"]]
     assert sum("retried" in run for run in runs) == 1, runs
@@ -130,19 +130,17 @@ def test_our_provider_runs_jobs(airflow: AirflowHome, api: Api) -> None:
 def test_a_killed_task_ends_its_run(airflow: AirflowHome, api: Api) -> None:
     """U22: by a signal in the worker; by the trigger where the task was deferred."""
     api.define("stream", STREAM)
-    process = airflow.begin("killed")
-    try:
+    with airflow.running("killed") as process:
         run = await_run(api)
         api.until(run, "RUNNING")
         process.send_signal(signal.SIGTERM)
         process.wait(WAIT_SECONDS)
-    finally:
-        process.kill()
     assert api.until(run, "SAVEPOINT_DONE", "CANCELED", "FAILED") == "SAVEPOINT_DONE"
 
     started = api.client.post("/api/v1/definitions/stream/runs", json={}).json()["job_id"]
     api.until(started, "RUNNING")
-    assert airflow.begin("killed", KILL_DEFERRED=started).wait(WAIT_SECONDS) == 0
+    with airflow.running("killed", KILL_DEFERRED=started) as process:
+        assert process.wait(WAIT_SECONDS) == 0
     assert api.until(started, "SAVEPOINT_DONE", "CANCELED", "FAILED") == "CANCELED"
 
 

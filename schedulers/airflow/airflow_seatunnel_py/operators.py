@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from airflow_seatunnel_py.run_outcome import (
     Verdict,
     definition_id,
     end_of,
+    has_begun,
     has_ended,
     idempotency_key,
     may_restore,
@@ -74,21 +76,27 @@ class SeaTunnelRunOperator(BaseOperator):
     def execute(self, context: Any) -> dict[str, Any]:
         """Start or adopt the run, and wait for its end. Returns its receipt without the tables."""
         client = self._client()
-        order = self._order(context, client)
-        started = client.start(order)
-        self._run = str(started["job_id"])
-        self.log.info("the run is %s", self._run)
+        order, again = self._order(context, client), context["ti"].try_number > 1
+        head = self._begun(client, order)
+        if again and has_ended(head) and not has_begun(head):  # nothing to go on with
+            order = replace(order, key=f"{order.key}-{context['ti'].try_number}")
+            head = self._begun(client, order)
         context["ti"].xcom_push(key=URL_KEY, value=f"{client.address.url}{API}/runs/{self._run}/log")
-        head = client.head(self._run, order)
-        if context["ti"].try_number > 1 and may_restore(head):
+        if again and may_restore(head):
             self.log.info("it had ended as %s: it goes on from its newest checkpoint", head["state"])
             client.restore(self._run)
-            head = self._restored(client, order, head)
+            head = self._restored(client, head)
         if has_ended(head):
             return self._ended(client, head)
         if self.deferrable:
             self.defer(trigger=self._trigger(order), method_name="execute_complete")
         return self._ended(client, self._awaited(client, order))
+
+    def _begun(self, client: ServerClient, order: StartOrder) -> dict[str, Any]:
+        """Start a run, or find the one with this key; return its head."""
+        self._run = str(client.start(order)["job_id"])
+        self.log.info("the run is %s", self._run)
+        return client.head(self._run, order)
 
     def execute_complete(self, context: Any, event: dict[str, Any]) -> dict[str, Any]:
         """Go on after the trigger."""
@@ -124,12 +132,12 @@ class SeaTunnelRunOperator(BaseOperator):
             kill_seconds=self.kill_seconds,
         )
 
-    def _restored(self, client: ServerClient, order: StartOrder, before: Mapping[str, Any]) -> dict[str, Any]:
+    def _restored(self, client: ServerClient, before: Mapping[str, Any]) -> dict[str, Any]:
         """The head of a run once its next driver has it: before that, the receipt is that of the driver before."""
         until = time.monotonic() + self.unreachable_seconds
         while time.monotonic() < until:
-            head = client.head(self._run, order)
-            if (head.get("job") or {}).get("driver") != (before.get("job") or {}).get("driver") or not has_ended(head):
+            head = client.head(self._run)
+            if not has_ended(head) or head["job"]["driver"] != before["job"]["driver"]:
                 return head
             time.sleep(min(1.0, self.poll_seconds))
         raise AirflowException(f"no driver has taken the run {self._run} up within {self.unreachable_seconds:.0f} s")

@@ -63,6 +63,8 @@ def end_of(head: Mapping[str, Any], partial: str) -> RunEnd:
     code, tables = head.get("exit_code"), head.get("tables") or {}
     counts = ", ".join(f"{number} {state}" for state, number in sorted(tables.items()))
     text = f"the run {head['job_id']} is {head['state']}" + (f" ({counts})" if counts else "")
+    if code == FILE_WRONG:
+        text += ": its job file is wrong, `seatunnel check` names each mistake"
     if code == SUCCESS:
         verdict = Verdict.SUCCEEDS
     elif code == SOME_FAILED:
@@ -72,9 +74,15 @@ def end_of(head: Mapping[str, Any], partial: str) -> RunEnd:
     return RunEnd(verdict, text, summary_of(head))
 
 
+def has_begun(head: Mapping[str, Any]) -> bool:
+    """Whether a driver has ever had the run."""
+    return head.get("job") is not None
+
+
 def may_restore(head: Mapping[str, Any]) -> bool:
     """Whether a retry goes on with a run that has ended: it has failed as a whole, in parts, or was killed."""
-    return has_ended(head) and head.get("exit_code") in (None, FAILED, SOME_FAILED, INTERRUPTED, TERMINATED)
+    helps = head.get("exit_code") in (None, FAILED, SOME_FAILED, INTERRUPTED, TERMINATED)
+    return has_ended(head) and has_begun(head) and helps
 
 
 def idempotency_key(dag: str, run: str, task: str, map_index: int, cleared: int) -> str:

@@ -165,7 +165,8 @@ def end_request(run: str, *, saves: bool, seconds: float) -> tuple[str, dict[str
 
 def waiting_head(started: Mapping[str, Any]) -> dict[str, Any]:
     """The head of a run that has no directory: a start that has ended without one has failed."""
-    return {"job_id": started["job_id"], "state": started["state"], "exit_code": None, "receipt": None}
+    code = started.get("exit_code")
+    return {"job_id": started["job_id"], "state": started["state"], "exit_code": code, "job": None, "receipt": None}
 
 
 def checked(answer: httpx.Response) -> httpx.Response:
