@@ -182,6 +182,15 @@ def runs(connection: Connection) -> Sequence[str]:
     )
 
 
+def of_runs(connection: Connection, chosen: Collection[str]) -> Mapping[str, Sequence[Intent]]:
+    """All intents of these runs, newest first."""
+    query = select(INTENT).where(INTENT.c.run.in_(chosen)).order_by(desc(INTENT.c.id))
+    made: dict[str, list[Intent]] = {}
+    for row in connection.execute(query).mappings():
+        made.setdefault(row["run"], []).append(_intent(row))
+    return made
+
+
 def newest_of_runs(connection: Connection) -> Sequence[Intent]:
     """The newest intent of each run."""
     newest = select(func.max(INTENT.c.id)).group_by(INTENT.c.run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -57,6 +57,7 @@ class JobReader:
         self._control, self._files, self._partial = control, files, partial
         self.numbers = JobNumbers(control.home.path / "server" / NUMBERS_FILE, self._runs)
         self._rates: OrderedDict[str, Rates] = OrderedDict()
+        self._saved: dict[str, tuple[str, bool]] = {}
         self._lock = Lock()
 
     def _runs(self) -> Collection[str]:
@@ -100,10 +101,17 @@ class JobReader:
         if row is not None and place is not None and row.alive:
             asked = _asked(place, row.driver)
         elif row is not None and place is not None and row.state == STOPPED:
-            saved = _saved(place, row.driver)
+            saved = self._has_saved(place, row.driver)
         partial = self._partial
         status = job_status(row, newest, queued=run in queued, asked=asked, saved=saved, partial=partial)
         return JobHead(run, status, row, starts)
+
+    def _has_saved(self, place: JobDirectory, driver: str) -> bool:
+        """Whether the driver has ended with the savepoint that was asked for. It never changes, and lists ask often."""
+        known = self._saved.get(place.job_id)
+        if known is None or known[0] != driver:
+            known = self._saved[place.job_id] = (driver, _saved(place, driver))
+        return known[1]
 
     def _queued(self) -> frozenset[str]:
         return frozenset(one.entry.intent.run for one in self._control.supervisor.waiting)
@@ -123,12 +131,17 @@ class JobReader:
         rates = self._live_rates(head, place) if head.row.alive else _mean(told)
         return JobFacts(head.run, number, head.status, head.row, head.intents, found.about, told, plan, rates)
 
-    def facts_of(self, head: JobHead) -> JobFacts | None:
-        """The facts of a run in a list, with all of its starts; None: it was removed meanwhile."""
-        try:
-            return self.facts(self.head(head.run))
-        except ApiError:
-            return None
+    def facts_of(self, heads: Sequence[JobHead]) -> list[JobFacts]:
+        """The facts of runs in a list, with all of their starts. A run that was removed meanwhile is left out."""
+        with self._control.database.reading() as connection:
+            starts = intents.of_runs(connection, [head.run for head in heads])
+        found = []
+        for head in heads:
+            try:
+                found.append(self.facts(replace(head, intents=starts.get(head.run, ()))))
+            except ApiError:
+                continue
+        return found
 
     def _live_rates(self, head: JobHead, place: JobDirectory) -> JobRates:
         with self._lock:

@@ -59,7 +59,7 @@ def _listed(
     heads.sort(key=key, reverse=True)
 
     def documents(chosen: Sequence[JobHead]) -> list[Any]:
-        return [redacted_plain(job_document(facts)) for facts in map(reader.facts_of, chosen) if facts is not None]
+        return [redacted_plain(job_document(facts)) for facts in reader.facts_of(chosen)]
 
     if page is None:
         found = answer(documents(heads[:ARRAY_MAX]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from fastapi import Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from seatunnel_py.config.job_file import loads
@@ -64,8 +66,6 @@ async def submit_jobs(request: Request) -> Response:
 
 
 def _one_of_many(request: Request, job: Any) -> dict[str, Any]:
-    import json
-
     try:
         if not isinstance(job, dict) or not isinstance(job.get("params", {}), dict):
             raise ApiError(400, "request", "a job is not an object with params, env, source and sink")
@@ -78,8 +78,6 @@ def _one_of_many(request: Request, job: Any) -> dict[str, Any]:
 
 
 async def _in_thread(act: Any, request: Request, *given: Any) -> Any:
-    from starlette.concurrency import run_in_threadpool
-
     return await run_in_threadpool(act, request, *given)
 
 
