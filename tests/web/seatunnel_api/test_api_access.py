@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +167,27 @@ def test_a_secret_is_refused_and_nowhere(api: Served) -> None:
     assert "${env:NAME}" in answer.json()["message"] and "canary" not in answer.text
     for path in (api.home.path / "server").rglob("*"):
         assert not path.is_file() or b"canary-7" not in path.read_bytes(), path
+
+
+LEAKS = """
+env { job.name = "fails with secrets", job.retry.times = 0 }
+source { LocalFile { path = "in.json", file_format_type = json, schema { table = "shop.files", fields { id = bigint } } } }
+sink { Jdbc { url = "jdbc:sqlite:canary-9c/none/x.db", password = "canary-9c", generate_sink_sql = true, database = main
+              table = t } }
+"""
+
+
+def test_t6_a_secret_of_a_job_is_in_no_answer(tmp_path: Path) -> None:
+    """Of a run that has failed with it in its options and in its address."""
+    home = Home(tmp_path / ".seatunnel")
+    (tmp_path / "in.json").write_text('{"id": 1}\n')
+    (tmp_path / "job.conf").write_text(LEAKS.replace("in.json", str(tmp_path / "in.json")))
+    words = [sys.executable, "-m", "seatunnel_py", "run", "job.conf", "--job-id", "one", "--here"]
+    environment = {"SEATUNNEL_HOME": str(home.path), "PATH": "/usr/bin:/bin"}
+    assert subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, check=False).returncode != 0
+    with serving(tmp_path, with_settings(), home) as own:
+        assert own.get("/job-info/one").json()["jobStatus"] == "FAILED"
+        for route in EVERY:
+            if route.method == "GET":
+                answer = call(own, route, Role.ADMIN)
+                assert "canary-9c" not in answer.text, route.path
