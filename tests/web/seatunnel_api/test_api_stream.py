@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,14 @@ def test_a_stream_over_the_api(tmp_path: Path) -> None:
         again = until(own, "8001", "RUNNING", rows=int(saved["metrics"]["SourceReceivedCount"]) + 1)
         assert again["isStartWithSavePoint"] and again["createTime"] == running["createTime"]
 
+        row = own.context.index.look("8001")
+        assert row is not None and row.process is not None
+        os.kill(row.process.pid, signal.SIGSTOP)  # a driver that hangs: it answers no request
         assert client.post("/stop-job", json={"jobId": "8001", "force": True}).json() == {"jobId": "8001"}
-        until(own, "8001", "CANCELED", "FAILED")
+        assert until(own, "8001", "CANCELED", "FAILED")["jobStatus"] == "FAILED"
+        assert "it was killed" in client.get("/job-info/8001").json()["errorMsg"]
         assert client.post("/stop-job", json={"jobId": "8001"}).status_code == 200
+        end = time.monotonic() + 30
+        while own.context.control.commands.launcher.child_of("8001") is not None:
+            assert time.monotonic() < end, "the server has not noted the end of its child"
+            time.sleep(0.1)
