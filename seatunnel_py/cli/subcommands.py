@@ -194,6 +194,20 @@ def server_run(
     warm_drivers: Annotated[
         int, typer.Option(min=0, max=8, help="drivers that wait for a job with Spark up; each takes 600 MB")
     ] = 1,
+    seatunnel_api: Annotated[bool, typer.Option("--seatunnel-api", help="answer SeaTunnel's REST API v2, too")] = False,
+    seatunnel_api_v1: Annotated[
+        bool, typer.Option("--seatunnel-api-v1", help="and its older paths below /hazelcast/rest/maps")
+    ] = False,
+    seatunnel_partial: Annotated[
+        str, typer.Option(metavar="STATUS", help="its status of a run with failed tables: failed or finished")
+    ] = "failed",
+    seatunnel_status_open: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="may read the status of a known job without a token; may be repeated"),
+    ] = None,
+    seatunnel_strict: Annotated[
+        bool, typer.Option("--seatunnel-strict", help="answer 404 for an unknown job, in place of an empty one")
+    ] = False,
 ) -> None:
     """Serve the jobs of SEATUNNEL_HOME over HTTP.
 
@@ -203,7 +217,9 @@ def server_run(
     from seatunnel_py.cli.server import serving as command
 
     names = (tuple(trusted_proxy or ()), tuple(allowed_host or ()), tuple(allowed_env or ()))
-    request = command.ServerRequest(host, port, tls_certificate, tls_key, *names, warm_drivers)
+    partial, status_open = seatunnel_partial.lower(), tuple(seatunnel_status_open or ())
+    theirs = command.SeaTunnelRequest(seatunnel_api, seatunnel_api_v1, partial, status_open, seatunnel_strict)
+    request = command.ServerRequest(host, port, tls_certificate, tls_key, *names, warm_drivers, theirs)
     raise typer.Exit(command.run(request))
 
 

@@ -71,15 +71,22 @@ class RunCommands:
         key: str = "",
         body_digest: str = "",
         priority: int = 0,
+        run: str = "",
+        revision: int = 0,
     ) -> Intent:
         """Ask for a new run of a definition; it waits in the queue for its turn. The same ``key`` again returns the
-        same intent. Raises UnknownDefinitionError, IdempotencyKeyError, and SeaTunnelError for a secret among the
+        same intent. ``run``: its id, made up if empty; ``revision``: 0: the newest. Raises UnknownDefinitionError,
+        IdempotencyKeyError, RunStateError for an id that is taken, and SeaTunnelError for a secret among the
         variables."""
         require_no_secret(options)
         now = self.now()
         with self.database.acting(replace(act, object=definition)) as write:
             newest = definitions.found(write.connection, definition).newest
-            run = new_run_id(definition, now)
+            if revision:
+                newest = definitions.revision(write.connection, definition, revision)
+            if run and (self.index.look(run) is not None or intents.of_run(write.connection, run)):
+                raise RunStateError(f"there is a run {run!r} already", "choose another id, or restore that run")
+            run = run or new_run_id(definition, now)
             wish = StartWish(run, definition, newest.number, StartKind.NEW, options, act.actor, key, body_digest)
             intent = intents.add(write.connection, wish, now)
             write.note(object=intent.run, revision=intent.revision, digest=newest.digest)

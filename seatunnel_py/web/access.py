@@ -8,6 +8,7 @@ leave a few, because they must not fill the disk.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import time
 from collections import OrderedDict
@@ -35,10 +36,12 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="seatunnel"'}
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The needs of a route. ``role``: None for probes; ``costly``: it opens connections, or starts a process."""
+    """The needs of a route. ``role``: None for probes; ``costly``: it opens connections, or starts a process;
+    ``status_open``: some addresses may call it without a token, for the status of one job."""
 
     role: Role | None
     costly: bool = False
+    status_open: bool = False
 
 
 class Access:
@@ -54,11 +57,14 @@ class Access:
 
     def check(self, request: Request, need: Need) -> Token | None:
         """The token of the request; None for a probe of this machine. Raises ApiError."""
-        given = _bearer(request)
+        given = _token_of(request, basic=self._settings.seatunnel.enabled)
         token = self.token(given) if given else None
         if given and token is None:
             self._failed()
         address = address_of(request)
+        if need.status_open and not given and address in self._settings.seatunnel.status_open:
+            self._in_time(f"address {address}", need)
+            return None
         if token is None and (need.role is not None or not is_loopback(address)):
             self._in_time(f"address {address}", need)
             self._refused(request, ANONYMOUS, address)
@@ -148,10 +154,17 @@ class Rate:
         return waits
 
 
-def _bearer(request: Request) -> str:
-    """The token in the Authorization header; empty if there is none."""
+def _token_of(request: Request, *, basic: bool) -> str:
+    """The token in the Authorization header; empty if there is none. ``basic``: also as a password, with any name."""
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
-    return text.strip() if scheme.lower() == "bearer" else ""
+    if scheme.lower() == "bearer":
+        return text.strip()
+    if not basic or scheme.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode().partition(":")[2].strip() or "-"
+    except ValueError:
+        return "-"  # no token, and not the same as none
 
 
 def address_of(request: Request) -> str:

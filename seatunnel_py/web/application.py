@@ -22,9 +22,12 @@ from seatunnel_py.web.access import Need
 from seatunnel_py.web.context import ServerContext, context_of
 from seatunnel_py.web.problems import answer_to
 from seatunnel_py.web.request_frame import RequestFrame
+from seatunnel_py.web.rest_v2.fail_answers import fail_answer
+from seatunnel_py.web.rest_v2.rest_v2_table import EVERY, RAW, TEMPLATES, chosen_routes
 from seatunnel_py.web.route_table import ROUTES, STREAMS
 
 NEEDS = {(route.method, route.path): route.need for route in ROUTES}
+_EVERY_NEED = NEEDS | {(route.method, route.path): route.need for route in EVERY}
 
 
 class GuardedRoute(APIRoute):
@@ -33,7 +36,7 @@ class GuardedRoute(APIRoute):
     @property
     def need(self) -> Need:
         """The needs of this route, from the table. Raises KeyError for one that is not in it."""
-        return NEEDS[next(iter(self.methods or {""})), self.path]
+        return _EVERY_NEED[next(iter(self.methods or {""})), self.path]
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, which runs after the check."""
@@ -70,7 +73,8 @@ def application(context: ServerContext) -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.context = context
-    for route in ROUTES:
+    chosen = chosen_routes(context.settings.seatunnel)
+    for route in (*ROUTES, *chosen):
         app.router.add_api_route(
             route.path,
             route.handler,
@@ -81,8 +85,9 @@ def application(context: ServerContext) -> ASGIApp:
         )
     for kind in (SeaTunnelError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _answered)
-    return RequestFrame(app, context.settings, context.metrics, STREAMS)
+    return RequestFrame(app, context.settings, context.metrics, STREAMS, RAW if chosen else frozenset())
 
 
 async def _answered(request: Request, error: Exception) -> Response:
-    return answer_to(request, error)
+    theirs = getattr(request.scope.get("route"), "path", "") in TEMPLATES
+    return fail_answer(request, error) if theirs else answer_to(request, error)

@@ -17,13 +17,15 @@ from seatunnel_py.web.access import Access
 from seatunnel_py.web.kept_keys import KeptKeys
 from seatunnel_py.web.reading.live import LiveHub
 from seatunnel_py.web.reading.run_files import RunFiles
+from seatunnel_py.web.rest_v2.job_reader import JobReader
 from seatunnel_py.web.server_metrics import ServerMetrics
 from seatunnel_py.web.settings import ServerSettings
 
 
 @dataclass(frozen=True, slots=True)
 class ServerContext:
-    """One server. ``stopping`` is set when it ends; ``started``: monotonic seconds."""
+    """One server. ``stopping`` is set when it ends; ``jobs``: as SeaTunnel's clients see them, None: that interface is
+    off; ``started``: monotonic seconds."""
 
     control: ServerProcess
     settings: ServerSettings
@@ -32,6 +34,7 @@ class ServerContext:
     hub: LiveHub
     metrics: ServerMetrics
     stopping: asyncio.Event
+    jobs: JobReader | None = None
     keys: KeptKeys = field(default_factory=KeptKeys)
     started: float = field(default_factory=time.monotonic)
 

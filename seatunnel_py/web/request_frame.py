@@ -40,10 +40,18 @@ _log = logging.getLogger("seatunnel.server")
 
 
 class RequestFrame:
-    """Wraps the application. ``untimed``: paths of streams, which have no time limit."""
+    """Wraps the application. ``untimed``: paths of streams, which have no time limit; ``raw``: paths that take bodies
+    of any type."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: ServerMetrics, untimed: frozenset[str]) -> None:
-        self._app, self._settings, self._metrics, self._untimed = app, settings, metrics, untimed
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServerSettings,
+        metrics: ServerMetrics,
+        untimed: frozenset[str],
+        raw: frozenset[str] = frozenset(),
+    ) -> None:
+        self._app, self._settings, self._metrics, self._untimed, self._raw = app, settings, metrics, untimed, raw
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -69,7 +77,7 @@ class RequestFrame:
         if not named_host(headers.get(b"host", b"")) & settings.hosts:
             remedy = "call it by a name of its own, or start it with --allowed-host NAME"
             return problem(id, 421, "host", "this server does not have that name", remedy)
-        writes = scope["method"] in WRITES
+        writes = scope["method"] in WRITES and scope["path"] not in self._raw
         if writes and not _is_json(headers.get(b"content-type", b"")) and _has_body(headers):
             return problem(id, 415, "media-type", "a body is JSON", "send Content-Type: application/json")
         try:

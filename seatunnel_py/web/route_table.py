@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.web.access import Need
+from seatunnel_py.web.route import Route
 from seatunnel_py.web.routes import (
     admin,
     checks,
@@ -23,17 +23,6 @@ from seatunnel_py.web.routes import (
 )
 
 API = "/api/v1"
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One route. ``status``: of its success."""
-
-    method: str
-    path: str
-    handler: Callable[..., Any]
-    need: Need
-    status: int = 200
 
 
 def _read(path: str, handler: Callable[..., Any], role: Role | None = Role.READ, *, costly: bool = False) -> Route:
@@ -73,6 +62,7 @@ ROUTES = (
     _write("POST", "/runs/{run}/savepoint", run_requests.savepoint, Role.OPERATE, 202),
     _write("POST", "/runs/{run}/stop", run_requests.stop, Role.OPERATE, 202),
     _write("POST", "/runs/{run}/cancel", run_requests.cancel, Role.OPERATE, 202),
+    _write("POST", "/runs/{run}/kill", run_requests.kill, Role.OPERATE),
     _write("POST", "/runs/{run}/restore", starts.restore, Role.OPERATE, 202),
     _read(f"{API}/definitions", definitions.listing),
     _write("POST", "/definitions", definitions.create, Role.EDIT, 201),

@@ -43,6 +43,7 @@ from seatunnel_py.web.port_owner import owner_of
 from seatunnel_py.web.reading.job_child import forget_questions
 from seatunnel_py.web.reading.live import LiveHub
 from seatunnel_py.web.reading.run_files import RunFiles
+from seatunnel_py.web.rest_v2.job_reader import JobReader
 from seatunnel_py.web.server_metrics import ServerMetrics
 from seatunnel_py.web.settings import ServerSettings, require_safe
 
@@ -127,7 +128,9 @@ def context_for(control: ServerProcess, settings: ServerSettings) -> ServerConte
     metrics.streams.set_function(lambda: hub.count)
     metrics.warm_drivers.set_function(lambda: control.warm.ready)
     access = Access(control.database, settings, metrics.login_failures.inc)
-    return ServerContext(control, settings, files, access, hub, metrics, stopping)
+    api = settings.seatunnel
+    jobs = JobReader(control, files, api.partial) if api.enabled else None
+    return ServerContext(control, settings, files, access, hub, metrics, stopping, jobs)
 
 
 def _run_metrics(home: Home, files: RunFiles) -> Sequence[Metric]:

@@ -9,7 +9,21 @@ from pathlib import Path
 from seatunnel_py.errors import SeaTunnelError
 
 PORT = 5801
+PARTIAL = ("failed", "finished")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class SeaTunnelApi:
+    """SeaTunnel's REST API. ``v1``: also its older paths; ``partial``: status of a run of which some tables have
+    failed; ``status_open``: addresses that may read the status of a known job without a token; ``strict``: an unknown
+    job is 404."""
+
+    enabled: bool = False
+    v1: bool = False
+    partial: str = "failed"
+    status_open: tuple[str, ...] = ()
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +49,7 @@ class ServerSettings:
     streams_max: int = 500
     streams_per_token: int = 20
     ping_seconds: float = 15.0
+    seatunnel: SeaTunnelApi = SeaTunnelApi()
 
     @property
     def tls(self) -> bool:
@@ -57,6 +72,7 @@ def require_safe(settings: ServerSettings) -> None:
     for proxy in settings.trusted_proxies:
         if not _is_address(proxy):
             raise SeaTunnelError(f"{proxy!r} is not an address of a proxy", "--trusted-proxy takes an IP address")
+    _require_whole(settings.seatunnel)
     if is_loopback(settings.host) or settings.tls or settings.trusted_proxies:
         return
     raise SeaTunnelError(
@@ -64,6 +80,19 @@ def require_safe(settings: ServerSettings) -> None:
         "give --tls-certificate and --tls-key; or --trusted-proxy ADDRESS, the proxy that speaks TLS; or stay at "
         "127.0.0.1",
     )
+
+
+def _require_whole(api: SeaTunnelApi) -> None:
+    """Raise SeaTunnelError for options of SeaTunnel's API that have no effect, and for wrong ones."""
+    if not api.enabled and api != SeaTunnelApi():
+        raise SeaTunnelError("options of SeaTunnel's API are given without it", "add --seatunnel-api")
+    if api.partial not in PARTIAL:
+        raise SeaTunnelError(
+            f"there is no status {api.partial!r} for a partial success", f"valid: {', '.join(PARTIAL)}"
+        )
+    for address in api.status_open:
+        if not _is_address(address):
+            raise SeaTunnelError(f"{address!r} is not an address", "--seatunnel-status-open takes an IP address")
 
 
 def is_loopback(host: str) -> bool:

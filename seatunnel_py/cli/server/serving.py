@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,25 @@ class ServerRequest:
     hosts: tuple[str, ...]
     environment: tuple[str, ...]
     warm_drivers: int
+    seatunnel: SeaTunnelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SeaTunnelRequest:
+    """Options of SeaTunnel's API, as ``SeaTunnelApi`` of the server has them."""
+
+    enabled: bool
+    v1: bool
+    partial: str
+    status_open: tuple[str, ...]
+    strict: bool
 
 
 def run(request: ServerRequest) -> int:
     """Serve until a signal ends it."""
     with server_parts():
         from seatunnel_py.web.serving import serve
-        from seatunnel_py.web.settings import ServerSettings
+        from seatunnel_py.web.settings import SeaTunnelApi, ServerSettings
     settings = ServerSettings(
         request.host,
         request.port,
@@ -43,6 +55,7 @@ def run(request: ServerRequest) -> int:
         request.hosts,
         request.environment,
         request.warm_drivers,
+        seatunnel=SeaTunnelApi(**asdict(request.seatunnel)),
     )
     serve(Home.of_environment(), settings, _tell)
     say("the server has ended; jobs go on")

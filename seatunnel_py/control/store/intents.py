@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, desc, insert, select, update
+from sqlalchemy import Connection, desc, func, insert, select, update
 
 from seatunnel_py.control.store.tables import INTENT
 from seatunnel_py.errors import SeaTunnelError
@@ -173,6 +173,28 @@ def of_run(connection: Connection, run: str) -> Sequence[Intent]:
     """All intents of a run, newest first; empty: it was started by hand."""
     query = select(INTENT).where(INTENT.c.run == run).order_by(desc(INTENT.c.id))
     return [_intent(row) for row in connection.execute(query).mappings()]
+
+
+def runs(connection: Connection) -> Sequence[str]:
+    """The ids of all runs that were started, oldest first."""
+    return (
+        connection.execute(select(INTENT.c.run).group_by(INTENT.c.run).order_by(func.min(INTENT.c.id))).scalars().all()
+    )
+
+
+def of_runs(connection: Connection, chosen: Collection[str]) -> Mapping[str, Sequence[Intent]]:
+    """All intents of these runs, newest first."""
+    query = select(INTENT).where(INTENT.c.run.in_(chosen)).order_by(desc(INTENT.c.id))
+    made: dict[str, list[Intent]] = {}
+    for row in connection.execute(query).mappings():
+        made.setdefault(row["run"], []).append(_intent(row))
+    return made
+
+
+def newest_of_runs(connection: Connection) -> Sequence[Intent]:
+    """The newest intent of each run."""
+    newest = select(func.max(INTENT.c.id)).group_by(INTENT.c.run)
+    return [_intent(row) for row in connection.execute(select(INTENT).where(INTENT.c.id.in_(newest))).mappings()]
 
 
 def of_definition(

@@ -39,12 +39,14 @@ class CancelBody(Body):
 
 def savepoint(request: Request, run: str, body: SavepointBody, idempotency_key: Key = "") -> Response:
     """Take a savepoint of a running job."""
-    return _asked(request, run, RequestKind.SAVEPOINT, idempotency_key, _name(run, body.name), (), body.seconds)
+    return _asked(
+        request, run, RequestKind.SAVEPOINT, idempotency_key, savepoint_name(run, body.name), (), body.seconds
+    )
 
 
 def stop(request: Request, run: str, body: SavepointBody, idempotency_key: Key = "") -> Response:
     """End a running job after a savepoint."""
-    return _asked(request, run, RequestKind.STOP, idempotency_key, _name(run, body.name), (), body.seconds)
+    return _asked(request, run, RequestKind.STOP, idempotency_key, savepoint_name(run, body.name), (), body.seconds)
 
 
 def cancel(request: Request, run: str, body: CancelBody, idempotency_key: Key = "") -> Response:
@@ -52,7 +54,15 @@ def cancel(request: Request, run: str, body: CancelBody, idempotency_key: Key = 
     return _asked(request, run, RequestKind.CANCEL, idempotency_key, "", tuple(body.tables), body.seconds)
 
 
-def _name(run: str, given: str) -> str:
+def kill(request: Request, run: str) -> Response:
+    """Kill the driver of a run that is STALLED, or has not ended in the time that a request gave it. 409: any other."""
+    context_of(request).files.row(run)
+    context_of(request).control.commands.kill(run, act_of(request, "run.kill", run))
+    return answer({"job_id": run, "wish": "kill"})
+
+
+def savepoint_name(run: str, given: str) -> str:
+    """The name of a savepoint, made up if none is given. Raises SeaTunnelError for an invalid one."""
     if given:
         require_name(given)
     return given or f"{run[: NAME_LENGTH_MAX - 21]}-{time.strftime('%Y%m%d-%H%M%S')}-{request_id()[:4]}"

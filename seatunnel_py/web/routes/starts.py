@@ -89,4 +89,5 @@ def release(request: Request, id: str) -> Response:
 def _accepted(intent: Intent) -> Response:
     where = f"/api/v1/runs/{intent.run}"
     about = {"job_id": intent.run, "definition": intent.definition, "revision": intent.revision}
-    return answer({**about, "intent": intent.id, "state": intent.state.value}, 202, Location=where)
+    began = {"intent": intent.id, "state": intent.state.value, "exit_code": intent.exit_code}
+    return answer({**about, **began}, 202, Location=where)

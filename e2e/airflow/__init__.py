@@ -1,0 +1,1 @@
+"""DAGs that real Airflow runs against a real server, in a virtual environment of its own."""

@@ -1,0 +1,1 @@
+"""SeaTunnel's documents, shaped from our records. Pure."""
