@@ -132,7 +132,7 @@ class JobReader:
         return JobFacts(head.run, number, head.status, head.row, head.intents, found.about, told, plan, rates)
 
     def facts_of(self, heads: Sequence[JobHead]) -> list[JobFacts]:
-        """The facts of runs in a list, with all of their starts. A run that was removed meanwhile is left out."""
+        """The facts of runs in a list, with all of their starts. Without runs that were removed meanwhile."""
         with self._control.database.reading() as connection:
             starts = intents.of_runs(connection, [head.run for head in heads])
         found = []
