@@ -204,6 +204,21 @@ def server_run(
     raise typer.Exit(command.run(request))
 
 
+@server_app.command("login-link", epilog="Example: seatunnel server login-link")
+def server_login_link(
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="of the token that logs in; default: that of the first start")
+    ] = None,
+) -> None:
+    """Print a link that logs a browser in, once, in the next ten minutes.
+
+    For a user who may read the file of the token. On a terminal only.
+    """
+    from seatunnel_py.cli.server import login_link as command
+
+    raise typer.Exit(command.show(token_file))
+
+
 @token_app.command("create", epilog="Example: seatunnel server token create grafana --role read --to grafana.token")
 def token_create(
     name: Annotated[str, typer.Argument(help="what it is for")],

@@ -19,6 +19,7 @@ from seatunnel_py.web.routes import (
     run_logs,
     run_requests,
     runs,
+    sessions,
     starts,
 )
 
@@ -53,7 +54,9 @@ ROUTES = (
     _read("/version", probes.version, None),
     _read("/metrics", probes.metrics),
     _read(f"{API}/openapi.json", probes.openapi),
-    _read(f"{API}/whoami", probes.whoami),
+    _read(f"{API}/whoami", sessions.whoami),
+    Route("POST", f"{API}/session", sessions.begin, Need(None, open=True), 201),
+    _write("DELETE", "/session", sessions.end, Role.READ),
     _read(f"{API}/runs", runs.listing),
     _read(f"{API}/runs/{{run}}", runs.show),
     _read(f"{API}/runs/{{run}}/tables", runs.tables),

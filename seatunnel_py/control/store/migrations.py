@@ -38,7 +38,15 @@ _FIRST = (
     announced VARCHAR NOT NULL, result VARCHAR NOT NULL, request VARCHAR NOT NULL)""",
     "CREATE TABLE setting (name VARCHAR NOT NULL PRIMARY KEY, value VARCHAR NOT NULL)",
 )
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST,)
+_SESSIONS = (
+    """CREATE TABLE session (digest VARCHAR NOT NULL PRIMARY KEY, id VARCHAR NOT NULL, token VARCHAR NOT NULL,
+    address VARCHAR NOT NULL, created_at FLOAT NOT NULL, expires_at FLOAT NOT NULL, used_at FLOAT NOT NULL)""",
+    "CREATE UNIQUE INDEX session_id ON session (id)",
+    "CREATE INDEX session_token ON session (token)",
+    """CREATE TABLE login_code (digest VARCHAR NOT NULL PRIMARY KEY, token VARCHAR NOT NULL,
+    created_by VARCHAR NOT NULL, expires_at FLOAT NOT NULL)""",
+)
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _SESSIONS)
 """Statements by version, which counts from 1."""
 
 

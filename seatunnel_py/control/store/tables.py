@@ -44,5 +44,10 @@ AUDIT = _table(
     "audit", ("id",), id=Integer, at=Float, actor=String, address=String, act=String, object=String, revision=Integer,
     digest=String, announced=String, result=String, request=String,
 )  # fmt: skip
+SESSION = _table(
+    "session", ("digest",), digest=String, id=String, token=String, address=String, created_at=Float, expires_at=Float,
+    used_at=Float,
+)  # fmt: skip
+LOGIN_CODE = _table("login_code", ("digest",), digest=String, token=String, created_by=String, expires_at=Float)
 SETTING = _table("setting", ("name",), name=String, value=String)
 SCHEMA_VERSION = _table("schema_version", ("version",), version=Integer, at=Float)
