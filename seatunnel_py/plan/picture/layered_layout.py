@@ -134,7 +134,8 @@ def _layered(boxes: Sequence[LayoutBox], lines: Sequence[tuple[str, str]]) -> _L
     for id in ids:
         layers[depth[id]].append(id)
     heights = {box.id: box.height for box in boxes}
-    pieces, passes = [], []
+    pieces: list[tuple[str, str]] = []
+    passes = []
     for number, (begin, end) in enumerate(lines):
         between = tuple(f"\0{number}:{layer}" for layer in range(depth[begin] + 1, depth[end]))
         for layer, id in enumerate(between, depth[begin] + 1):
