@@ -46,7 +46,16 @@ _SESSIONS = (
     """CREATE TABLE login_code (digest VARCHAR NOT NULL PRIMARY KEY, token VARCHAR NOT NULL,
     created_by VARCHAR NOT NULL, expires_at FLOAT NOT NULL)""",
 )
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _SESSIONS)
+_SERIES = tuple(
+    statement
+    for table in ("series_5s", "series_1m")
+    for statement in (
+        f"""CREATE TABLE {table} (run VARCHAR NOT NULL, at FLOAT NOT NULL, rows_read INTEGER NOT NULL,
+        rows_written INTEGER NOT NULL, PRIMARY KEY (run, at)) WITHOUT ROWID""",
+        f"CREATE INDEX {table}_at ON {table} (at)",
+    )
+)
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _SESSIONS, _SERIES)
 """Statements by version, which counts from 1."""
 
 

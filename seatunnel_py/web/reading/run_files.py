@@ -33,6 +33,7 @@ from seatunnel_py.web.problems import ApiError
 
 REMEMBERED = 16
 KEPT = 200
+PICTURED = 10_000
 _T = TypeVar("_T")
 
 
@@ -104,6 +105,12 @@ class RunFiles:
         """The newest checkpoints of a run."""
         path = self.place(run).checkpoint_history
         return self._remembered("checkpoints", run, _sizes(path), lambda: checkpoint_history.read(path, kept=KEPT))
+
+    def all_checkpoints(self, run: str) -> CheckpointHistory:
+        """As many checkpoints of a run as a picture can show."""
+        path = self.place(run).checkpoint_history
+        read = checkpoint_history.read
+        return self._remembered("all-checkpoints", run, _sizes(path), lambda: read(path, kept=PICTURED))
 
     def graph(self, run: str) -> RunGraph | None:
         """The graph of the last driver's plan; None: no plan is stored."""
