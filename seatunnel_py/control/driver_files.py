@@ -34,24 +34,30 @@ class DriverFiles:
 
     def launch_of(self, intent: Intent) -> Launch:
         """The launch of an intent. Raises SeaTunnelError."""
-        with self.database.reading() as connection:
-            revision = definitions.revision(connection, intent.definition, intent.revision)
-            directory = definitions.directory(connection, intent.definition)
-        file = definition_file(self.home, intent.definition, intent.revision)
-        try:
-            make_private(file.parent)
-            if not file.exists() or file.read_text() != revision.text:
-                replace_file(file, revision.text)
-        except OSError as error:
-            raise SeaTunnelError(f"cannot write {file}: {error.strerror or error}", "make room there") from None
-        names = [*intent.options.environment, *self._referred(revision.text)]
+        file, directory, referred = self.prepared(intent.definition, intent.revision)
+        names = [*intent.options.environment, *referred]
         return Launch(
             intent.run,
             command_of(intent, self.program, file),
-            Path(directory) if directory else file.parent,
+            directory,
             environment_of(self.environment, names, self.home),
             output_file(self.home, intent.run),
         )
+
+    def prepared(self, definition: str, revision: int) -> tuple[Path, Path, Sequence[str]]:
+        """The file of a revision, which is written if it is not there; its working directory; and the names of
+        variables that it refers to. Raises SeaTunnelError."""
+        with self.database.reading() as connection:
+            found = definitions.revision(connection, definition, revision)
+            directory = definitions.directory(connection, definition)
+        file = definition_file(self.home, definition, revision)
+        try:
+            make_private(file.parent)
+            if not file.exists() or file.read_text() != found.text:
+                replace_file(file, found.text)
+        except OSError as error:
+            raise SeaTunnelError(f"cannot write {file}: {error.strerror or error}", "make room there") from None
+        return file, Path(directory) if directory else file.parent, self._referred(found.text)
 
     def _referred(self, text: str) -> Sequence[str]:
         names = sorted({match[2].strip() for match in REFERENCE.finditer(text) if match[1] == "env"})

@@ -63,6 +63,7 @@ class ServerProcess:
     commands: RunCommands
     supervisor: Supervisor
     sampler: RowSampler
+    files: DriverFiles
     lock: ServerLock
     _broken: str = ""
     _ending: threading.Event = field(default_factory=threading.Event)
@@ -97,7 +98,8 @@ class ServerProcess:
         limits = partial(limits_of, database)
         supervisor = Supervisor(database, index, launcher, machine, files.launch_of, limits)
         commands = RunCommands(database, index, machine.now, launcher)
-        return cls(home, database, index, commands, supervisor, RowSampler(database, index, machine.now), lock)
+        sampler = RowSampler(database, index, machine.now)
+        return cls(home, database, index, commands, supervisor, sampler, files, lock)
 
     @property
     def fault(self) -> str:

@@ -15,7 +15,6 @@ from seatunnel_py.control.store.sessions import BrowserSession
 from seatunnel_py.control.store.tokens import Token
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.access import Access
-from seatunnel_py.web.kept_keys import KeptKeys
 from seatunnel_py.web.reading.live import LiveHub
 from seatunnel_py.web.reading.run_files import RunFiles
 from seatunnel_py.web.server_metrics import ServerMetrics
@@ -33,7 +32,6 @@ class ServerContext:
     hub: LiveHub
     metrics: ServerMetrics
     stopping: asyncio.Event
-    keys: KeptKeys = field(default_factory=KeptKeys)
     started: float = field(default_factory=time.monotonic)
 
     @property

@@ -55,7 +55,11 @@ _SERIES = tuple(
         f"CREATE INDEX {table}_at ON {table} (at)",
     )
 )
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _SESSIONS, _SERIES)
+_KEYS = (
+    """CREATE TABLE kept_key (key VARCHAR NOT NULL PRIMARY KEY, digest VARCHAR NOT NULL, made VARCHAR NOT NULL,
+    driver VARCHAR NOT NULL, at FLOAT NOT NULL)""",
+)
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _SESSIONS, _SERIES, _KEYS)
 """Statements by version, which counts from 1."""
 
 

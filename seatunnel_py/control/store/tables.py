@@ -51,5 +51,6 @@ SESSION = _table(
 LOGIN_CODE = _table("login_code", ("digest",), digest=String, token=String, created_by=String, expires_at=Float)
 SERIES_5S = _table("series_5s", ("run", "at"), run=String, at=Float, rows_read=Integer, rows_written=Integer)
 SERIES_1M = _table("series_1m", ("run", "at"), run=String, at=Float, rows_read=Integer, rows_written=Integer)
+KEPT_KEY = _table("kept_key", ("key",), key=String, digest=String, made=String, driver=String, at=Float)
 SETTING = _table("setting", ("name",), name=String, value=String)
 SCHEMA_VERSION = _table("schema_version", ("version",), version=Integer, at=Float)
