@@ -65,6 +65,7 @@ ROUTES = (
     _read(f"{API}/runs/{{run}}/tables/{{key:path}}", run_details.table),
     _read(f"{API}/runs/{{run}}/plan", run_details.plan),
     _read(f"{API}/runs/{{run}}/graph", run_graph.graph),
+    _read(f"{API}/runs/{{run}}/lineage", run_graph.lineage),
     _read(f"{API}/runs/{{run}}/series", run_series.series),
     _read(f"{API}/runs/{{run}}/explain", run_details.explain, costly=True),
     _read(f"{API}/runs/{{run}}/checkpoints", run_details.checkpoints),

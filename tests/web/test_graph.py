@@ -137,6 +137,22 @@ def test_a_part_that_does_not_exist_is_refused(own: Served) -> None:
     assert own.get("runs/none/graph").status_code == 404
 
 
+def test_the_lineage_of_a_run_is_that_of_its_columns(own: Served) -> None:
+    """As `plan --column-lineage` shows it; the run of the plan that is stored has it."""
+    found = own.get("runs/chain/lineage").json()
+    (copied,) = (one for one in found["lineage"] if one["step"] == "one")
+
+    assert copied["columns"]["again"] == [
+        {"step": "in", "table": "shop.t", "column": "name", "kind": copied["columns"]["again"][0]["kind"]}
+    ]
+    assert (found["sources"], found["total"], found["next"]) == ([{"step": "in", "table": "shop.t"}], 2, None)
+    first = own.get("runs/chain/lineage", limit=1).json()
+    second = own.get("runs/chain/lineage", limit=1, after=first["next"]).json()
+    assert [*first["lineage"], *second["lineage"]] == found["lineage"]
+    assert own.get("runs/chain/lineage", q="nothing").json()["total"] == 0
+    assert (own.get("runs/big/lineage").status_code, own.get("runs/none/lineage").status_code) == (404, 404)
+
+
 def test_a_thousand_tables_are_answered_in_time(own: Served) -> None:
     """80 ms where nothing else takes the processor, of a plan that was read before; and no node for each table."""
     with own.client(Role.READ) as client:

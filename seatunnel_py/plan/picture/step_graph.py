@@ -21,7 +21,7 @@ _IN_BRACKETS = re.compile(r"\[(.*)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class StepNode:
+class GraphStep:
     """A step, or several that are alike: ``steps`` are their ids."""
 
     id: str
@@ -44,7 +44,7 @@ class TableRoute:
 class StepGraph:
     """``routes``: by table."""
 
-    nodes: tuple[StepNode, ...]
+    nodes: tuple[GraphStep, ...]
     lines: tuple[Line, ...]
     routes: Mapping[str, TableRoute]
 
@@ -149,10 +149,10 @@ def _routes(passed: Mapping[str, _Passed], node_of: Mapping[str, str]) -> dict[s
     return found
 
 
-def _folded(steps: Sequence[Mapping[str, Any]], lines: Sequence[Line], nodes_max: int) -> tuple[StepNode, ...]:
+def _folded(steps: Sequence[Mapping[str, Any]], lines: Sequence[Line], nodes_max: int) -> tuple[GraphStep, ...]:
     """The nodes: a step each, or the finest groups of steps that are few enough."""
     if len(steps) <= nodes_max:
-        return tuple(StepNode(one["id"], one["kind"], one["plugin"], one["id"], (one["id"],)) for one in steps)
+        return tuple(GraphStep(one["id"], one["kind"], one["plugin"], one["id"], (one["id"],)) for one in steps)
     ids = [one["id"] for one in steps]
     depth = depths(ids, lines)
     alike = _surroundings(steps, lines)
@@ -192,11 +192,11 @@ def _surroundings(steps: Sequence[Mapping[str, Any]], lines: Sequence[Line]) -> 
         colour = finer
 
 
-def _node(group: Sequence[Mapping[str, Any]]) -> StepNode:
+def _node(group: Sequence[Mapping[str, Any]]) -> GraphStep:
     first, ids = group[0], tuple(step["id"] for step in group)
     if len(group) == 1:
-        return StepNode(first["id"], first["kind"], first["plugin"], first["id"], ids)
+        return GraphStep(first["id"], first["kind"], first["plugin"], first["id"], ids)
     plugins = {step["plugin"] for step in group}
     plugin = first["plugin"] if len(plugins) == 1 else ""
     label = f"{counted(len(group), first['kind'])} alike" if plugin else counted(len(group), first["kind"])
-    return StepNode(f"{first['id']}+{len(group) - 1}", first["kind"], plugin, label, ids)
+    return GraphStep(f"{first['id']}+{len(group) - 1}", first["kind"], plugin, label, ids)

@@ -118,6 +118,12 @@ class RunFiles:
         files = _sizes(place.path / f"{run_plan.NAME}.json")
         return self._remembered("graph", run, files, lambda: _graph(place))
 
+    def lineage(self, run: str) -> list[dict[str, Any]] | None:
+        """The lineage of the columns of the last driver's plan; None: it is not stored."""
+        place = self.place(run)
+        files = _sizes(place.path / f"{run_plan.LINEAGE}.json")
+        return self._remembered("lineage", run, files, lambda: run_plan.stored_lineage(place))
+
     def record(self, place: JobDirectory) -> RunRecord | None:
         """The record of a run for its metrics. All are remembered: a scrape reads only what has changed."""
         try:

@@ -1,4 +1,4 @@
-"""The route of a run's graph. Its geometry is of the plan, and is fetched once; the counts change."""
+"""The routes of a run's graph and of its lineage. Geometry is of the plan, and is fetched once; the counts change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.responses import Response
 from seatunnel_py.plan.picture import graph_data
 from seatunnel_py.web.answers import answer, encoded
 from seatunnel_py.web.context import context_of
-from seatunnel_py.web.pages import chosen_of
+from seatunnel_py.web.pages import After, Limit, Text, chosen_of, page
 from seatunnel_py.web.problems import ApiError
 
 WHOLE, GEOMETRY, COUNTS = "whole", "geometry", "counts"
@@ -33,6 +33,29 @@ def graph(request: Request, run: str, part: Part = WHOLE, if_none_match: IfNoneM
     counts = graph_data.counts(found.steps, files.documents(run).told["tables"])
     plain = {"digest": digest, **counts} if part == COUNTS else graph_data.whole(found.geometry, counts)
     return _unless_known(plain, hashlib.sha256(encoded(plain)).hexdigest()[:32], if_none_match)
+
+
+def lineage(request: Request, run: str, q: Text = "", after: After = "", limit: Limit = 50) -> Response:
+    """The tables that a run writes: for each column the columns of sources that it depends on, as `plan
+    --column-lineage --json`; `rows`: columns that only decide which rows come out."""
+    found = context_of(request).files.lineage(run)
+    if found is None:
+        remedy = "it has not begun, an older release ran it, or it has more than 10,000 columns: `seatunnel plan FILE "
+        raise ApiError(404, "no-lineage", "no lineage of this run is stored", f"{remedy}--column-lineage` shows them")
+    text = q.lower()
+    chosen = [one for one in found if not text or text in f"{one['table']} {one['target']}".lower()]
+    shown, next = page(sorted(chosen, key=_place), _place, after, limit)
+    sources = {(use["step"], use["table"]) for one in shown for uses in _uses(one) for use in uses}
+    named = [{"step": step, "table": table} for step, table in sorted(sources)]
+    return answer({"job_id": run, "lineage": shown, "sources": named, "next": next, "total": len(chosen)})
+
+
+def _place(one: dict[str, Any]) -> list[str]:
+    return [one["step"], one["target"], one["table"]]
+
+
+def _uses(one: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    return [*one["columns"].values(), one["rows"]]
 
 
 def _unless_known(plain: dict[str, Any], digest: str, known: str) -> Response:
