@@ -11,7 +11,7 @@ from pathlib import Path
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.config.shade import REFERENCE
 from seatunnel_py.control.definition_text import definition_file
-from seatunnel_py.control.launching import Launch, command_of, environment_of
+from seatunnel_py.control.launching import Launch, command_of, environment_of, quoted, replay_name
 from seatunnel_py.control.store import definitions
 from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import Intent
@@ -43,6 +43,18 @@ class DriverFiles:
             environment_of(self.environment, names, self.home),
             output_file(self.home, intent.run),
         )
+
+    def replay_of(self, last: Intent, revision: int, table: str) -> Launch:
+        """The launch of a delivery of bad rows of a run, through a revision of its definition. Raises
+        SeaTunnelError."""
+        file, directory, referred = self.prepared(last.definition, revision)
+        given = [word for name, value in sorted(last.options.variables.items()) for word in ("-i", quoted(name, value))]
+        tables = [f"--table={table}"] if table else []
+        command = (*self.program, "quarantine", "replay", last.run, "--file", str(file), *given, *tables)
+        names = [*last.options.environment, *referred]
+        environment = environment_of(self.environment, names, self.home)
+        name = replay_name(last.run)
+        return Launch(name, command, directory, environment, output_file(self.home, name))
 
     def prepared(self, definition: str, revision: int) -> tuple[Path, Path, Sequence[str]]:
         """The file of a revision, which is written if it is not there; its working directory; and the names of

@@ -18,7 +18,7 @@ from threading import Lock
 from sqlalchemy import Connection
 
 from seatunnel_py.config.resolve import nearest
-from seatunnel_py.control.launching import Launcher
+from seatunnel_py.control.launching import Launch, Launcher, LaunchError, replay_name
 from seatunnel_py.control.restart_policy import released
 from seatunnel_py.control.run_index import STALLED, RunIndex
 from seatunnel_py.control.run_row import RunRow
@@ -124,6 +124,28 @@ class RunCommands:
         if last.state in intents.OPEN or (row is not None and row.alive):
             raise RunStateError(f"the run {run!r} has a driver, or waits for one", "stop it first")
         return last, row
+
+    def replayable(self, run: str, revision: int | None) -> tuple[Intent, int]:
+        """The last start of a run, and the revision for its bad rows: the newest, if none is given. Raises
+        UnknownRunError and UnknownDefinitionError."""
+        with self.database.reading() as connection:
+            last = self._last_intent(connection, run)
+            if revision is None:
+                return last, definitions.found(connection, last.definition).newest.number
+            return last, definitions.revision(connection, last.definition, revision).number
+
+    def replay(
+        self, last: Intent, revision: int, table: str, act: Act, launch_of: Callable[[Intent, int, str], Launch]
+    ) -> None:
+        """Start a process that delivers bad rows of a run. A crash before it is there loses nothing: the next call
+        delivers them. Raises RunStateError while one is at work, and SeaTunnelError."""
+        with self._sending, self.database.acting(replace(act, object=last.run, revision=revision)):
+            if self.launcher.child_of(replay_name(last.run)) is not None:
+                raise RunStateError(f"bad rows of {last.run!r} are being delivered", "wait for its end")
+            try:
+                self.launcher.spawn(launch_of(last, revision, table))
+            except LaunchError as error:
+                raise SeaTunnelError(f"no process could be made: {error}", "look at the limits of this user") from None
 
     def _wish(self, connection: Connection, definition: str, run: str, now: float) -> None:
         before = wishes.of_definition(connection, definition)

@@ -94,7 +94,7 @@ def of_restore(context: ServerContext, last: Intent, revision: int) -> Announced
     file, directory, names = context.control.files.prepared(last.definition, revision)
     arguments = ("--job-id", last.run, "--restore", "latest")
     environment = (*names, "SEATUNNEL_SECRETS_DIR")
-    question = JobQuestion("plan", "", last.options.variables, PLAN_SECONDS, environment, arguments, file, directory)
+    question = JobQuestion("plan", None, last.options.variables, PLAN_SECONDS, environment, arguments, file, directory)
     code, found = asked(context.home, question)
     found = redacted_plain(found)
     if not isinstance(found, dict) or "changes" not in found or code == ExitCode.JOB_FILE_WRONG:

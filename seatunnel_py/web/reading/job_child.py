@@ -1,4 +1,5 @@
-"""Checks and plans a text in a process of its own: it may loop, or eat memory, without harm to the server.
+"""Runs a command that looks at a job file, or at bad rows, in a process of its own: it may loop, or eat memory, without
+harm to the server.
 
 Rules. (1) The process gets a text as a file in an empty private directory, so includes find nothing. (2) Its
 environment has only what is named here, and the variables that job files of this server may refer to. (3) Time,
@@ -38,12 +39,12 @@ _running = BoundedSemaphore(CHILDREN_MAX)
 
 @dataclass(frozen=True, slots=True)
 class JobQuestion:
-    """``command``: ``check`` or ``plan``; ``seconds``: how long it may take; ``environment``: names of variables;
-    ``arguments``: further ones. ``file``: of a stored definition, which is read in place of ``text``, in its
-    ``directory``."""
+    """``command``: its words, as ``check`` or ``quarantine list``; ``text``: of the job file, None: it takes none;
+    ``seconds``: how long it may take; ``environment``: names of variables; ``arguments``: further ones. ``file``: of a
+    stored definition, which is read in place of ``text``, in its ``directory``."""
 
     command: str
-    text: str
+    text: str | None
     variables: Mapping[str, str]
     seconds: float
     environment: tuple[str, ...] = ()
@@ -73,16 +74,18 @@ def forget_questions(home: Home) -> None:
 
 
 def _run(home: Home, folder: Path, question: JobQuestion) -> tuple[int, Any]:
-    file = question.file or folder / FILE
-    if question.file is None:
+    file = question.file
+    if file is None and question.text is not None:
+        file = folder / FILE
         file.write_text(question.text, encoding="utf-8")
+    words = [*question.command.split(), *([] if file is None else [str(file)]), "--json", *question.arguments]
     given = [word for name, value in sorted(question.variables.items()) for word in ("-i", quoted(name, value))]
     names = (*PASSED, *question.environment)
     environment = {name: value for name, value in os.environ.items() if name in names}
     environment |= {"SEATUNNEL_HOME": str(home.path), "HOME": str(folder), "NO_COLOR": "1"}
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         child = subprocess.Popen(
-            [*_PROGRAM, question.command, str(file), "--json", *question.arguments, *given],
+            [*_PROGRAM, *words, *given],
             cwd=question.directory or folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             start_new_session=True,
         )  # fmt: skip
