@@ -52,7 +52,7 @@ class ServerLock:
 
     @staticmethod
     def address(home: Path) -> str | None:
-        """Where the server of a home answers; None: no server has it."""
+        """The address of the server of a home; None: no server has it."""
         try:
             descriptor = os.open(home / "server" / "lock", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:

@@ -2,7 +2,7 @@
 
 Rules. (1) A token comes in the Authorization header only, never in a URL; with that header no cookie counts. (2) A
 verified token is remembered for less than half a second, so that a revoked one ends within a second. (3) A route
-without a role is for probes, without a token only from this machine; or it is the log-in, open to everybody. (4)
+without a role is for probes, without a token only from this machine; or it is the log-in, open to all. (4)
 Refused requests are counted, and a refused write leaves an audit row; many of one caller leave a few, because they must
 not fill the disk.
 """

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_py.cli.jobs.quarantine_masks import masked_error, masked_values
+from seatunnel_py.cli.view.value_masks import masked_error, masked_values
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.tokens import Role, TokenWish
@@ -69,9 +69,9 @@ def test_bad_rows_are_counted_by_table_and_reason(own: tuple[Served, str, Path])
     assert "name" in reason["error"] and CANARY not in answer.text
 
 
-def data_token(served: Served) -> str:
+def data_token(served: Served, role: Role = Role.READ) -> str:
     with served.context.database.acting(Act("test", "token.create")) as write:
-        wish = TokenWish(f"data-{time.monotonic_ns()}", Role.READ, data=True)
+        wish = TokenWish(f"data-{time.monotonic_ns()}", role, data=True)
         return tokens.issue(write.connection, wish, "test", time.time())[1]
 
 

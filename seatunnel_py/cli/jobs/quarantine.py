@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import quarantine_replay
 from seatunnel_py.api.text.shown import literal_text, shown_values
-from seatunnel_py.cli.jobs.quarantine_masks import masked_error, masked_values
 from seatunnel_py.cli.view.numbers import count
 from seatunnel_py.cli.view.terminal import say, say_json
+from seatunnel_py.cli.view.value_masks import masked_error, masked_values
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.nouns import noun
 from seatunnel_py.runtime.storage import quarantine_store

@@ -5,7 +5,7 @@ again do not count twice, and no total goes back. (2) The time of a sample is th
 late changes no rate; a clock that is set back leaves a gap, and no wrong rate. (3) The first sample of a new driver is
 at its start, with the total of the one before: the time between both has the rate 0. (4) Samples are written once a
 minute, in a thread of its own; until then they are in memory. A database that cannot be written loses samples, and
-delays nothing. (5) One table has samples only while somebody looks at it: they are in memory, for an hour, of at most
+delays nothing. (5) A table has samples only while it is looked at: they are in memory, for an hour, of at most
 ``TABLES_MAX`` tables.
 """
 
@@ -97,7 +97,7 @@ class RowSampler:
         return found + [one for one in newer if one.at > last]
 
     def samples_of_table(self, run: str, table: str) -> list[RowSample]:
-        """The samples of a table since somebody has begun to look at it; it is sampled from now on."""
+        """The samples of a table since the first question about it; it is sampled from now on."""
         key = (run, table)
         with self._lock:
             watched = self._tables.setdefault(key, _WatchedTable(self._now()))

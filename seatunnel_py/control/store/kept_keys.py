@@ -23,7 +23,8 @@ class KeptKey:
 
 
 def found(connection: Connection, key: str, digest: str, now: float) -> KeptKey | None:
-    """What a key has made in the last day. Raises IdempotencyKeyError if it was used for another request."""
+    """The request that a key has made in the last day. Raises IdempotencyKeyError if the key was used for another
+    one."""
     row = connection.execute(select(KEPT_KEY).where(KEPT_KEY.c.key == key)).mappings().first()
     if row is None or now - row["at"] >= KEY_SECONDS:
         return None

@@ -109,7 +109,7 @@ def _passed_in(pipeline: Mapping[str, Any]) -> Iterable[tuple[str, _Passed]]:
 
 
 def _from(vertex: Mapping[str, Any], vertices: Mapping[str, Mapping[str, Any]]) -> _Passed:
-    """What follows from a vertex, itself included."""
+    """The steps that follow a vertex, its own included."""
     found, waiting, seen = _Passed(), [vertex], {vertex["id"]}
     while waiting:
         one = waiting.pop()

@@ -16,7 +16,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class RequestOrigin(StrEnum):
-    """``UNKNOWN``: the client does not name it, as a program that is no browser."""
+    """``UNKNOWN``: the client does not name it, as programs do not."""
 
     OWN = "own"
     FOREIGN = "foreign"

@@ -1,6 +1,6 @@
 """The changes that an act on a run would make, announced before it: sentences, and a digest of them.
 
-Rules. (1) Who acts with the digest of an announcement gets what was announced, or a refusal: the changes are looked up
+Rules. (1) An act with the digest of an announcement does what was announced, or is refused: the changes are looked up
 again. (2) A sentence names nothing that moves by itself, such as the number of a checkpoint. (3) The changes of a
 restore are those that `seatunnel plan --restore latest` reports; it runs in a process of its own.
 """

@@ -31,6 +31,7 @@ from seatunnel_py.web.problems import ApiError
 CHILDREN_MAX = 2
 MEMORY_BYTES = 2**30
 OUTPUT_BYTES = 16 * 2**20
+TOLD_CHARACTERS = 500
 FILE, PREFIX = "job.conf", "question-"
 PASSED = ("PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON")
 _PROGRAM = (sys.executable, "-P", "-m", "seatunnel_py")
@@ -41,7 +42,8 @@ _running = BoundedSemaphore(CHILDREN_MAX)
 class JobQuestion:
     """``command``: its words, as ``check`` or ``quarantine list``; ``text``: of the job file, None: it takes none;
     ``seconds``: how long it may take; ``environment``: names of variables; ``arguments``: further ones. ``file``: of a
-    stored definition, which is read in place of ``text``, in its ``directory``."""
+    stored definition, which is read in place of ``text``, in its ``directory``. ``quiet``: its error output is not
+    shown."""
 
     command: str
     text: str | None
@@ -51,6 +53,7 @@ class JobQuestion:
     arguments: tuple[str, ...] = ()
     file: Path | None = None
     directory: Path | None = None
+    quiet: bool = False
 
 
 def asked(home: Home, question: JobQuestion) -> tuple[int, Any]:
@@ -105,7 +108,10 @@ def _run(home: Home, folder: Path, question: JobQuestion) -> tuple[int, Any]:
     try:
         return code, json.loads((folder / "out").read_text(encoding="utf-8"))
     except ValueError:
-        raise ApiError(422, "no-answer", f"the command has ended with {code} and without an answer") from None
+        told = (folder / "err").read_text(encoding="utf-8", errors="replace")[-TOLD_CHARACTERS:].strip()
+        why = f"the command has ended with {code} and without an answer"
+        shown = f"{why}: {told}" if told and not question.quiet else why
+        raise ApiError(422, "no-answer", shown) from None
 
 
 def _limit(pid: int, seconds: float) -> None:

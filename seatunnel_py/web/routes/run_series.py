@@ -18,6 +18,7 @@ from seatunnel_py.web.problems import ApiError
 
 ROWS = {"rows_read": "read", "rows_written": "written"}
 CHECKPOINTS, LAG = "checkpoint_seconds", "lag"
+ROW_RATE, SECONDS = "rows/s", "s"
 METRICS = (*ROWS, LAG, CHECKPOINTS)
 Moment = Annotated[float | None, Query(ge=0, le=1e11, description="seconds since 1970")]
 
@@ -31,8 +32,8 @@ def series(
     table: Annotated[str, Query(max_length=1_000, description="this table only")] = "",
 ) -> Response:
     """A series of a run, of at most 2,000 points. Rates are per second, over all drivers of the run. Those of a table
-    are kept while somebody asks for them: the first answer has none. ``lag``: seconds by which the targets were behind
-    the rows that had been read, just before each commit."""
+    are kept while they are asked for: the first answer has none. ``lag``: the age of the oldest rows that became
+    visible with each commit, in seconds."""
     chosen_of(metric, METRICS, "series")
     end = time.time() + 60 if to is None else to
     since = 0.0 if begin is None else begin
@@ -51,7 +52,7 @@ def series(
         found = durations(attempts) if metric == CHECKPOINTS else lags(attempts)
         points = [point for point in sorted(found) if since <= point[0] <= end]
     shown = [[round(at, 3), round(value, 3)] for at, value in fewer(points)]
-    unit = "rows/s" if metric in ROWS else "s"
+    unit = ROW_RATE if metric in ROWS else SECONDS
     return answer({"job_id": run, "metric": metric, "table": table or None, "unit": unit, "points": shown})
 
 

@@ -1,4 +1,4 @@
-"""Masks what a bad row holds: its values by type and length, and the values that an error message quotes.
+"""Masks what a row holds: its values by type and length, and the values that an error message quotes.
 
 For readers who may know that and why rows were refused, but not their values. A message keeps names of columns; every
 value of the row, every other quoted text and every number in it are masked.
