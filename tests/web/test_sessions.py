@@ -340,7 +340,7 @@ def test_tries_to_log_in_are_limited_and_audited(tmp_path: Path) -> None:
         rows = served.get("audit", Role.ADMIN, act="session.begin").json()["audit"]
 
     assert codes == [401] * 10
-    assert (over.status_code, over.headers["retry-after"]) == (429, "6")
+    assert over.status_code == 429 and 1 <= int(over.headers["retry-after"]) <= 6
     assert [(row["actor"], row["address"], row["result"][:8]) for row in rows] == [
         ("anonymous", "127.0.0.1", "refused:")
     ] * 10
