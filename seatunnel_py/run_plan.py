@@ -1,8 +1,9 @@
 """Stores the plan of a run as it was: ``run_plan.json``, and ``setups.jsonl`` with decisions at targets and sources.
 
-Rules. (1) The plan is written when the job starts; nothing is asked for it. (2) Effects on targets, conversions and
-splits are decided when a pipeline begins: one line for each pipeline, so that a job of many tables writes little. (3)
-Each driver replaces both. (4) A full disk does not disturb the job.
+Rules. (1) The plan is written when the job starts; nothing is asked for it. So is the lineage of its columns, in a file
+of its own, if they are not more than ``LINEAGE_COLUMNS_MAX``: more would take a part of the start. (2) Effects on
+targets, conversions and splits are decided when a pipeline begins: one line for each pipeline, so that a job of many
+tables writes little. (3) Each driver replaces both. (4) A full disk does not disturb the job.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
 
 if TYPE_CHECKING:
     from seatunnel_py.app import JobPlan
-    from seatunnel_py.plan.graph_nodes import IsolatedTable
+    from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable
     from seatunnel_py.plan.pipelines import Pipeline
     from seatunnel_py.runtime.observe.events import JobEvent
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
-NAME, SETUPS = "run_plan", "setups.jsonl"
+NAME, SETUPS, LINEAGE = "run_plan", "setups.jsonl", "run_lineage"
+LINEAGE_COLUMNS_MAX = 10_000
+"""About an eighth of a second."""
 
 
 class RunPlan:
@@ -45,14 +48,18 @@ class RunPlan:
         self._place, self._drivers, self._listen = place, drivers, listen
         # Described before Spark is there, because the first units wait for the listeners of JobStarted.
         self._described = plan_data.describe(planned.job, planned.graph, pipelines, isolated, look=False)
+        self._lineage = _lineage(planned.graph, pipelines)
         self._noted: set[str] = set()
 
     def _write(self) -> None:
         """Write the plan, and forget the decisions of the driver before."""
         with suppress(OSError):
             (self._place.path / SETUPS).unlink(missing_ok=True)
+            (self._place.path / f"{LINEAGE}.json").unlink(missing_ok=True)
             write_json(self._place.path / f"{NAME}.json", self._described, durable=False)
-        self._described = {}
+            if self._lineage is not None:
+                write_json(self._place.path / f"{LINEAGE}.json", {"column_lineage": self._lineage}, durable=False)
+        self._described, self._lineage = {}, None
 
     def __call__(self, event: JobEvent) -> None:
         if isinstance(event, JobStarted):
@@ -88,6 +95,24 @@ def stored_plan(place: JobDirectory) -> dict[str, Any] | None:
         if line := decided.get(pipeline["id"]):
             _add(pipeline, line)
     return plan
+
+
+def _lineage(graph: FlowGraph, pipelines: tuple[Pipeline, ...]) -> list[dict[str, Any]] | None:
+    columns = sum(len(node.table.columns) for pipeline in pipelines for node in pipeline.sinks)
+    if columns > LINEAGE_COLUMNS_MAX:
+        return None
+    try:
+        found: list[dict[str, Any]] = redacted_plain(plan_data.column_lineage(graph, pipelines))
+    except Exception:  # noqa: BLE001 - a plugin declares its lineage wrongly; no run depends on it
+        return None
+    return found
+
+
+def stored_lineage(place: JobDirectory) -> list[dict[str, Any]] | None:
+    """The lineage of the columns of the last run, as `seatunnel plan --column-lineage --json` shows it; None: it was
+    not stored. Raises SeaTunnelError for a damaged one."""
+    found = place.read(LINEAGE)
+    return None if found is None else list(found["column_lineage"])
 
 
 def _decided(machine: PipelineMachine) -> dict[str, Any]:

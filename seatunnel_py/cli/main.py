@@ -195,6 +195,8 @@ def preview(
     job: JobArgument,
     variable: Variables = None,
     rows: Annotated[int, typer.Option(min=1, max=1000, help="rows per table and step")] = 10,
+    masked: Annotated[bool, typer.Option("--masked", help="types and lengths in place of values")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the first rows after every step.
 
@@ -202,7 +204,7 @@ def preview(
     """
     from seatunnel_py.cli.commands import preview as command
 
-    raise typer.Exit(command.preview(job, variables_of(variable), rows))
+    raise typer.Exit(command.preview(job, variables_of(variable), rows, as_json=as_json, masked=masked))
 
 
 @app.command(

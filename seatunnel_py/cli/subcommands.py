@@ -16,12 +16,14 @@ state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 
 @quarantine_app.command("list", epilog="Example: seatunnel quarantine list --job-id nightly")
 def quarantine_list(
-    job_id: Annotated[str | None, typer.Option(help="this job only")] = None, as_json: AsJson = False
+    job_id: Annotated[str | None, typer.Option(help="this job only")] = None,
+    reasons: Annotated[bool, typer.Option("--reasons", help="also by reason, without values of rows")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Count the bad rows, by job and table."""
     from seatunnel_py.cli.jobs import quarantine as command
 
-    raise typer.Exit(command.listing(job_id, as_json=as_json))
+    raise typer.Exit(command.listing(job_id, reasons=reasons, as_json=as_json))
 
 
 @quarantine_app.command("show", epilog="Example: seatunnel quarantine show nightly --table shop.public.orders")
@@ -29,12 +31,13 @@ def quarantine_show(
     job_id: Annotated[str, typer.Argument(help="as `seatunnel quarantine list` names it")],
     table: Annotated[str | None, typer.Option(help="rows of this table only")] = None,
     limit: Annotated[int, typer.Option(min=1, help="how many rows")] = 20,
+    masked: Annotated[bool, typer.Option("--masked", help="types and lengths in place of values")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show bad rows of a job: the row as it was read, which step refused it, and why."""
     from seatunnel_py.cli.jobs import quarantine as command
 
-    raise typer.Exit(command.show(job_id, table, limit, as_json=as_json))
+    raise typer.Exit(command.show(job_id, table, limit, masked=masked, as_json=as_json))
 
 
 @quarantine_app.command("replay", epilog="Example: seatunnel quarantine replay nightly --file configs/shop.conf")
@@ -221,6 +224,21 @@ def server_run(
     theirs = command.SeaTunnelRequest(seatunnel_api, seatunnel_api_v1, partial, status_open, seatunnel_strict)
     request = command.ServerRequest(host, port, tls_certificate, tls_key, *names, warm_drivers, theirs)
     raise typer.Exit(command.run(request))
+
+
+@server_app.command("login-link", epilog="Example: seatunnel server login-link")
+def server_login_link(
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="of the token that logs in; default: that of the first start")
+    ] = None,
+) -> None:
+    """Print a link that logs a browser in, once, in the next ten minutes.
+
+    For a user who may read the file of the token. On a terminal only.
+    """
+    from seatunnel_py.cli.server import login_link as command
+
+    raise typer.Exit(command.show(token_file))
 
 
 @token_app.command("create", epilog="Example: seatunnel server token create grafana --role read --to grafana.token")

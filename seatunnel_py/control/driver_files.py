@@ -11,7 +11,7 @@ from pathlib import Path
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.config.shade import REFERENCE
 from seatunnel_py.control.definition_text import definition_file
-from seatunnel_py.control.launching import Launch, command_of, environment_of
+from seatunnel_py.control.launching import Launch, command_of, environment_of, quoted, replay_name
 from seatunnel_py.control.store import definitions
 from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import Intent
@@ -34,24 +34,42 @@ class DriverFiles:
 
     def launch_of(self, intent: Intent) -> Launch:
         """The launch of an intent. Raises SeaTunnelError."""
-        with self.database.reading() as connection:
-            revision = definitions.revision(connection, intent.definition, intent.revision)
-            directory = definitions.directory(connection, intent.definition)
-        file = definition_file(self.home, intent.definition, intent.revision)
-        try:
-            make_private(file.parent)
-            if not file.exists() or file.read_text() != revision.text:
-                replace_file(file, revision.text)
-        except OSError as error:
-            raise SeaTunnelError(f"cannot write {file}: {error.strerror or error}", "make room there") from None
-        names = [*intent.options.environment, *self._referred(revision.text)]
+        file, directory, referred = self.prepared(intent.definition, intent.revision)
+        names = [*intent.options.environment, *referred]
         return Launch(
             intent.run,
             command_of(intent, self.program, file),
-            Path(directory) if directory else file.parent,
+            directory,
             environment_of(self.environment, names, self.home),
             output_file(self.home, intent.run),
         )
+
+    def replay_of(self, last: Intent, revision: int, table: str) -> Launch:
+        """The launch of a delivery of bad rows of a run, through a revision of its definition. Raises
+        SeaTunnelError."""
+        file, directory, referred = self.prepared(last.definition, revision)
+        given = [word for name, value in sorted(last.options.variables.items()) for word in ("-i", quoted(name, value))]
+        tables = [f"--table={table}"] if table else []
+        command = (*self.program, "quarantine", "replay", last.run, "--file", str(file), *given, *tables)
+        names = [*last.options.environment, *referred]
+        environment = environment_of(self.environment, names, self.home)
+        name = replay_name(last.run)
+        return Launch(name, command, directory, environment, output_file(self.home, name))
+
+    def prepared(self, definition: str, revision: int) -> tuple[Path, Path, Sequence[str]]:
+        """The file of a revision, which is written if it is not there; its working directory; and the names of
+        variables that it refers to. Raises SeaTunnelError."""
+        with self.database.reading() as connection:
+            found = definitions.revision(connection, definition, revision)
+            directory = definitions.directory(connection, definition)
+        file = definition_file(self.home, definition, revision)
+        try:
+            make_private(file.parent)
+            if not file.exists() or file.read_text() != found.text:
+                replace_file(file, found.text)
+        except OSError as error:
+            raise SeaTunnelError(f"cannot write {file}: {error.strerror or error}", "make room there") from None
+        return file, Path(directory) if directory else file.parent, self._referred(found.text)
 
     def _referred(self, text: str) -> Sequence[str]:
         names = sorted({match[2].strip() for match in REFERENCE.finditer(text) if match[1] == "env"})

@@ -78,6 +78,11 @@ def command_of(intent: Intent, program: Sequence[str], file: Path) -> tuple[str,
     return (*program, "run", str(file), "--job-id", intent.run, *given, *only, *restore)
 
 
+def replay_name(run: str) -> str:
+    """The name of the process that delivers bad rows of a run: its jobs are ``RUN.replay1`` and so on."""
+    return f"{run}.replay"
+
+
 def quoted(name: str, value: str) -> str:
     """An argument of ``-i``, which separates at commas outside of double quotes."""
     return f'{name}="{value}"' if "," in value or value != value.strip() else f"{name}={value}"

@@ -11,19 +11,22 @@ import secrets
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from threading import Lock
 
 from sqlalchemy import Connection
 
 from seatunnel_py.config.resolve import nearest
-from seatunnel_py.control.launching import Launcher
+from seatunnel_py.control.launching import Launch, Launcher, LaunchError, replay_name
 from seatunnel_py.control.restart_policy import released
 from seatunnel_py.control.run_index import STALLED, RunIndex
-from seatunnel_py.control.store import definitions, intents, queue, wishes
+from seatunnel_py.control.run_row import RunRow
+from seatunnel_py.control.store import definitions, intents, kept_keys, queue, wishes
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import Intent, IntentState, StartKind, StartOptions, StartWish
+from seatunnel_py.control.store.kept_keys import KeptKey
 from seatunnel_py.control.store.wishes import RestartPolicy, Wish
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.redaction import is_secret, secrets_in
@@ -61,6 +64,7 @@ class RunCommands:
     now: Callable[[], float]
     launcher: Launcher
     asked: Callable[[], None] = lambda: None
+    _sending: Lock = field(default_factory=Lock)
 
     def start(
         self,
@@ -98,25 +102,60 @@ class RunCommands:
         self.asked()
         return intent
 
-    def restore(self, run: str, act: Act, *, accept_changes: bool = False, priority: int = 0) -> Intent:
-        """Ask for the next driver of a run, from its newest checkpoint, with the revision that it had. Raises
-        UnknownRunError for a run that was not started by the server, and RunStateError while a driver is alive."""
+    def restore(
+        self, run: str, act: Act, *, accept_changes: bool = False, priority: int = 0, revision: int | None = None
+    ) -> Intent:
+        """Ask for the next driver of a run, from its newest checkpoint, with the revision that it had, or with another
+        one. Raises UnknownRunError for a run that was not started by the server, RunStateError while a driver is alive,
+        and UnknownDefinitionError."""
         now = self.now()
         with self.database.acting(replace(act, object=run)) as write:
-            last = self._last_intent(write.connection, run)
-            row = self.index.look(run)
-            if last.state in intents.OPEN or (row is not None and row.alive):
-                raise RunStateError(f"the run {run!r} has a driver, or waits for one", "stop it first")
+            last, row = self._restorable(write.connection, run)
+            number = last.revision if revision is None else revision
+            definitions.revision(write.connection, last.definition, number)
             kind, options = last.kind, last.options
             if row is not None:  # else no driver has made its directory yet
                 kind, options = StartKind.RESTORE, replace(options, accept_changes=accept_changes, only=(), restore="")
-            wish = StartWish(run, last.definition, last.revision, kind, options, act.actor)
+            wish = StartWish(run, last.definition, number, kind, options, act.actor)
             intent = intents.add(write.connection, wish, now)
             queue.put(write.connection, intent, now, priority)
             self._wish(write.connection, last.definition, run, now)
-            write.note(revision=last.revision)
+            write.note(revision=number)
         self.asked()
         return intent
+
+    def restorable(self, run: str) -> Intent:
+        """The last start of a run that may be restored now. Raises as ``restore``."""
+        with self.database.reading() as connection:
+            return self._restorable(connection, run)[0]
+
+    def _restorable(self, connection: Connection, run: str) -> tuple[Intent, RunRow | None]:
+        last, row = self._last_intent(connection, run), self.index.look(run)
+        if last.state in intents.OPEN or (row is not None and row.alive):
+            raise RunStateError(f"the run {run!r} has a driver, or waits for one", "stop it first")
+        return last, row
+
+    def replayable(self, run: str, revision: int | None) -> tuple[Intent, int]:
+        """The last start of a run, and the revision for its bad rows: the newest, if none is given. Raises
+        UnknownRunError and UnknownDefinitionError."""
+        with self.database.reading() as connection:
+            last = self._last_intent(connection, run)
+            if revision is None:
+                return last, definitions.found(connection, last.definition).newest.number
+            return last, definitions.revision(connection, last.definition, revision).number
+
+    def replay(
+        self, last: Intent, revision: int, table: str, act: Act, launch_of: Callable[[Intent, int, str], Launch]
+    ) -> None:
+        """Start a process that delivers bad rows of a run. A crash before it is there loses nothing: the next call
+        delivers them. Raises RunStateError while one is at work, and SeaTunnelError."""
+        with self._sending, self.database.acting(replace(act, object=last.run, revision=revision)):
+            if self.launcher.child_of(replay_name(last.run)) is not None:
+                raise RunStateError(f"bad rows of {last.run!r} are being delivered", "wait for its end")
+            try:
+                self.launcher.spawn(launch_of(last, revision, table))
+            except LaunchError as error:
+                raise SeaTunnelError(f"no process could be made: {error}", "look at the limits of this user") from None
 
     def _wish(self, connection: Connection, definition: str, run: str, now: float) -> None:
         before = wishes.of_definition(connection, definition)
@@ -140,22 +179,37 @@ class RunCommands:
         name: str = "",
         tables: tuple[str, ...] = (),
         seconds: float = 60.0,
+        key: str = "",
+        body_digest: str = "",
     ) -> str:
-        """Send a request to the driver of a run, one of ``SENT``; return its id. Raises UnknownRunError, and
-        RunStateError if no driver is alive. A start that waits is dropped instead by ``drop``."""
+        """Send a request to the driver of a run, one of ``SENT``; return its id. The same ``key`` again returns the
+        same one. Raises UnknownRunError, RunStateError if no driver is alive, and IdempotencyKeyError. A start that
+        waits is dropped instead by ``drop``."""
         assert kind in SENT, kind
-        row = self.index.look(run)
-        place = self.index.place(run)
+        row, place = self.index.look(run), self.index.place(run)
         if row is None or place is None:
             raise self._unknown(run)
-        if not row.alive or not row.driver:
-            raise RunStateError(f"no driver of the run {run!r} is alive: it is {row.state}")
-        request = ControlRequest(request_id(), kind, row.driver, name, tables, seconds)
-        with self.database.acting(replace(act, object=run)) as write:
-            if kind in ENDING and not tables:
-                self._give_up(write.connection, run)
-        RequestStore(LocalStorage(place.path)).ask(request)
-        return request.id
+        store = RequestStore(LocalStorage(place.path))
+        with self._sending:  # the same request may come twice at the same moment
+            kept = self._kept(key, body_digest)
+            if kept is not None and (kept.driver != row.driver or not row.alive or store.asked(kept.made)):
+                return kept.made
+            if not row.alive or not row.driver:
+                raise RunStateError(f"no driver of the run {run!r} is alive: it is {row.state}")
+            id = request_id() if kept is None else kept.made  # one that a crash of the server has lost is sent again
+            with self.database.acting(replace(act, object=run)) as write:
+                if key:
+                    kept_keys.keep(write.connection, KeptKey(key, body_digest, id, row.driver, self.now()))
+                if kind in ENDING and not tables:
+                    self._give_up(write.connection, run)
+            store.ask(ControlRequest(id, kind, row.driver, name, tables, seconds))
+        return id
+
+    def _kept(self, key: str, body_digest: str) -> KeptKey | None:
+        if not key:
+            return None
+        with self.database.reading() as connection:
+            return kept_keys.found(connection, key, body_digest, self.now())
 
     def kill(self, run: str, act: Act) -> None:
         """Kill a driver that hangs: it is STALLED, or has not answered a request to end in time. Raises RunStateError

@@ -50,6 +50,24 @@ class ServerLock:
         os.pwrite(descriptor, json.dumps(about).encode(), 0)
         return cls(descriptor)
 
+    @staticmethod
+    def address(home: Path) -> str | None:
+        """The address of the server of a home; None: no server has it."""
+        try:
+            descriptor = os.open(home / "server" / "lock", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            try:
+                return str(json.loads(os.pread(descriptor, 1_000, 0))["address"])
+            except (ValueError, KeyError, TypeError):
+                return None
+        finally:
+            os.close(descriptor)
+        return None
+
     def release(self) -> None:
         """Give the lock back."""
         os.close(self.descriptor)

@@ -3,6 +3,7 @@ it, and closes it at its end; drivers go on."""
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -17,6 +18,7 @@ from seatunnel_py.control.launching import Launcher, environment_of
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
+from seatunnel_py.control.series.row_sampler import EVERY_SECONDS, RowSampler
 from seatunnel_py.control.server_lock import ServerLock
 from seatunnel_py.control.start_order import StartLimits
 from seatunnel_py.control.store import settings
@@ -29,6 +31,7 @@ from seatunnel_py.runtime.storage.home import Home
 
 TURN_SECONDS = 0.5
 END_SECONDS = 10.0
+_log = logging.getLogger("seatunnel.server")
 
 
 class RealMachine:
@@ -61,12 +64,14 @@ class ServerProcess:
     index: RunIndex
     commands: RunCommands
     supervisor: Supervisor
+    sampler: RowSampler
+    files: DriverFiles
     lock: ServerLock
     due: threading.Event
     warm: WarmDrivers
     _broken: str = ""
     _ending: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
+    _threads: list[threading.Thread] = field(default_factory=list)
 
     @classmethod
     def open(
@@ -102,7 +107,8 @@ class ServerProcess:
         limits, due = partial(limits_of, database), threading.Event()
         supervisor = Supervisor(database, index, launcher, machine, files.launch_of, limits)
         commands = RunCommands(database, index, machine.now, launcher, due.set)
-        return cls(home, database, index, commands, supervisor, lock, due, warm)
+        sampler = RowSampler(database, index, machine.now)
+        return cls(home, database, index, commands, supervisor, sampler, files, lock, due, warm)
 
     @property
     def fault(self) -> str:
@@ -112,8 +118,9 @@ class ServerProcess:
     def start(self) -> None:
         """Adopt the runs of the home, and go on in a thread."""
         self.supervisor.adopt()
-        self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
-        self._thread.start()
+        for name, run in (("supervisor", self._run), ("series", self._sample)):
+            self._threads.append(threading.Thread(target=run, name=name, daemon=True))
+            self._threads[-1].start()
 
     def _run(self) -> None:
         while True:
@@ -127,12 +134,21 @@ class ServerProcess:
             except Exception as error:  # noqa: BLE001 - the next turn may succeed; readyz shows the fault meanwhile
                 self._broken = worded(error)
 
+    def _sample(self) -> None:
+        """Apart from the supervisor, whose turns must not wait for files and writes of pictures."""
+        while not self._ending.wait(EVERY_SECONDS):
+            try:
+                self.sampler.turn()
+            except Exception:  # noqa: BLE001 - the next turn may succeed, and no job depends on a picture
+                _log.exception("rows could not be sampled; it is tried again")
+        self.sampler.write()
+
     def close(self) -> None:
         """End the supervisor and close everything. Drivers go on."""
         self._ending.set()
         self.due.set()
-        if self._thread is not None:
-            self._thread.join(END_SECONDS)
+        for thread in self._threads:
+            thread.join(END_SECONDS)
         self.supervisor.launcher.close()
         self.database.close()
         self.lock.release()

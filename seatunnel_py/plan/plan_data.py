@@ -65,10 +65,15 @@ def describe(
         "notes": list(job.notes),
     }
     if lineage:
-        sinks = {node.id for pipeline in pipelines for node in pipeline.sinks}
-        described["column_lineage"] = [one.to_plain() for one in lineage_of(graph) if one.node in sinks]
+        described["column_lineage"] = column_lineage(graph, pipelines)
     shown: dict[str, Any] = redacted_plain(described)  # any text of any plugin may hold a secret by reference
     return shown
+
+
+def column_lineage(graph: FlowGraph, pipelines: tuple[Pipeline, ...]) -> list[dict[str, Any]]:
+    """Describe the lineage of all columns that these pipelines write."""
+    sinks = {node.id for pipeline in pipelines for node in pipeline.sinks}
+    return [one.to_plain() for one in lineage_of(graph) if one.node in sinks]
 
 
 def _pipeline(graph: FlowGraph, pipeline: Pipeline, *, look: bool, first: bool) -> dict[str, Any]:

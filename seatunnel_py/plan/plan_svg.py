@@ -1,11 +1,13 @@
-"""Draws the plan as one SVG: vertices are boxes in columns by distance from the sources. No library, no script."""
+"""Draws the plan as one SVG without script: vertices are boxes in columns by distance from the sources."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
+
+from seatunnel_py.plan.picture.layered_layout import LayoutBox, placed
 
 BOX_WIDTH, LINE_HEIGHT, GAP_X, GAP_Y, MARGIN = 300, 18, 80, 24, 24
 PIPELINES_MAX = 60  # a picture of a thousand tables is unreadable; the text has them all
@@ -39,36 +41,20 @@ def svg(plan: dict[str, Any]) -> str:
 
 def _pipeline(line: dict[str, Any], kinds: dict[str, str], top: int) -> tuple[list[str], int, int]:
     """Draw the shapes of one pipeline; return its right edge and the top of the next one."""
-    columns = _columns(line["vertices"])
+    vertices = line["vertices"]
     shapes = [_text(MARGIN, top + 12, f"{line['id']}: {line['name']}", bold=True)]
     body = top + LINE_HEIGHT + 6
-    places: dict[str, tuple[int, int, int]] = {}
-    bottom = body
-    for number, column in enumerate(columns):
-        x, y = MARGIN + number * (BOX_WIDTH + GAP_X), body
-        for vertex in column:
-            height = (len(vertex["nodes"]) + 1) * LINE_HEIGHT
-            shapes += _box(vertex, kinds, x, y, height)
-            places[vertex["id"]] = (x, y, height)
-            y += height + GAP_Y
-        bottom = max(bottom, y)
-    for vertex in line["vertices"]:
-        for receiver in vertex["outputs"]:
-            shapes.append(_arrow(places[vertex["id"]], places[receiver]))
+    boxes = [LayoutBox(one["id"], BOX_WIDTH, (len(one["nodes"]) + 1) * LINE_HEIGHT) for one in vertices]
+    channels = dict.fromkeys((one["id"], receiver) for one in vertices for receiver in one["outputs"])
+    found = placed(boxes, tuple(channels), gap_x=GAP_X, gap_y=GAP_Y)
+    for vertex in vertices:
+        box = found.boxes[vertex["id"]]
+        x, y = MARGIN + box.x, body + box.y
+        shapes += _box(vertex, kinds, x, y, box.height)
         if "retry_rejected" in vertex:
-            shapes += _loop(places[vertex["id"]], vertex["retry_rejected"])
-    return shapes, MARGIN + len(columns) * (BOX_WIDTH + GAP_X) - GAP_X, bottom
-
-
-def _columns(vertices: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Place vertices by their longest distance from a source; the plan has them in topological order."""
-    depth: dict[str, int] = {}
-    for vertex in vertices:
-        depth[vertex["id"]] = 1 + max((depth[sender] for sender in vertex["inputs"]), default=-1)
-    columns: list[list[dict[str, Any]]] = [[] for _ in range(max(depth.values()) + 1)]
-    for vertex in vertices:
-        columns[depth[vertex["id"]]].append(vertex)
-    return columns
+            shapes += _loop((x, y, box.height), vertex["retry_rejected"])
+    shapes += [_arrow([(MARGIN + x, body + y) for x, y in one.points]) for one in found.lines]
+    return shapes, MARGIN + found.width, body + found.height + GAP_Y
 
 
 def _box(vertex: dict[str, Any], kinds: dict[str, str], x: int, y: int, height: int) -> Iterable[str]:
@@ -80,11 +66,14 @@ def _box(vertex: dict[str, Any], kinds: dict[str, str], x: int, y: int, height: 
         yield _text(x + 12, top + 12, f"{node['plugin']}  {node['id']}")
 
 
-def _arrow(start: tuple[int, int, int], end: tuple[int, int, int]) -> str:
-    x1, y1 = start[0] + BOX_WIDTH, start[1] + start[2] // 2
-    x2, y2 = end[0], end[1] + end[2] // 2
-    bend = (x1 + x2) // 2
-    path = f"M{x1},{y1} C{bend},{y1} {bend},{y2} {x2},{y2}"
+def _arrow(points: Sequence[tuple[int, int]]) -> str:
+    """A line that bends between the columns, and is straight where it passes one."""
+    (x1, y1), *rest = points
+    path = f"M{x1},{y1}"
+    for x2, y2 in rest:
+        bend = (x1 + x2) // 2
+        path += f" L{x2},{y2}" if y1 == y2 else f" C{bend},{y1} {bend},{y2} {x2},{y2}"
+        x1, y1 = x2, y2
     return f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#a)"/>'
 
 

@@ -1,9 +1,10 @@
-"""Decides who may call a route: by the token of the request, its role, and its rate.
+"""Decides who may call a route: by the token or the session of the request, its role, and its rate.
 
-Rules. (1) A token comes in the Authorization header only, never in a URL. (2) A verified token is remembered for less
-than a second, so that a revoked one ends within a second. (3) A route without a role is for probes: without a token
-only from this machine. (4) Refused requests are counted, and a refused write leaves an audit row; many of one caller
-leave a few, because they must not fill the disk.
+Rules. (1) A token comes in the Authorization header only, never in a URL; with that header no cookie counts. (2) A
+verified token is remembered for less than half a second, so that a revoked one ends within a second. (3) A route
+without a role is for probes, without a token only from this machine; or it is the log-in, open to all. (4)
+Refused requests are counted, and a refused write leaves an audit row; many of one caller leave a few, because they must
+not fill the disk.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from fastapi import Request
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database, StoreUnreadableError, StoreUnwritableError
+from seatunnel_py.control.store.sessions import BrowserSession
 from seatunnel_py.control.store.tokens import Role, Token
+from seatunnel_py.web.login.browser_sessions import BrowserSessions
 from seatunnel_py.web.problems import ApiError, request_id_of
 from seatunnel_py.web.settings import ServerSettings, is_loopback
 
-REMEMBERED_SECONDS = 0.8
+REMEMBERED_SECONDS = 0.4
 REMEMBERED_MAX = 1_000
 BUCKETS_MAX = 10_000
 NOTED_PER_SECOND, NOTED_BURST = 0.5, 60
@@ -37,11 +40,21 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="seatunnel"'}
 @dataclass(frozen=True, slots=True)
 class Need:
     """The needs of a route. ``role``: None for probes; ``costly``: it opens connections, or starts a process;
-    ``status_open``: some addresses may call it without a token, for the status of one job."""
+    ``open``: it needs nothing, from any machine; ``status_open``: some addresses may call it without a token, for the
+    status of one job."""
 
     role: Role | None
     costly: bool = False
+    open: bool = False
     status_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """``token``: None for a request that needs none; ``session``: None for a request of a program."""
+
+    token: Token | None = None
+    session: BrowserSession | None = None
 
 
 class Access:
@@ -54,29 +67,66 @@ class Access:
         self._rate = Rate(settings.requests_per_second, settings.requests_per_second * 2)
         self._noted = Rate(NOTED_PER_SECOND, NOTED_BURST)
         self._costly = Rate(settings.costly_per_minute / 60, settings.costly_per_minute)
+        self._logins = Rate(settings.logins_per_minute / 60, settings.logins_per_minute)
+        self.sessions = BrowserSessions(database, settings)
 
-    def check(self, request: Request, need: Need) -> Token | None:
-        """The token of the request; None for a probe of this machine. Raises ApiError."""
-        given = _token_of(request, basic=self._settings.seatunnel.enabled)
-        token = self.token(given) if given else None
-        if given and token is None:
-            self._failed()
-        address = address_of(request)
-        if need.status_open and not given and address in self._settings.seatunnel.status_open:
+    def check(self, request: Request, need: Need) -> Caller:
+        """The caller of the request. Raises ApiError."""
+        caller = self._caller(request)
+        token, address = caller.token, address_of(request)
+        known = need.status_open and "authorization" not in request.headers
+        if need.open or (known and token is None and address in self._settings.seatunnel.status_open):
             self._in_time(f"address {address}", need)
-            return None
+            return caller
         if token is None and (need.role is not None or not is_loopback(address)):
             self._in_time(f"address {address}", need)
             self._refused(request, ANONYMOUS, address)
             remedy = "send Authorization: Bearer TOKEN; `seatunnel server token create` makes one"
-            what = "the token is not valid: it is wrong, expired or revoked" if given else "a token is needed"
+            what = (
+                "the token is not valid: it is wrong, expired or revoked"
+                if self._given(request)
+                else "a token is needed"
+            )
             raise ApiError(401, "token", what, remedy, headers=_CHALLENGE)
         self._in_time(f"token {token.id}" if token else f"address {address}", need)
         if token is not None and need.role is not None and not token.role.allows(need.role):
             self._refused(request, token.id, address)
             why = f"this needs the role {need.role.value}, and the token {token.name!r} has {token.role.value}"
             raise ApiError(403, "role", why, "ask an administrator for a token with that role")
-        return token
+        if token is not None and caller.session is not None:
+            self._require_own_page(request, token)
+        return caller
+
+    def _caller(self, request: Request) -> Caller:
+        if "authorization" not in request.headers:
+            session = self.sessions.of_request(request)
+            return Caller() if session is None else Caller(session.token, session)
+        given = self._given(request)
+        token = self.token(given) if given else None
+        if given and token is None:
+            self._failed()
+        return Caller(token)
+
+    def _given(self, request: Request) -> str:
+        return _token_of(request, basic=self._settings.seatunnel.enabled)
+
+    def _require_own_page(self, request: Request, token: Token) -> None:
+        try:
+            self.sessions.require_own_page(request)
+        except ApiError:
+            self._refused(request, token.id, address_of(request))
+            raise
+
+    def login_in_time(self, request: Request) -> None:
+        """Count a try to log in. Raises ApiError for too many of an address."""
+        address = address_of(request)
+        if waits := self._logins.taken(f"address {address}"):
+            self._refused(request, ANONYMOUS, address)
+            raise _too_many(waits)
+
+    def login_failed(self) -> None:
+        """Count a try with a wrong token or code."""
+        self._failed()
 
     def token(self, text: str) -> Token | None:
         """The valid token with this text. Raises ApiError if the database cannot be read."""
@@ -101,6 +151,12 @@ class Access:
             self._note_use(found)
         return found
 
+    def forget(self) -> None:
+        """Read all tokens and sessions again at their next request: one has ended."""
+        with self._lock:
+            self._known.clear()
+        self.sessions.forget()
+
     def _note_use(self, token: Token) -> None:
         now = time.time()
         if token.used_at is not None and abs(now - token.used_at) < tokens.USED_EVERY_SECONDS:
@@ -113,8 +169,7 @@ class Access:
         if not waits and need.costly:
             waits = self._costly.taken(caller)
         if waits:
-            after = {"Retry-After": str(max(1, round(waits)))}
-            raise ApiError(429, "rate", "too many requests", f"wait {max(1, round(waits))} s", headers=after)
+            raise _too_many(waits)
 
     def _refused(self, request: Request, actor: str, address: str) -> None:
         if request.method == "GET" or self._noted.taken(f"{actor} {address}"):
@@ -152,6 +207,11 @@ class Rate:
             while len(self._left) > BUCKETS_MAX:
                 self._left.popitem(last=False)
         return waits
+
+
+def _too_many(waits: float) -> ApiError:
+    seconds = max(1, round(waits))
+    return ApiError(429, "rate", "too many requests", f"wait {seconds} s", headers={"Retry-After": str(seconds)})
 
 
 def _token_of(request: Request, *, basic: bool) -> str:

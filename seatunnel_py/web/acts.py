@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Annotated, Any
 
-from fastapi import Header, Request
+from fastapi import Header, Query, Request
 from pydantic import BaseModel, ConfigDict
 
 from seatunnel_py.control.store.audit import Act
@@ -16,6 +16,8 @@ from seatunnel_py.web.context import caller_of
 from seatunnel_py.web.problems import ApiError, request_id_of
 
 Key = Annotated[str, Header(alias="Idempotency-Key", max_length=100, description="the same key again does nothing new")]
+
+Dry = Annotated[bool, Query(description="only answer the changes that this would make, and their digest")]
 
 
 class Body(BaseModel):

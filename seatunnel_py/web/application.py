@@ -44,7 +44,8 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             access = context_of(request).access
-            request.scope["token"] = await run_in_threadpool(access.check, request, need)
+            caller = await run_in_threadpool(access.check, request, need)
+            request.scope["token"], request.scope["session"] = caller.token, caller.session
             return await handler(request)
 
         return guarded

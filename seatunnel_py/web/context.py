@@ -11,10 +11,10 @@ from fastapi import Request
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.server_process import ServerProcess
 from seatunnel_py.control.store.database import Database
+from seatunnel_py.control.store.sessions import BrowserSession
 from seatunnel_py.control.store.tokens import Token
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.access import Access
-from seatunnel_py.web.kept_keys import KeptKeys
 from seatunnel_py.web.reading.live import LiveHub
 from seatunnel_py.web.reading.run_files import RunFiles
 from seatunnel_py.web.rest_v2.job_reader import JobReader
@@ -35,7 +35,6 @@ class ServerContext:
     metrics: ServerMetrics
     stopping: asyncio.Event
     jobs: JobReader | None = None
-    keys: KeptKeys = field(default_factory=KeptKeys)
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -60,4 +59,10 @@ def context_of(request: Request) -> ServerContext:
 def caller_of(request: Request) -> Token | None:
     """The token of a request; None: a probe without one."""
     found: Token | None = request.scope.get("token")
+    return found
+
+
+def session_of(request: Request) -> BrowserSession | None:
+    """The session of a request; None: a program has sent it."""
+    found: BrowserSession | None = request.scope.get("session")
     return found

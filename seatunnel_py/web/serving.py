@@ -17,7 +17,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.access import Access
 from seatunnel_py.web.application import application
 from seatunnel_py.web.context import ServerContext
+from seatunnel_py.web.login.login_links import login_link
 from seatunnel_py.web.port_owner import owner_of
 from seatunnel_py.web.reading.job_child import forget_questions
 from seatunnel_py.web.reading.live import LiveHub
@@ -56,10 +57,12 @@ FIRST = "first-start"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A server that is about to answer. ``token_file``: where the first token is; None: it was made before."""
+    """A server that is about to answer. ``token_file``: where the first token is; None: it was made before. ``link``:
+    logs a person in once, empty: none was wished, or no file has a valid token."""
 
     url: str
     token_file: Path | None
+    link: str = ""
 
 
 class EndingServer(uvicorn.Server):
@@ -80,31 +83,49 @@ def token_file_of(home: Home) -> Path:
     return home.path / "server" / "admin.token"
 
 
-def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]) -> None:
-    """Answer requests until a signal ends it. Raises SeaTunnelError if it cannot begin."""
+def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None], *, link: bool = False) -> None:
+    """Answer requests until a signal ends it; ``link``: with a link that logs in once. Raises SeaTunnelError if it
+    cannot begin."""
     os.umask(PRIVATE_UMASK)  # for the files that SQLite makes beside its database
     require_safe(settings)
     _require_private(token_file_of(home))
     log_to(sys.stderr)
     with closing(listening(settings)) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
-        url = url_of(settings)
+        url, page = url_of(settings), page_url_of(settings)
         passed, warm = frozenset(settings.environment), settings.warm_drivers
-        with closing(ServerProcess.open(home, url, passed=passed, warm_drivers=warm)) as control:
+        with closing(ServerProcess.open(home, page, passed=passed, warm_drivers=warm)) as control:
             forget_questions(home)
             token_file = first_token(home, control.database)
             context = context_for(control, settings)
             control.start()
             server = EndingServer(config_of(context), context.stopping)
-            opened(Opened(url, token_file))
+            opened(Opened(url, token_file, _link(home, control.database, page) if link else ""))
             with _signals_only_end_it():
                 server.run([listener])
+
+
+def _link(home: Home, database: Database, url: str) -> str:
+    """A link for the first token; empty if that is not valid any more."""
+    with suppress(SeaTunnelError):
+        return login_link(database, url, token_file_of(home), FIRST, time.time())
+    return ""
 
 
 def url_of(settings: ServerSettings) -> str:
     """The address at which the server answers."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"{'https' if settings.tls else 'http'}://{host}:{settings.port}"
+
+
+def page_url_of(settings: ServerSettings) -> str:
+    """The address for a browser: with a name of the server where it listens at every address, or a proxy is before
+    it."""
+    if settings.trusted_proxies and settings.allowed_hosts:
+        return f"https://{settings.allowed_hosts[0]}"
+    if settings.host in ("0.0.0.0", "::"):
+        return url_of(replace(settings, host=next(iter(settings.allowed_hosts), "127.0.0.1")))
+    return url_of(settings)
 
 
 @contextmanager

@@ -30,8 +30,7 @@ class SeaTunnelApi:
 class ServerSettings:
     """``trusted_proxies``: addresses whose X-Forwarded headers count, empty: none; ``allowed_hosts``: further names of
     this server; ``environment``: names of its variables that job files may refer to; ``warm_drivers``: how many drivers
-    wait for a job. Times in seconds, sizes in bytes,
-    rates per second and token."""
+    wait for a job. Times in seconds, sizes in bytes, rates per second and token, of log-ins per address."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -46,6 +45,7 @@ class ServerSettings:
     request_seconds: float = 30.0
     requests_per_second: float = 100.0
     costly_per_minute: float = 30.0
+    logins_per_minute: float = 10.0
     streams_max: int = 500
     streams_per_token: int = 20
     ping_seconds: float = 15.0
@@ -54,6 +54,11 @@ class ServerSettings:
     @property
     def tls(self) -> bool:
         return self.certificate is not None
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach the server only through TLS: its own, or that of a proxy."""
+        return self.tls or bool(self.trusted_proxies)
 
     @property
     def hosts(self) -> frozenset[str]:

@@ -167,6 +167,23 @@ def test_migrations_make_the_tables_that_queries_use(database: Database) -> None
     assert columns == {table.name: {column.name for column in table.columns} for table in METADATA.sorted_tables}
 
 
+def test_a_database_of_each_older_release_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all that it holds."""
+    for version in range(1, len(migrations.MIGRATIONS)):
+        path = tmp_path / str(version) / "server.db"
+        with monkeypatch.context() as older:
+            older.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:version])
+            before = Database.open(path, lambda: NOW)
+            with before.writing() as connection:
+                made, text = tokens.issue(connection, TokenWish("kept", Role.ADMIN), "test", NOW)
+            before.close()
+        now = Database.open(path, lambda: NOW)
+        with now.reading() as connection:
+            assert migrations.version_of(connection) == len(migrations.MIGRATIONS)
+            assert tokens.verified(connection, text, NOW) == made
+        now.close()
+
+
 def test_a_database_of_a_newer_release_is_refused_and_stays(database: Database) -> None:
     database.close()
     with sqlite3.connect(database.path) as connection:

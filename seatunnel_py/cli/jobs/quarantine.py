@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import shlex
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +16,7 @@ from seatunnel_py import quarantine_replay
 from seatunnel_py.api.text.shown import literal_text, shown_values
 from seatunnel_py.cli.view.numbers import count
 from seatunnel_py.cli.view.terminal import say, say_json
+from seatunnel_py.cli.view.value_masks import masked_error, masked_values
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.nouns import noun
 from seatunnel_py.runtime.storage import quarantine_store
@@ -26,13 +28,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 VALUE_CHARACTERS_MAX = 40  # a terminal shows the beginning of a row; --json shows everything
+REASONS_MAX, ROWS_LOOKED_AT_MAX = 20, 100_000  # of a table
 
 
-def listing(job_id: str | None, *, as_json: bool) -> int:
-    """Count the bad rows of each job, table by table."""
+def listing(job_id: str | None, *, reasons: bool, as_json: bool) -> int:
+    """Count the bad rows of each job, table by table, with ``reasons`` also by their masked messages."""
     home = Home.of_environment()
     names = [job_id] if job_id is not None else [place.job_id for place in home.jobs()]
     lines = [line for name in names for line in _tables(home, name)]
+    for line in lines if reasons else ():
+        line["reasons"] = _reasons(home, line["job_id"], line["table"])
     if as_json:
         say_json(lines)
         return ExitCode.SUCCESS
@@ -41,7 +46,19 @@ def listing(job_id: str | None, *, as_json: bool) -> int:
     for line in lines:
         waiting = f"{count(line['waiting']):>10} {noun(line['waiting'], 'row')}"
         say(f"{line['job_id']:32} {line['table']:40} {waiting}{_what_of_them(line)}")
+        for reason in line.get("reasons", ()):
+            say(f"{count(reason['rows']):>14} {reason['step']}: {reason['error']}")
     return ExitCode.SUCCESS
+
+
+def _reasons(home: Home, job_id: str, table: str) -> list[dict[str, Any]]:
+    """The reasons of the rows that wait, the most frequent first. Messages are masked: else each row would have its
+    own, and would show its values."""
+    waiting = [one for one in quarantine_replay.held(home, job_id) if one.waiting and one.table == table]
+    found: Counter[tuple[str, str]] = Counter()
+    for row in islice(_rows(waiting, masked=True), ROWS_LOOKED_AT_MAX):
+        found[row["step"], row["error"]] += 1
+    return [{"step": step, "error": error, "rows": rows} for (step, error), rows in found.most_common(REASONS_MAX)]
 
 
 def _what_of_them(line: Mapping[str, Any]) -> str:
@@ -69,12 +86,12 @@ def _tables(home: Home, job_id: str) -> Iterator[dict[str, Any]]:
     yield from tables.values()
 
 
-def show(job_id: str, table: str | None, limit: int, *, as_json: bool) -> int:
-    """Show the bad rows of a job that were not delivered since, oldest first."""
+def show(job_id: str, table: str | None, limit: int, *, masked: bool, as_json: bool) -> int:
+    """Show the bad rows of a job that were not delivered since, oldest first; ``masked``: without their values."""
     held = quarantine_replay.held(Home.of_environment(), job_id)
     quarantine_replay.check_table(held, table)
     waiting = [one for one in held if one.waiting and table in (None, one.table)]
-    rows = list(islice(_rows(waiting), limit))
+    rows = list(islice(_rows(waiting, masked=masked), limit))
     if as_json:
         say_json(rows, default=_plain)
         return ExitCode.SUCCESS
@@ -90,7 +107,7 @@ def show(job_id: str, table: str | None, limit: int, *, as_json: bool) -> int:
     return ExitCode.SUCCESS
 
 
-def _rows(held: list[QuarantineFile]) -> Iterator[dict[str, Any]]:
+def _rows(held: list[QuarantineFile], *, masked: bool) -> Iterator[dict[str, Any]]:
     from seatunnel_py.work.bad_rows.quarantine_file import read
 
     for one in held:
@@ -103,8 +120,8 @@ def _rows(held: list[QuarantineFile]) -> Iterator[dict[str, Any]]:
                 yield {
                     "table": one.table,
                     "step": fault.step,
-                    "error": fault.error,
-                    "values": values,
+                    "error": masked_error(fault.error, values) if masked else fault.error,
+                    "values": masked_values(values, bad.batch.data.schema) if masked else values,
                     "kind": kind,
                     "raw": bad.raw,
                     "vertex": about.vertex,

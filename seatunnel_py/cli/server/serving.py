@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from seatunnel_py.runtime.storage.home import Home
 
 if TYPE_CHECKING:
     from seatunnel_py.web.serving import Opened
+
+LINK_MINUTES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def run(request: ServerRequest) -> int:
         request.warm_drivers,
         seatunnel=SeaTunnelApi(**asdict(request.seatunnel)),
     )
-    serve(Home.of_environment(), settings, _tell)
+    serve(Home.of_environment(), settings, _tell, link=sys.stdout.isatty())
     say("the server has ended; jobs go on")
     return ExitCode.SUCCESS
 
@@ -66,3 +69,5 @@ def _tell(opened: Opened) -> None:
     if opened.token_file is not None:
         say(f"a token for an administrator is in {opened.token_file}")
     say(f"the server answers at {opened.url}; Ctrl-C ends it")
+    if opened.link:
+        say(f"log in with your browser, once, in the next {LINK_MINUTES} minutes: {opened.link}")

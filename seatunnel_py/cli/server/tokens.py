@@ -26,7 +26,8 @@ STDOUT = Path("-")
 
 
 @contextmanager
-def _database() -> Iterator[Database]:
+def database_of_home() -> Iterator[Database]:
+    """The database of the server of SEATUNNEL_HOME, also while that runs."""
     with server_parts():
         from seatunnel_py.control.server_process import database_file
         from seatunnel_py.control.store.database import Database
@@ -38,7 +39,7 @@ def _database() -> Iterator[Database]:
 
 def create(name: str, role: str, days: float, to: Path | None, *, data: bool) -> int:
     """Make a token, and show it once."""
-    with _database() as database:
+    with database_of_home() as database:
         from seatunnel_py.control.store import tokens
         from seatunnel_py.control.store.audit import Act
         from seatunnel_py.web.serving import write_token
@@ -67,7 +68,7 @@ def create(name: str, role: str, days: float, to: Path | None, *, data: bool) ->
 
 def listing(*, as_json: bool) -> int:
     """All tokens, oldest first."""
-    with _database() as database:
+    with database_of_home() as database:
         from seatunnel_py.control.store import tokens
 
         with database.reading() as connection:
@@ -86,7 +87,7 @@ def listing(*, as_json: bool) -> int:
 
 def revoke(given: str) -> int:
     """End a token by its id, or by the name of a valid one."""
-    with _database() as database:
+    with database_of_home() as database:
         from seatunnel_py.control.store import tokens
         from seatunnel_py.control.store.audit import Act
 

@@ -38,7 +38,28 @@ _FIRST = (
     announced VARCHAR NOT NULL, result VARCHAR NOT NULL, request VARCHAR NOT NULL)""",
     "CREATE TABLE setting (name VARCHAR NOT NULL PRIMARY KEY, value VARCHAR NOT NULL)",
 )
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST,)
+_SESSIONS = (
+    """CREATE TABLE session (digest VARCHAR NOT NULL PRIMARY KEY, id VARCHAR NOT NULL, token VARCHAR NOT NULL,
+    address VARCHAR NOT NULL, created_at FLOAT NOT NULL, expires_at FLOAT NOT NULL, used_at FLOAT NOT NULL)""",
+    "CREATE UNIQUE INDEX session_id ON session (id)",
+    "CREATE INDEX session_token ON session (token)",
+    """CREATE TABLE login_code (digest VARCHAR NOT NULL PRIMARY KEY, token VARCHAR NOT NULL,
+    created_by VARCHAR NOT NULL, expires_at FLOAT NOT NULL)""",
+)
+_SERIES = tuple(
+    statement
+    for table in ("series_5s", "series_1m")
+    for statement in (
+        f"""CREATE TABLE {table} (run VARCHAR NOT NULL, at FLOAT NOT NULL, rows_read INTEGER NOT NULL,
+        rows_written INTEGER NOT NULL, PRIMARY KEY (run, at)) WITHOUT ROWID""",
+        f"CREATE INDEX {table}_at ON {table} (at)",
+    )
+)
+_KEYS = (
+    """CREATE TABLE kept_key (key VARCHAR NOT NULL PRIMARY KEY, digest VARCHAR NOT NULL, made VARCHAR NOT NULL,
+    driver VARCHAR NOT NULL, at FLOAT NOT NULL)""",
+)
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _SESSIONS, _SERIES, _KEYS)
 """Statements by version, which counts from 1."""
 
 

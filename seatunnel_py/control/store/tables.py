@@ -44,5 +44,13 @@ AUDIT = _table(
     "audit", ("id",), id=Integer, at=Float, actor=String, address=String, act=String, object=String, revision=Integer,
     digest=String, announced=String, result=String, request=String,
 )  # fmt: skip
+SESSION = _table(
+    "session", ("digest",), digest=String, id=String, token=String, address=String, created_at=Float, expires_at=Float,
+    used_at=Float,
+)  # fmt: skip
+LOGIN_CODE = _table("login_code", ("digest",), digest=String, token=String, created_by=String, expires_at=Float)
+SERIES_5S = _table("series_5s", ("run", "at"), run=String, at=Float, rows_read=Integer, rows_written=Integer)
+SERIES_1M = _table("series_1m", ("run", "at"), run=String, at=Float, rows_read=Integer, rows_written=Integer)
+KEPT_KEY = _table("kept_key", ("key",), key=String, digest=String, made=String, driver=String, at=Float)
 SETTING = _table("setting", ("name",), name=String, value=String)
 SCHEMA_VERSION = _table("schema_version", ("version",), version=Integer, at=Float)

@@ -251,6 +251,7 @@ _OLD_KEYS = {
     "counters": (),
     "removal": (),
     "run_plan": (),
+    "run_lineage": (),
     "receipt": (
         "job_id", "job_name", "tables", "seconds", "notes", "stopped_by", "state", "exit_code", "totals", "driver",
         "run",
@@ -261,6 +262,7 @@ _WAYS_ON = {
     "plan": f"give it back from a copy; or {BEGIN_ANEW}",
     "counters": "remove it: a running driver writes it again",
     "run_plan": "remove it: the next run writes it again",
+    "run_lineage": "remove it: the next run writes it again",
     "removal": "delete its directory, and its checkpoints elsewhere, by hand",
     "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; or {BEGIN_ANEW}",
 }

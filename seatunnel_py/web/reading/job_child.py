@@ -1,6 +1,7 @@
-"""Checks and plans a text in a process of its own: it may loop, or eat memory, without harm to the server.
+"""Runs a command that looks at a job file, or at bad rows, in a process of its own: it may loop, or eat memory, without
+harm to the server.
 
-Rules. (1) The process gets the text as a file in an empty private directory, so includes find nothing. (2) Its
+Rules. (1) The process gets a text as a file in an empty private directory, so includes find nothing. (2) Its
 environment has only what is named here, and the variables that job files of this server may refer to. (3) Time,
 processor, memory and output are limited; it ends with all that it has started. (4) At most ``CHILDREN_MAX`` at a time.
 """
@@ -30,20 +31,29 @@ from seatunnel_py.web.problems import ApiError
 CHILDREN_MAX = 2
 MEMORY_BYTES = 2**30
 OUTPUT_BYTES = 16 * 2**20
+TOLD_CHARACTERS = 500
 FILE, PREFIX = "job.conf", "question-"
 PASSED = ("PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON")
+_PROGRAM = (sys.executable, "-P", "-m", "seatunnel_py")
 _running = BoundedSemaphore(CHILDREN_MAX)
 
 
 @dataclass(frozen=True, slots=True)
 class JobQuestion:
-    """``command``: ``check`` or ``plan``; ``seconds``: how long it may take; ``environment``: names of variables."""
+    """``command``: its words, as ``check`` or ``quarantine list``; ``text``: of the job file, None: it takes none;
+    ``seconds``: how long it may take; ``environment``: names of variables; ``arguments``: further ones. ``file``: of a
+    stored definition, which is read in place of ``text``, in its ``directory``. ``quiet``: its error output is not
+    shown."""
 
     command: str
-    text: str
+    text: str | None
     variables: Mapping[str, str]
     seconds: float
     environment: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    file: Path | None = None
+    directory: Path | None = None
+    quiet: bool = False
 
 
 def asked(home: Home, question: JobQuestion) -> tuple[int, Any]:
@@ -67,15 +77,20 @@ def forget_questions(home: Home) -> None:
 
 
 def _run(home: Home, folder: Path, question: JobQuestion) -> tuple[int, Any]:
-    (folder / FILE).write_text(question.text, encoding="utf-8")
+    file = question.file
+    if file is None and question.text is not None:
+        file = folder / FILE
+        file.write_text(question.text, encoding="utf-8")
+    words = [*question.command.split(), *([] if file is None else [str(file)]), "--json", *question.arguments]
     given = [word for name, value in sorted(question.variables.items()) for word in ("-i", quoted(name, value))]
     names = (*PASSED, *question.environment)
     environment = {name: value for name, value in os.environ.items() if name in names}
     environment |= {"SEATUNNEL_HOME": str(home.path), "HOME": str(folder), "NO_COLOR": "1"}
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "seatunnel_py", question.command, FILE, "--json", *given],
-            cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+            [*_PROGRAM, *words, *given],
+            cwd=question.directory or folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+            start_new_session=True,
         )  # fmt: skip
     try:
         _limit(child.pid, question.seconds)
@@ -93,7 +108,10 @@ def _run(home: Home, folder: Path, question: JobQuestion) -> tuple[int, Any]:
     try:
         return code, json.loads((folder / "out").read_text(encoding="utf-8"))
     except ValueError:
-        raise ApiError(422, "no-answer", f"the command has ended with {code} and without an answer") from None
+        told = (folder / "err").read_text(encoding="utf-8", errors="replace")[-TOLD_CHARACTERS:].strip()
+        why = f"the command has ended with {code} and without an answer"
+        shown = f"{why}: {told}" if told and not question.quiet else why
+        raise ApiError(422, "no-answer", shown) from None
 
 
 def _limit(pid: int, seconds: float) -> None:

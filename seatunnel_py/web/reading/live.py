@@ -25,6 +25,7 @@ from seatunnel_py.web.answers import encoded
 from seatunnel_py.web.problems import ApiError
 
 EVERY_SECONDS = 1.0
+CHECKED_SECONDS = 0.5
 RETRY_MS = 2_000
 TOPICS_MAX = 20
 TABLES_MAX = 100
@@ -35,11 +36,13 @@ _log = logging.getLogger("seatunnel.server")
 
 @dataclass(slots=True, eq=False)
 class LiveStream:
-    """One stream. ``waiting``: the newest message of each topic that was not sent yet, with its number."""
+    """One stream of a token, or of a session of it, empty: none. ``waiting``: the newest message of each topic that
+    was not sent yet, with its number."""
 
     topics: frozenset[str]
     token: str
     valid: Callable[[], bool]
+    session: str = ""
     waiting: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     ended: str = ""
@@ -70,22 +73,40 @@ class LiveHub:
         """Number of open streams of a token."""
         return sum(stream.token == token for stream in self._streams)
 
+    def end_session(self, session: str) -> None:
+        """End the streams of a session; called by the loop."""
+        for stream in self._streams:
+            if stream.session == session:
+                stream.end("the session has ended")
+
     async def run(self) -> None:
         """Look, and publish, until the server ends."""
         ending = asyncio.ensure_future(self._stopping.wait())
+        checking = asyncio.ensure_future(self._check(ending))
         while not self._stopping.is_set():
             try:
                 await self._turn()
             except Exception:  # noqa: BLE001 - one bad file must not end all streams
                 _log.exception("the state of runs could not be read; it is tried again")
             await asyncio.wait({ending}, timeout=EVERY_SECONDS)
+        await checking
         for stream in self._streams:
             stream.end("the server ends")
 
+    async def _check(self, ending: asyncio.Future[Any]) -> None:
+        """End the streams whose token or session has ended. Apart from the look at files, which may take long."""
+        while not self._stopping.is_set():
+            for stream in list(self._streams):
+                try:
+                    valid = await run_in_threadpool(stream.valid)
+                except Exception:  # noqa: BLE001 - a stream that cannot be checked must not go on
+                    _log.exception("the token of a stream could not be checked")
+                    valid = False
+                if not valid:
+                    stream.end(f"the {'session' if stream.session else 'token'} is not valid any more")
+            await asyncio.wait({ending}, timeout=CHECKED_SECONDS)
+
     async def _turn(self) -> None:
-        for stream in list(self._streams):
-            if not await run_in_threadpool(stream.valid):
-                stream.end("the token is not valid any more")
         topics = frozenset().union(*(stream.topics for stream in self._streams))
         found = await run_in_threadpool(self._look, topics)
         for topic, content in found.items():

@@ -14,12 +14,15 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
+from seatunnel_py import run_plan
 from seatunnel_py.config.resolve import nearest
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.run_row import RunRow, signature
 from seatunnel_py.jobs.home_metrics import record_of
 from seatunnel_py.jobs.job_lookup import KnownJob
 from seatunnel_py.jobs.job_rows import progress_of
+from seatunnel_py.plan.picture import graph_data
+from seatunnel_py.plan.picture.step_graph import StepGraph, step_graph
 from seatunnel_py.runtime.observe import checkpoint_history, failure_timeline
 from seatunnel_py.runtime.observe.checkpoint_history import CheckpointHistory
 from seatunnel_py.runtime.observe.failure_timeline import Timeline
@@ -30,6 +33,7 @@ from seatunnel_py.web.problems import ApiError
 
 REMEMBERED = 16
 KEPT = 200
+PICTURED = 10_000
 _T = TypeVar("_T")
 
 
@@ -44,6 +48,14 @@ class RunDocuments:
     @property
     def told(self) -> dict[str, Any]:
         return self.receipt or self.counters or {"tables": []}
+
+
+@dataclass(frozen=True, slots=True)
+class RunGraph:
+    """The graph of a run by steps, and its geometry."""
+
+    steps: StepGraph
+    geometry: dict[str, Any]
 
 
 class RunFiles:
@@ -94,6 +106,24 @@ class RunFiles:
         path = self.place(run).checkpoint_history
         return self._remembered("checkpoints", run, _sizes(path), lambda: checkpoint_history.read(path, kept=KEPT))
 
+    def all_checkpoints(self, run: str) -> CheckpointHistory:
+        """As many checkpoints of a run as a picture can show."""
+        path = self.place(run).checkpoint_history
+        read = checkpoint_history.read
+        return self._remembered("all-checkpoints", run, _sizes(path), lambda: read(path, kept=PICTURED))
+
+    def graph(self, run: str) -> RunGraph | None:
+        """The graph of the last driver's plan; None: no plan is stored."""
+        place = self.place(run)
+        files = _sizes(place.path / f"{run_plan.NAME}.json")
+        return self._remembered("graph", run, files, lambda: _graph(place))
+
+    def lineage(self, run: str) -> list[dict[str, Any]] | None:
+        """The lineage of the columns of the last driver's plan; None: it is not stored."""
+        place = self.place(run)
+        files = _sizes(place.path / f"{run_plan.LINEAGE}.json")
+        return self._remembered("lineage", run, files, lambda: run_plan.stored_lineage(place))
+
     def record(self, place: JobDirectory) -> RunRecord | None:
         """The record of a run for its metrics. All are remembered: a scrape reads only what has changed."""
         try:
@@ -125,6 +155,14 @@ class RunFiles:
             while len(kept) > REMEMBERED:
                 kept.popitem(last=False)
         return made
+
+
+def _graph(place: JobDirectory) -> RunGraph | None:
+    plan = place.read(run_plan.NAME)
+    if plan is None:
+        return None
+    steps = step_graph(plan)
+    return RunGraph(steps, graph_data.geometry(steps))
 
 
 def _documents(place: JobDirectory) -> RunDocuments:

@@ -86,6 +86,7 @@ def token_revoke(request: Request, id: str) -> Response:
         if tokens.found(write.connection, id) is None:
             raise ApiError(404, "unknown-token", "there is no such token", "GET /api/v1/tokens lists them")
         ended = tokens.revoke(write.connection, id, time.time())
+    context_of(request).access.forget()
     return answer(_token(ended))
 
 

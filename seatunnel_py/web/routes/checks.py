@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import Request
 from pydantic import Field
 from starlette.responses import Response
 
 from seatunnel_py.redaction import redacted_plain
-from seatunnel_py.web.acts import Body
+from seatunnel_py.web.acts import Body, caller
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
 from seatunnel_py.web.reading.job_child import JobQuestion, asked
@@ -24,6 +26,18 @@ class JobBody(Body):
     variables: dict[str, str] = Field(default_factory=dict, max_length=100)
 
 
+class PreviewBody(JobBody):
+    """``rows``: of each table and step."""
+
+    rows: int = Field(10, ge=1, le=100)
+
+
+class DiscoverBody(JobBody):
+    """``exclude``: names of tables, with * for anything."""
+
+    exclude: list[str] = Field(default_factory=list, max_length=100)
+
+
 def check(request: Request, body: JobBody) -> Response:
     """Every mistake of a job file, as `check --json`. Starts nothing and connects nowhere."""
     _, found = asked(context_of(request).home, JobQuestion("check", body.text, body.variables, CHECK_SECONDS))
@@ -32,7 +46,39 @@ def check(request: Request, body: JobBody) -> Response:
 
 def plan(request: Request, body: JobBody) -> Response:
     """The plan of a run, as `plan --json`. Reads from both ends."""
+    code, found = _asked(request, "plan", body)
+    return answer({"exit_code": code, **found})
+
+
+def preview(request: Request, body: PreviewBody) -> Response:
+    """The first rows after every step, as `preview --json`. Reads from the sources; masked without the right `data`."""
+    masked = not caller(request).data
+    words = (f"--rows={body.rows}", *(["--masked"] if masked else []))
+    return _answered("steps", *_asked(request, "preview", body, words), masked=masked)
+
+
+def discover(request: Request, body: DiscoverBody) -> Response:
+    """The tables that the sources of a job file find, as `discover --json`. Reads no rows."""
+    words = tuple(f"--exclude={name}" for name in body.exclude)
+    return _answered("tables", *_asked(request, "discover", body, words))
+
+
+def test_connection(request: Request, body: JobBody) -> Response:
+    """Whether both ends of a job file answer, as `test-connection --json`. Reads no rows."""
+    return _answered("connections", *_asked(request, "test-connection", body))
+
+
+def _asked(request: Request, command: str, body: JobBody, words: tuple[str, ...] = ()) -> tuple[int, Any]:
+    """The answer of a command that opens connections."""
     context = context_of(request)
     names = (*context.settings.environment, "SEATUNNEL_SECRETS_DIR")
-    code, found = asked(context.home, JobQuestion("plan", body.text, body.variables, PLAN_SECONDS, names))
-    return answer({"exit_code": code, **redacted_plain(found)})
+    quiet = "--masked" in words  # an error message may quote a row
+    question = JobQuestion(command, body.text, body.variables, PLAN_SECONDS, names, words, quiet=quiet)
+    code, found = asked(context.home, question)
+    return code, redacted_plain(found)
+
+
+def _answered(name: str, code: int, found: Any, **more: Any) -> Response:
+    """A wrong job file, or a place that does not answer, is shown with its problems in place of the rest."""
+    failed = isinstance(found, dict)
+    return answer({"exit_code": code, **(found if failed else {name: found}), **more})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import Header, Query, Request
@@ -9,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from seatunnel_py.web.access import Access
-from seatunnel_py.web.context import caller_of, context_of
+from seatunnel_py.web.context import caller_of, context_of, session_of
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading.live import LiveStream, topics_of
 
@@ -28,14 +29,21 @@ async def live(
     if full or context.stopping.is_set():
         after = {"Retry-After": "10"}
         raise ApiError(503, "streams", "too many streams are open", "close one, or ask later", headers=after)
-    text = request.headers["authorization"].partition(" ")[2].strip()
-    stream = LiveStream(chosen, token.id, lambda: _valid(context.access, text))
+    session = session_of(request)
+    stream = LiveStream(chosen, token.id, _validity(context.access, request), session.id if session else "")
     headers = {"X-Accel-Buffering": "no"}
     return StreamingResponse(hub.messages(stream, last_event_id), media_type="text/event-stream", headers=headers)
 
 
-def _valid(access: Access, text: str) -> bool:
-    try:
-        return access.token(text) is not None
-    except ApiError:
-        return True  # the database is away, which ends no stream
+def _validity(access: Access, request: Request) -> Callable[[], bool]:
+    """Whether the stream may go on: its token, or its session. An open stream is not counted as a use of that."""
+    cookie = access.sessions.text(request)
+    text = request.headers.get("authorization", "").partition(" ")[2].strip()
+
+    def valid() -> bool:
+        try:
+            return (access.token(text) if text else access.sessions.of_text(cookie)) is not None
+        except ApiError:
+            return True  # the database is away, which ends no stream
+
+    return valid

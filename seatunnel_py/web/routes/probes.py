@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import time
 
 from fastapi import Request
 from starlette.responses import Response
@@ -53,11 +52,3 @@ def metrics(request: Request) -> Response:
 def openapi(request: Request) -> Response:
     """The description of this interface."""
     return answer(request.app.openapi())
-
-
-def whoami(request: Request) -> Response:
-    """The token of the caller, without its text."""
-    token = caller_of(request)
-    assert token is not None
-    about = {"id": token.id, "name": token.name, "role": token.role.value, "data": token.data}
-    return answer({**about, "expires_at": token.expires_at, "at": time.time()})

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import Annotated
 
 from fastapi import Request
 from pydantic import Field
@@ -14,13 +15,18 @@ from starlette.responses import Response
 from seatunnel_py.jobs.job_lookup import KnownJob
 from seatunnel_py.runtime.control.requests import RequestKind, request_id
 from seatunnel_py.runtime.storage.savepoint_store import NAME_LENGTH_MAX, require_name
-from seatunnel_py.web.acts import Body, Key, act_of, digest_of, own_key
+from seatunnel_py.web.acts import Body, Dry, Key, act_of, digest_of, own_key
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
 from seatunnel_py.web.problems import ApiError
+from seatunnel_py.web.reading.announced_changes import of_request, require_announced
 
 SECONDS = 300.0
 _ID = re.compile(r"[0-9a-f]{12}")
+
+
+DIGEST_LENGTH = 64
+Digest = Annotated[str, Field(max_length=DIGEST_LENGTH, description="of the announced changes; empty: of any")]
 
 
 class SavepointBody(Body):
@@ -28,6 +34,7 @@ class SavepointBody(Body):
 
     name: str = Field("", max_length=NAME_LENGTH_MAX)
     seconds: float = Field(SECONDS, ge=1, le=3_600)
+    digest: Digest = ""
 
 
 class CancelBody(Body):
@@ -35,23 +42,36 @@ class CancelBody(Body):
 
     tables: list[str] = Field(default_factory=list, max_length=1_000)
     seconds: float = Field(60.0, ge=1, le=3_600)
+    digest: Digest = ""
 
 
-def savepoint(request: Request, run: str, body: SavepointBody, idempotency_key: Key = "") -> Response:
+@dataclass(frozen=True, slots=True)
+class DriverWish:
+    """A request to a driver, as a person has sent it. ``name``: of the savepoint, empty: none was given."""
+
+    kind: RequestKind
+    seconds: float
+    digest: str
+    name: str = ""
+    tables: tuple[str, ...] = ()
+
+
+def savepoint(request: Request, run: str, body: SavepointBody, dry: Dry = False, idempotency_key: Key = "") -> Response:
     """Take a savepoint of a running job."""
-    return _asked(
-        request, run, RequestKind.SAVEPOINT, idempotency_key, savepoint_name(run, body.name), (), body.seconds
-    )
+    wish = DriverWish(RequestKind.SAVEPOINT, body.seconds, body.digest, body.name)
+    return _asked(request, run, wish, dry=dry, key=idempotency_key)
 
 
-def stop(request: Request, run: str, body: SavepointBody, idempotency_key: Key = "") -> Response:
+def stop(request: Request, run: str, body: SavepointBody, dry: Dry = False, idempotency_key: Key = "") -> Response:
     """End a running job after a savepoint."""
-    return _asked(request, run, RequestKind.STOP, idempotency_key, savepoint_name(run, body.name), (), body.seconds)
+    wish = DriverWish(RequestKind.STOP, body.seconds, body.digest, body.name)
+    return _asked(request, run, wish, dry=dry, key=idempotency_key)
 
 
-def cancel(request: Request, run: str, body: CancelBody, idempotency_key: Key = "") -> Response:
+def cancel(request: Request, run: str, body: CancelBody, dry: Dry = False, idempotency_key: Key = "") -> Response:
     """End a running job, or some of its tables, at once."""
-    return _asked(request, run, RequestKind.CANCEL, idempotency_key, "", tuple(body.tables), body.seconds)
+    wish = DriverWish(RequestKind.CANCEL, body.seconds, body.digest, tables=tuple(body.tables))
+    return _asked(request, run, wish, dry=dry, key=idempotency_key)
 
 
 def kill(request: Request, run: str) -> Response:
@@ -68,18 +88,28 @@ def savepoint_name(run: str, given: str) -> str:
     return given or f"{run[: NAME_LENGTH_MAX - 21]}-{time.strftime('%Y%m%d-%H%M%S')}-{request_id()[:4]}"
 
 
-def _asked(
-    request: Request, run: str, kind: RequestKind, key: str, name: str, tables: tuple[str, ...], seconds: float
-) -> Response:
+def _asked(request: Request, run: str, wish: DriverWish, *, dry: bool, key: str) -> Response:
     context = context_of(request)
     context.files.row(run)
-    act = act_of(request, f"run.{kind.value}", run)
-
-    def sent() -> str:
-        return context.control.commands.send(run, kind, act, name=name, tables=tables, seconds=seconds)
-
-    id = context.keys.once(own_key(request, key), digest_of(run, kind.value, tables, seconds), sent)
-    asked = {"job_id": run, "request": id, "wish": kind.value}
+    name = "" if wish.kind is RequestKind.CANCEL else savepoint_name(run, wish.name)
+    act = act_of(request, f"run.{wish.kind.value}", run, announced=wish.digest)
+    if dry or wish.digest:
+        announced = of_request(context, run, wish.kind, wish.name, wish.tables)
+        if dry:
+            plain = {"changes": announced.changes, "digest": announced.digest}
+            return answer({"job_id": run, "wish": wish.kind.value, **plain})
+        require_announced(context, act, announced, wish.digest)
+    id = context.control.commands.send(
+        run,
+        wish.kind,
+        act,
+        name=name,
+        tables=wish.tables,
+        seconds=wish.seconds,
+        key=own_key(request, key),
+        body_digest=digest_of(run, wish.kind.value, wish.name, wish.tables, wish.seconds),
+    )
+    asked = {"job_id": run, "request": id, "wish": wish.kind.value}
     return answer(asked, 202, Location=f"/api/v1/runs/{run}/requests/{id}")
 
 

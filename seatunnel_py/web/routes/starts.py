@@ -10,11 +10,12 @@ from starlette.responses import Response
 from seatunnel_py.control.store.intents import Intent, StartOptions
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.control.store.wishes import RestartPolicy
-from seatunnel_py.web.acts import Body, Key, act_of, digest_of, own_key, require_role
+from seatunnel_py.web.acts import Body, Dry, Key, act_of, digest_of, own_key, require_role
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
 from seatunnel_py.web.pages import chosen_of
 from seatunnel_py.web.problems import ApiError
+from seatunnel_py.web.reading.announced_changes import of_restore, require_announced
 
 VARIABLE_MAX = 10_000
 
@@ -30,8 +31,11 @@ class StartBody(Body):
 
 
 class RestoreBody(Body):
-    """A restore. ``accept_changes``: go on although the job file has changed."""
+    """A restore. ``revision``: of the definition, None: the one that the run has; another one needs the ``digest`` of
+    the announced changes. ``accept_changes``: go on although source tables have changed."""
 
+    revision: int | None = Field(None, ge=1)
+    digest: str = Field("", max_length=64)
     accept_changes: bool = False
     priority: int = Field(0, ge=-100, le=100)
 
@@ -67,11 +71,23 @@ def _require_no_option(names: list[str]) -> None:
         raise ApiError(422, "request", "a table or a savepoint has no name like that", "give its name")
 
 
-def restore(request: Request, run: str, body: RestoreBody) -> Response:
-    """Start the next driver of a run, from its newest checkpoint, with the revision that the run has."""
-    commands = context_of(request).control.commands
-    act = act_of(request, "run.restore", run)
-    return _accepted(commands.restore(run, act, accept_changes=body.accept_changes, priority=body.priority))
+def restore(request: Request, run: str, body: RestoreBody, dry: Dry = False) -> Response:
+    """Start the next driver of a run, from its newest checkpoint, with the revision that it has, or another one."""
+    context = context_of(request)
+    commands = context.control.commands
+    last = commands.restorable(run)
+    revision = last.revision if body.revision is None else body.revision
+    act = act_of(request, "run.restore", run, announced=body.digest)
+    accepts = body.accept_changes
+    if dry or body.digest or revision != last.revision:
+        announced = of_restore(context, last, revision)
+        if dry:
+            about = {"job_id": run, "revision": revision, "from_revision": last.revision}
+            found = {"changes": announced.changes, "refused": announced.refused, "digest": announced.digest}
+            return answer({**about, **found})
+        require_announced(context, act, announced, body.digest)
+        accepts = True
+    return _accepted(commands.restore(run, act, accept_changes=accepts, priority=body.priority, revision=revision))
 
 
 def policy(request: Request, id: str, body: PolicyBody) -> Response:

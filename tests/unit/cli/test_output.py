@@ -164,7 +164,7 @@ def test_preview_shows_any_value(capsys: pytest.CaptureFixture[str], monkeypatch
     )
     monkeypatch.setattr(preview.app, "preview", lambda *_: iter([StepRows("s[t]", "Fake", table, rows)]))
 
-    assert preview.preview(Path("job.conf"), {}, 10) == 0
+    assert preview.preview(Path("job.conf"), {}, 10, as_json=False, masked=False) == 0
 
     out = capsys.readouterr().out
     assert "+10000-01-01" in out and "[1.10]" in out and "b'\\x1b'" in out and "null" in out
