@@ -54,6 +54,10 @@ class RunStateError(SeaTunnelError):
     """The run is not in a state for this act."""
 
 
+class DriverEndsError(RunStateError):
+    """The run has ended, and its driver is about to."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunCommands:
     """Acts on the runs of ``index``. ``now``: wall-clock seconds; ``asked``: called once a start waits. Each method
@@ -131,7 +135,10 @@ class RunCommands:
 
     def _restorable(self, connection: Connection, run: str) -> tuple[Intent, RunRow | None]:
         last, row = self._last_intent(connection, run), self.index.look(run)
-        if last.state in intents.OPEN or (row is not None and row.alive):
+        alive = row is not None and row.alive
+        if row is not None and not alive and last.state is IntentState.STARTED:
+            raise DriverEndsError(f"the driver of {run!r} is about to end", "ask again in a moment")
+        if alive or last.state in intents.OPEN:
             raise RunStateError(f"the run {run!r} has a driver, or waits for one", "stop it first")
         return last, row
 

@@ -17,7 +17,7 @@ V1_METRICS = ("/hazelcast/rest/instance/metrics", "/hazelcast/rest/instance/open
 
 
 def _read(path: str, handler: Callable[..., Any], *, costly: bool = False, status_open: bool = False) -> Route:
-    return Route("GET", path, handler, Need(Role.READ, costly, status_open))
+    return Route("GET", path, handler, Need(Role.READ, costly, status_open=status_open))
 
 
 def _write(path: str, handler: Callable[..., Any], role: Role) -> Route:

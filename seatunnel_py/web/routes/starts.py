@@ -3,21 +3,25 @@ queue; the supervisor begins it."""
 
 from __future__ import annotations
 
+import time
+
 from fastapi import Request
 from pydantic import Field
 from starlette.responses import Response
 
+from seatunnel_py.control.run_commands import DriverEndsError
 from seatunnel_py.control.store.intents import Intent, StartOptions
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.control.store.wishes import RestartPolicy
 from seatunnel_py.web.acts import Body, Dry, Key, act_of, digest_of, own_key, require_role
 from seatunnel_py.web.answers import answer
-from seatunnel_py.web.context import context_of
+from seatunnel_py.web.context import ServerContext, context_of
 from seatunnel_py.web.pages import chosen_of
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading.announced_changes import of_restore, require_announced
 
 VARIABLE_MAX = 10_000
+ENDS_SECONDS = 10.0
 
 
 class StartBody(Body):
@@ -75,7 +79,7 @@ def restore(request: Request, run: str, body: RestoreBody, dry: Dry = False) -> 
     """Start the next driver of a run, from its newest checkpoint, with the revision that it has, or another one."""
     context = context_of(request)
     commands = context.control.commands
-    last = commands.restorable(run)
+    last = _once_ended(context, run)
     revision = last.revision if body.revision is None else body.revision
     act = act_of(request, "run.restore", run, announced=body.digest)
     accepts = body.accept_changes
@@ -88,6 +92,18 @@ def restore(request: Request, run: str, body: RestoreBody, dry: Dry = False) -> 
         require_announced(context, act, announced, body.digest)
         accepts = True
     return _accepted(commands.restore(run, act, accept_changes=accepts, priority=body.priority, revision=revision))
+
+
+def _once_ended(context: ServerContext, run: str) -> Intent:
+    """The last start of a run that may be restored. A driver still needs a moment to end after its run has."""
+    deadline = time.monotonic() + ENDS_SECONDS
+    while True:
+        try:
+            return context.control.commands.restorable(run)
+        except DriverEndsError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 def policy(request: Request, id: str, body: PolicyBody) -> Response:
