@@ -12,7 +12,7 @@ CHECKS := tests/contracts/test_unused.py tests/contracts/test_house.py tests/con
 # Tests run a query or two on each Spark: its second compiler would take half of the computing, and save nothing.
 test test-others test-long conformance crash-sweep types: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1
 
-.PHONY: help setup demo test test-protocol test-others test-long check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose
+.PHONY: help setup demo test test-protocol test-others test-long check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose page
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -27,7 +27,10 @@ $(STAMP): requirements.lock pyproject.toml tests/plugin_example/pyproject.toml
 	@$(BIN)/python -m compileall -q seatunnel_py connectors plugins
 	@touch $@
 
-setup: $(STAMP) ## install everything into .venv
+setup: $(STAMP) page ## install everything into .venv, and build the web page
+
+page: $(STAMP) ## build the web page of the server, from page/
+	@$(BIN)/python page/build.py
 
 demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@$(BIN)/python configs/demo/make_shop.py demo
@@ -61,6 +64,7 @@ check: $(STAMP) ## lint, format, types, layers, unused code, documentation
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m pytest $(CHECKS)
+	@$(BIN)/python page/build.py check
 	@$(MAKE) --no-print-directory docs
 
 docs: $(STAMP) ## build the documentation site into .site, strictly; check every link and anchor

@@ -2,7 +2,7 @@
 
 Rules. (1) A token comes in the Authorization header only, never in a URL. (2) A verified token is remembered for less
 than a second, so that a revoked one ends within a second. (3) A route without a role is for probes: without a token
-only from this machine. (4) Refused requests are counted, and a refused write leaves an audit row; many of one caller
+only from this machine; a public one, of the page, from everywhere. (4) Refused requests are counted, and a refused write leaves an audit row; many of one caller
 leave a few, because they must not fill the disk.
 """
 
@@ -35,10 +35,12 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="seatunnel"'}
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The needs of a route. ``role``: None for probes; ``costly``: it opens connections, or starts a process."""
+    """The needs of a route. ``role``: None for probes and for the page; ``costly``: it opens connections, or starts a
+    process; ``public``: it holds no data, so that it is answered from any address without a token."""
 
     role: Role | None
     costly: bool = False
+    public: bool = False
 
 
 class Access:
@@ -54,6 +56,9 @@ class Access:
 
     def check(self, request: Request, need: Need) -> Token | None:
         """The token of the request; None for a probe of this machine. Raises ApiError."""
+        if need.public:
+            self._in_time(f"address {address_of(request)}", need)
+            return None
         given = _bearer(request)
         token = self.token(given) if given else None
         if given and token is None:

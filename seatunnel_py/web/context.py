@@ -16,6 +16,7 @@ from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.access import Access
 from seatunnel_py.web.kept_keys import KeptKeys
 from seatunnel_py.web.reading.live import LiveHub
+from seatunnel_py.web.reading.page_files import PageFiles
 from seatunnel_py.web.reading.run_files import RunFiles
 from seatunnel_py.web.server_metrics import ServerMetrics
 from seatunnel_py.web.settings import ServerSettings
@@ -33,6 +34,7 @@ class ServerContext:
     metrics: ServerMetrics
     stopping: asyncio.Event
     keys: KeptKeys = field(default_factory=KeptKeys)
+    page: PageFiles = field(default_factory=PageFiles)
     started: float = field(default_factory=time.monotonic)
 
     @property

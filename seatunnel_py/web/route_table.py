@@ -13,6 +13,7 @@ from seatunnel_py.web.routes import (
     checks,
     definitions,
     live,
+    page,
     plugins,
     probes,
     run_details,
@@ -46,7 +47,16 @@ def _write(
     return Route(method, f"{API}{path}", handler, Need(role, costly), status)
 
 
+def _page(path: str, handler: Callable[..., Any]) -> Route:
+    return Route("GET", path, handler, Need(None, public=True))
+
+
 ROUTES = (
+    _page("/", page.start),
+    _page("/jobs", page.start),
+    _page("/jobs/{run}", page.job),
+    _page("/jobs/{run}/{part}", page.part),
+    _page("/assets/{asset}", page.asset),
     _read("/livez", probes.livez, None),
     _read("/readyz", probes.readyz, None),
     _read("/healthz", probes.healthz, None),
