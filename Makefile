@@ -43,19 +43,19 @@ demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@echo "  ls demo/parquet                                              the result"
 	@echo "  configs/ and docs/guide.md                                   more jobs, the guide"
 
-servers: $(STAMP) ## install the programs that the tests start: databases, Kafka, Redis, a model checker (as root)
-	@$(BIN)/python -m tests.servers.install postgres mariadb kafka redis spin
+servers: $(STAMP) ## install the programs that the tests start: databases, Kafka, Redis, a model checker, a browser (as root)
+	@$(BIN)/python -m tests.servers.install postgres mariadb kafka redis spin chromium
 
 test: test-protocol test-others ## all tests, on real servers and a real Spark
 
 test-protocol: $(STAMP) ## the tests of the protocol, which cover it wholly
 	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov=tests.protocol.reference --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test-others: servers ## all other tests; PROCESSES=3; CHECKED=1: without those of `make check`
+test-others: servers page ## all other tests; PROCESSES=3; CHECKED=1: without those of `make check`
 	@# Each process has its own servers, and waits for these and for Spark: one more than there are cores keeps them busy.
 	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -p tests.kit.spread -n $(PROCESSES) --durations=25 $(if $(CHECKED),$(addprefix --ignore ,$(CHECKS)))
 
-test-long: servers ## the further cases of long tests, which `make test` leaves out; PROCESSES=3
+test-long: servers page ## the further cases of long tests, which `make test` leaves out; PROCESSES=3
 	@$(BIN)/python -m pytest e2e tests -m long -p tests.kit.spread -n $(PROCESSES) --durations=25
 
 check: $(STAMP) ## lint, format, types, layers, unused code, documentation

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.servers.process import ServerMissing
+from tests.servers.chromium import find
 
 _WATCH = """
 window.seen = [];
 document.addEventListener('securitypolicyviolation', (event) => window.seen.push(`${event.violatedDirective} ${event.blockedURI}`));
 """
-
-
-def find(program: str) -> Path:
-    """The program of the distribution's Chromium. Raises ServerMissing."""
-    found = shutil.which(program)
-    if found is None:
-        raise ServerMissing(program, "chromium")
-    return Path(found)
 
 
 @contextmanager

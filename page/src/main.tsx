@@ -60,6 +60,8 @@ function Shown() {
   );
 }
 
+// A relative address would be read against each further address of the page.
+for (const icon of document.querySelectorAll<HTMLLinkElement>("link[rel=icon]")) icon.setAttribute("href", icon.href);
 document.addEventListener("click", followLink);
 document.addEventListener("keydown", pageKeys);
 render(<Page />, document.getElementById("page")!);

@@ -2,8 +2,8 @@
 
 Rules. (1) A token comes in the Authorization header only, never in a URL. (2) A verified token is remembered for less
 than a second, so that a revoked one ends within a second. (3) A route without a role is for probes: without a token
-only from this machine; a public one, of the page, from everywhere. (4) Refused requests are counted, and a refused write leaves an audit row; many of one caller
-leave a few, because they must not fill the disk.
+only from this machine; a public one, of the page, from everywhere. (4) Refused requests are counted, and a refused
+write leaves an audit row; many of one caller leave a few, because they must not fill the disk.
 """
 
 from __future__ import annotations

@@ -78,7 +78,11 @@ function useRatePoints(live: LiveRun | undefined): Point[] {
 export function useSlowly(live: unknown): number {
   const [turn, setTurn] = useState(0);
   const last = useRef(0);
+  const before = useRef<unknown>(undefined);
   useEffect(() => {
+    const first = before.current === undefined;
+    before.current = live;
+    if (first) return;
     const rest = Math.max(0, EVERY_MS - (performance.now() - last.current));
     const timer = window.setTimeout(() => {
       last.current = performance.now();

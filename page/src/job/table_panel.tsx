@@ -14,7 +14,8 @@ const close = () => {
 };
 
 export function TablePanel({ run, name, turn }: { run: string; name: string; turn: number }) {
-  const path = `runs/${encodeURIComponent(run)}/tables/${name.split("/").map(encodeURIComponent).join("/")}`;
+  // Slashes of a name are encoded too: a browser would resolve `..` between them.
+  const path = `runs/${encodeURIComponent(run)}/tables/${encodeURIComponent(name)}`;
   const found = useAnswer<TableDetail>(path, turn);
   const place = useRef<HTMLElement>(null);
   useEffect(() => place.current?.focus({ preventScroll: true }), [name]);

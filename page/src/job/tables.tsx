@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LiveRun, RunHead, TableRow } from "../api/shapes";
+import { FilterField } from "../parts/filter";
 import { Name, StateMark } from "../parts/marks";
 import { Empty, Failed } from "../parts/views";
 import { movedBy, scrolledTo, visible } from "../parts/windows";
@@ -25,7 +26,7 @@ export function TablesTab({ run, head, live }: { run: string; head: RunHead; liv
     <div class={key ? "split open" : "split"}>
       <section class="card tables" aria-label="tables">
         <div class="card-head">
-          <Filter text={text} />
+          <FilterField text={text} hint="Filter by name, or state:failed" label="filter tables by name, or state:failed" pause={120} />
           <div class="chips" role="group" aria-label="only in these states">
             {TABLE_ORDER.filter((state) => (counts[state] ?? 0) > 0).map((state) => (
               <button key={state} type="button" class="chip" aria-pressed={text.toLowerCase().includes(`state:${state.toLowerCase()}`)} onClick={() => setQuery({ q: toggled(text, state) })}>
@@ -53,36 +54,6 @@ export function TablesTab({ run, head, live }: { run: string; head: RunHead; liv
       </section>
       {key ? <TablePanel run={run} name={key} turn={turn} /> : null}
     </div>
-  );
-}
-
-function Filter({ text }: { text: string }) {
-  const timer = useRef(0);
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    if (field.current && document.activeElement !== field.current) field.current.value = text;
-  }, [text]);
-  return (
-    <input
-      ref={field}
-      data-filter
-      class="filter"
-      type="search"
-      placeholder="Filter by name, or state:failed"
-      aria-label="filter tables by name, or state:failed"
-      defaultValue={text}
-      onInput={(event) => {
-        const value = event.currentTarget.value;
-        window.clearTimeout(timer.current);
-        timer.current = window.setTimeout(() => setQuery({ q: value }), 120);
-      }}
-      onKeyDown={(event) => {
-        if (event.key === "Enter" || event.key === "ArrowDown") {
-          document.querySelector<HTMLElement>("[data-rows]")?.focus();
-          event.preventDefault();
-        }
-      }}
-    />
   );
 }
 

@@ -14,6 +14,7 @@ import { standing, tally } from "../text/sentences";
 import { lookOf, RUN_ORDER } from "../text/states";
 import { RunActs } from "../job/acts";
 import { ProgressLine, type Progress } from "../parts/acts";
+import { FilterField } from "../parts/filter";
 import { Definitions } from "./definitions";
 import { DemoStart } from "./demo_start";
 
@@ -34,7 +35,10 @@ export function JobsPage() {
   for (const state of states) list.append("state", state.toLowerCase());
   if (text) list.set("q", text);
   if (after) list.set("after", after);
-  const found = useAnswer<RunList>(`runs?${list}`, live?.change ?? 0);
+  // The first message of the stream comes with the first list, and is no change.
+  const begun = useRef<number | undefined>(undefined);
+  if (live && begun.current === undefined) begun.current = live.change;
+  const found = useAnswer<RunList>(`runs?${list}`, (live?.change ?? 0) - (begun.current ?? 0));
   const counts = live?.states ?? found.data?.states ?? {};
   const filtered = states.length > 0 || text !== "";
   const none = found.data !== null && found.data.total === 0 && !filtered;
@@ -46,7 +50,7 @@ export function JobsPage() {
       <div class="title-row">
         <h1>Jobs</h1>
         <p class="lead">{summary(counts)}</p>
-        {none ? null : <FilterField text={text} />}
+        {none ? null : <FilterField text={text} hint="Filter by id, name or file" label="filter runs by id, name or file" pause={200} />}
       </div>
       {none ? <NoRuns /> : <Definitions />}
       {none ? null : (
@@ -81,26 +85,6 @@ function summary(counts: Partial<Record<string, number>>): string {
   const bad = ["FAILED", "ROWS_FAILED_AGAIN", "SOME_TABLES_FAILED", "KILLED", "STALLED", "UNREADABLE"].reduce((sum, state) => sum + (counts[state] ?? 0), 0);
   const first = running === 0 ? "Nothing is running." : `${counted(running, "run")} at work.`;
   return `${first} ${bad === 0 ? "No run needs attention." : `${counted(bad, "run")} ${bad === 1 ? "needs" : "need"} attention.`}`;
-}
-
-function FilterField({ text }: { text: string }) {
-  const timer = useRef(0);
-  return (
-    <input
-      data-filter
-      class="filter"
-      type="search"
-      placeholder="Filter by id, name or file"
-      aria-label="filter runs by id, name or file"
-      defaultValue={text}
-      key={text === "" ? "empty" : "full"}
-      onInput={(event) => {
-        const value = event.currentTarget.value;
-        window.clearTimeout(timer.current);
-        timer.current = window.setTimeout(() => setQuery({ q: value, after: "" }), 200);
-      }}
-    />
-  );
 }
 
 function StateChips({ counts, chosen }: { counts: Partial<Record<string, number>>; chosen: string[] }) {

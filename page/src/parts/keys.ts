@@ -28,7 +28,10 @@ export function pageKeys(event: KeyboardEvent): void {
     return;
   }
   if (inText(event.target)) {
-    if (event.key === "Escape") (event.target as HTMLElement).blur();
+    if (event.key === "Escape") {
+      event.preventDefault(); // a browser would clear the field
+      (event.target as HTMLElement).blur();
+    }
     return;
   }
   const second = performance.now() - went < 1500;
