@@ -54,9 +54,10 @@ def tab(browser: Browser) -> Iterator[Callable[..., Visit]]:
         return visits[-1]
 
     yield made
+    found = [one.reports() for one in visits]
     for one in visits:
-        assert one.reports() == []
         one.page.context.close()
+    assert found == [[] for _ in visits]
 
 
 def rows(page: Page) -> Locator:

@@ -5,7 +5,7 @@ import "./style/jobs.css";
 import "./style/job.css";
 
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { ask, Problem, session } from "./api/client";
 import type { Session } from "./api/shapes";
 import { follow } from "./api/stream";
@@ -46,9 +46,11 @@ function Page() {
 
 function Shown() {
   const found = route.value;
+  const [broken, whole] = useErrorBoundary();
   useEffect(() => {
-    follow(found.page === "job" ? ["runs", `run:${found.run}`] : ["runs"]);
+    if (found.page !== "job") follow(["runs"]); // the page of a job adds its run, once it is there
   }, [found]);
+  if (broken) return <Failed problem={new Problem(0, "The page has a fault and cannot show this.", `${String(broken)}. Please report it.`)} again={whole} />;
   if (found.page === "jobs") return <JobsPage />;
   if (found.page === "job") return <JobPage key={found.run} run={found.run} tab={found.tab} />;
   return (

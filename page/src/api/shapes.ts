@@ -270,10 +270,11 @@ export interface LiveRun {
   fault?: string;
   live: {
     started: number;
-    silent_seconds: number;
-    totals: Totals;
+    silent_seconds: number | null;
+    /** Null before the first counters. */
+    totals: Totals | null;
     rows_per_second: number | null;
-    states: Counts;
+    states: Counts | null;
     tables: LiveTable[];
     checkpoint: number | null;
   } | null;

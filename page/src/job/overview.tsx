@@ -65,7 +65,7 @@ function Totals({ head, live }: { head: RunHead; live: LiveRun | undefined }) {
 function useRatePoints(live: LiveRun | undefined): Point[] {
   const kept = useRef<Point[]>([]);
   const rate = live?.live?.rows_per_second;
-  const rows = live?.live?.totals.rows_read;
+  const rows = live?.live?.totals?.rows_read;
   const seen = useRef<number | undefined>(undefined);
   if (rate != null && rows !== seen.current) {
     seen.current = rows;

@@ -36,8 +36,10 @@ export function JobPage({ run, tab }: { run: string; tab: Tab }) {
   const unknown = found.problem?.status === 404;
   const known = found.data !== null;
   useEffect(() => {
+    // A stream about a run that is not there is refused.
     if (known) follow(["runs", `run:${run}`]);
-  }, [known, run]);
+    else if (unknown) follow(["runs"]);
+  }, [known, unknown, run]);
   useEffect(() => {
     if (!unknown) return;
     const timer = window.setTimeout(found.again, AGAIN_MS);

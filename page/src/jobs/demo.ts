@@ -14,7 +14,7 @@ env {
   job.name = "demo: a shop"
   job.mode = BATCH
   checkpoint.interval = 1000
-  read_limit.rows_per_second = 250
+  read_limit.rows_per_second = 400
   unit.rows = 25
 }
 

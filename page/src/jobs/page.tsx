@@ -38,7 +38,7 @@ export function JobsPage() {
   // The first message of the stream comes with the first list, and is no change.
   const begun = useRef<number | undefined>(undefined);
   if (live && begun.current === undefined) begun.current = live.change;
-  const found = useAnswer<RunList>(`runs?${list}`, (live?.change ?? 0) - (begun.current ?? 0));
+  const found = useAnswer<RunList>(`runs?${list}`, (live?.change ?? 0) - (begun.current ?? 0), true);
   const counts = live?.states ?? found.data?.states ?? {};
   const filtered = states.length > 0 || text !== "";
   const none = found.data !== null && found.data.total === 0 && !filtered;

@@ -14,8 +14,11 @@ export interface Answer<T> {
 
 const SLOW_MS = 150;
 
-/** The answer of a path; null: nothing is asked. `change`: asks again whenever it differs. */
-export function useAnswer<T>(path: string | null, change: unknown = 0): Answer<T> {
+/**
+ * The answer of a path; null: nothing is asked. `change`: asks again whenever it differs. `keep`: the answer of another
+ * path stays in view until the new one is there, so that a list does not vanish while its filter is typed.
+ */
+export function useAnswer<T>(path: string | null, change: unknown = 0, keep = false): Answer<T> {
   const [found, setFound] = useState<{ path: string | null; data: T | null; problem: Problem | null }>({ path: null, data: null, problem: null });
   const [slow, setSlow] = useState(false);
   const [tries, setTries] = useState(0);
@@ -47,6 +50,6 @@ export function useAnswer<T>(path: string | null, change: unknown = 0): Answer<T
   }, [path, change, turn, tries]);
 
   const again = useCallback(() => setTries((before) => before + 1), []);
-  const current = found.path === path;
+  const current = found.path === path || (keep && found.data !== null);
   return { data: current ? found.data : null, problem: current ? found.problem : null, slow: slow && !(current && found.data), again };
 }
