@@ -1,6 +1,6 @@
 // The steps of a run and the rows between them. The server computes the places; the page only draws.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Graph, GraphNode, Plan, RunHead } from "../api/shapes";
 import { Name, SegmentBar } from "../parts/marks";
 import { Failed, Loading } from "../parts/views";
@@ -9,17 +9,18 @@ import { brief, counted } from "../text/format";
 import { tally } from "../text/sentences";
 
 export function GraphCard({ run, head, turn }: { run: string; head: RunHead; turn: number }) {
+  // An older server has no graphs; a run that has just begun has none yet.
   const [missing, setMissing] = useState(false);
   const found = useAnswer<Graph>(missing ? null : `runs/${encodeURIComponent(run)}/graph`, turn);
   useEffect(() => {
-    if (found.problem?.status === 404) setMissing(true);
+    if (found.problem?.kind === "unknown-path") setMissing(true);
   }, [found.problem]);
   return (
     <section class="card graph-card" aria-label="steps">
       <div class="card-head">
         <h2>Steps</h2>
       </div>
-      {missing ? <StepList run={run} head={head} /> : null}
+      {missing || (!found.data && found.problem?.status === 404) ? <StepList run={run} head={head} turn={turn} /> : null}
       {!missing && found.data ? <Drawing graph={found.data} /> : null}
       {!missing && !found.data && found.problem && found.problem.status !== 404 ? <Failed problem={found.problem} again={found.again} /> : null}
       {!missing && !found.data && found.slow ? <Loading rows={3} /> : null}
@@ -102,9 +103,14 @@ function Node({ node }: { node: GraphNode }) {
 const clipped = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 /** Where the server has no graph: the steps of the plan in their order. */
-function StepList({ run, head }: { run: string; head: RunHead }) {
-  const found = useAnswer<Plan>(`runs/${encodeURIComponent(run)}/plan`);
-  if (found.data === null) return <p class="none">Not available: no graph and no plan of this run is stored.</p>;
+function StepList({ run, head, turn }: { run: string; head: RunHead; turn: number }) {
+  const known = useRef(0);
+  const found = useAnswer<Plan>(`runs/${encodeURIComponent(run)}/plan`, known.current || turn);
+  if (found.data !== null && known.current === 0) known.current = -1;
+  if (found.data === null) {
+    if (found.problem === null) return null;
+    return <p class="none">Not available: no graph and no plan of this run is stored.</p>;
+  }
   const totals = head.receipt?.totals ?? head.counters?.totals;
   return (
     <ol class="steps">

@@ -1,7 +1,7 @@
 // The overview of a run: one sentence, the graph, the totals, the newest failures and the worst tables.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { FailureList, LiveRun, RunHead, TableList } from "../api/shapes";
+import type { FailureList, LiveRun, RunHead, TableList, TableRow } from "../api/shapes";
 import { GraphCard } from "../graph/card";
 import { Fact, Name, SegmentBar, StateMark } from "../parts/marks";
 import { Shown } from "../parts/views";
@@ -33,7 +33,7 @@ export function OverviewTab({ head, live }: { head: RunHead; live: LiveRun | und
           <SeriesCard run={head.job_id} own={points} alive={head.state === "RUNNING"} />
           <FailuresCard run={run} id={head.job_id} turn={turn} />
         </div>
-        <TablesCard run={run} head={head} turn={turn} />
+        <TablesCard run={run} head={head} live={live} turn={turn} />
       </div>
     </>
   );
@@ -125,7 +125,13 @@ function FailuresCard({ run, id, turn }: { run: string; id: string; turn: number
   );
 }
 
-function TablesCard({ run, head, turn }: { run: string; head: RunHead; turn: number }) {
+/** A table with the newest numbers of the stream, which has at most a hundred tables. */
+export function freshTable(table: TableRow, live: LiveRun | undefined): TableRow {
+  const newer = table.key === table.table ? live?.live?.tables.find((one) => one.table === table.table) : undefined;
+  return newer ? { ...table, ...newer } : table;
+}
+
+function TablesCard({ run, head, live, turn }: { run: string; head: RunHead; live: LiveRun | undefined; turn: number }) {
   const { all } = tally(head.tables);
   const found = useAnswer<TableList>(`runs/${run}/tables?sort=state&limit=${WORST}`, turn);
   return (
@@ -152,7 +158,7 @@ function TablesCard({ run, head, turn }: { run: string; head: RunHead; turn: num
                   </tr>
                 </thead>
                 <tbody>
-                  {data.tables.map((one) => (
+                  {data.tables.map((row) => freshTable(row, live)).map((one) => (
                     <tr key={one.key}>
                       <td>
                         <StateMark state={one.state} />

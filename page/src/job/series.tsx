@@ -21,7 +21,7 @@ export function SeriesCard({ run, own, alive }: { run: string; own: Point[]; ali
   const [missing, setMissing] = useState(false);
   const found = useAnswer<Series>(missing ? null : `runs/${encodeURIComponent(run)}/series?metric=${metric}`, turn);
   useEffect(() => {
-    if (found.problem?.status === 404) setMissing(true);
+    if (found.problem?.kind === "unknown-path") setMissing(true);
   }, [found.problem]);
   const points = missing ? own : (found.data?.points ?? []);
   const unit = missing ? "rows/s" : (found.data?.unit ?? "");

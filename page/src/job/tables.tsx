@@ -5,11 +5,12 @@ import type { LiveRun, RunHead, TableRow } from "../api/shapes";
 import { FilterField } from "../parts/filter";
 import { Name, StateMark } from "../parts/marks";
 import { Empty, Failed } from "../parts/views";
+import { useNow } from "../state/asking";
 import { movedBy, scrolledTo, visible } from "../parts/windows";
 import { query, setQuery } from "../state/location";
 import { count, counted, duration } from "../text/format";
 import { TABLE_ORDER, toggled } from "../text/states";
-import { useSlowly } from "./overview";
+import { freshTable, useSlowly } from "./overview";
 import { TablePanel } from "./table_panel";
 import { useTableWindows } from "./table_windows";
 
@@ -47,7 +48,7 @@ export function TablesTab({ run, head, live }: { run: string; head: RunHead; liv
         </div>
         {list.problem ? <Failed problem={list.problem} again={list.again} /> : null}
         {list.total === 0 && !list.problem ? <None text={text} /> : null}
-        {list.total !== 0 ? <Rows key={`${text} ${sort}`} list={list} chosen={key} /> : null}
+        {list.total !== 0 ? <Rows key={`${text} ${sort}`} list={list} live={live} chosen={key} /> : null}
         <p class="list-end faint num" role="status">
           {list.total === null ? "" : counted(list.total, "table")}
         </p>
@@ -70,13 +71,14 @@ function None({ text }: { text: string }) {
 
 interface RowsProps {
   list: ReturnType<typeof useTableWindows>;
+  live: LiveRun | undefined;
   chosen: string;
 }
 
-function Rows({ list, chosen }: RowsProps) {
+function Rows({ list, live, chosen }: RowsProps) {
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
-  const [row, setRow] = useState(0);
+  const [row, rowNow, setRow] = useNow(0);
   const place = useRef<HTMLDivElement>(null);
   const total = list.total ?? 0;
   const shown = visible(top, height, ROW, total);
@@ -91,20 +93,23 @@ function Rows({ list, chosen }: RowsProps) {
   const move = (event: KeyboardEvent) => {
     const box = place.current;
     if (!box) return;
-    const next = movedBy(event.key, row, total, Math.floor(height / ROW) - 1);
+    const next = movedBy(event.key, rowNow(), total, Math.floor(height / ROW) - 1);
     if (next !== null) {
       event.preventDefault();
       setRow(next);
       box.scrollTop = scrolledTo(next, box.scrollTop, box.clientHeight - ROW, ROW);
     } else if (event.key === "Enter") {
-      const found = list.at(row);
+      const found = list.at(rowNow());
       if (found) setQuery({ table: found.key }, "push");
     } else if (event.key === "Escape") {
       setQuery({ table: "" });
     }
   };
   const lines = [];
-  for (let at = shown.first; at < shown.end; at += 1) lines.push(<Line key={at} at={at} table={list.at(at)} active={at === row} chosen={chosen} choose={() => setRow(at)} />);
+  for (let at = shown.first; at < shown.end; at += 1) {
+    const table = list.at(at);
+    lines.push(<Line key={at} at={at} table={table && freshTable(table, live)} active={at === row} chosen={chosen} choose={() => setRow(at)} />);
+  }
   return (
     <div ref={place} class="virtual" data-rows role="grid" tabIndex={0} aria-label="tables; j and k move, Enter opens" aria-rowcount={total + 1} aria-activedescendant={total > 0 ? `row-${row}` : undefined} onScroll={(event) => setTop(event.currentTarget.scrollTop)} onKeyDown={move}>
       <div class="line line-head" role="row" aria-rowindex={1}>

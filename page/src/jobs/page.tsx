@@ -6,7 +6,7 @@ import { newest } from "../api/stream";
 import { movedBy } from "../parts/windows";
 import { Ago, Name, SegmentBar, StateMark } from "../parts/marks";
 import { Empty, Shown } from "../parts/views";
-import { useAnswer } from "../state/asking";
+import { useAnswer, useNow } from "../state/asking";
 import { now } from "../state/clock";
 import { go, linkTo, query, setQuery } from "../state/location";
 import { brief, count, counted, duration } from "../text/format";
@@ -109,7 +109,7 @@ function StateChips({ counts, chosen }: { counts: Partial<Record<string, number>
 }
 
 function RunTable({ list, live }: { list: RunList; live: LiveRuns | undefined }) {
-  const [row, setRow] = useState(-1);
+  const [row, rowNow, setRow] = useNow(-1);
   const [progress, setProgress] = useState<Progress>({ is: "ready" });
   const fresh = useMemo(() => new Map(live?.newest.map((one) => [one.job_id, one])), [live]);
   const runs = list.runs.map((one) => {
@@ -118,13 +118,14 @@ function RunTable({ list, live }: { list: RunList; live: LiveRuns | undefined })
   });
   const keys = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget) return;
-    const next = movedBy(event.key, row, runs.length, 10);
+    const next = movedBy(event.key, rowNow(), runs.length, 10);
     if (next !== null) {
       setRow(next);
       event.preventDefault();
       document.getElementById(`run-${next}`)?.scrollIntoView({ block: "nearest" });
-    } else if (event.key === "Enter" && runs[row]) {
-      go(linkTo(runs[row].job_id));
+    } else if (event.key === "Enter") {
+      const chosen = runs[rowNow()];
+      if (chosen) go(linkTo(chosen.job_id));
     }
   };
   return (

@@ -19,7 +19,7 @@ export const KEYS: [string, string][] = [
 const inText = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 
-let went = 0;
+let went = -Infinity;
 
 export function pageKeys(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -35,7 +35,7 @@ export function pageKeys(event: KeyboardEvent): void {
     return;
   }
   const second = performance.now() - went < 1500;
-  went = 0;
+  went = -Infinity;
   if (event.key === "/") {
     const field = document.querySelector<HTMLInputElement>("[data-filter]");
     field?.focus();

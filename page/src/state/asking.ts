@@ -4,6 +4,20 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ask, Problem } from "../api/client";
 import { round } from "../api/stream";
 
+/** A number of a component that a handler reads at once: two keys may come before the next drawing. */
+export function useNow(first: number): [number, () => number, (next: number) => void] {
+  const [shown, setShown] = useState(first);
+  const kept = useRef(first);
+  return [
+    shown,
+    () => kept.current,
+    (next) => {
+      kept.current = next;
+      setShown(next);
+    },
+  ];
+}
+
 export interface Answer<T> {
   data: T | null;
   problem: Problem | null;
