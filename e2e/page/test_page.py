@@ -108,7 +108,7 @@ def test_a5_the_list_of_tables_scrolls(site: Site, tab: Tab, run: str) -> None:
     # Other tests take the processor for a while: the middle is what the page needs, the rest that it never stands still.
     assert found["middle"] <= 20 * SLOWER and found["long"] <= 100 * SLOWER, found
     assert found["blank"] <= 6  # a frame each: the next one has the rows
-    last = page.locator("[role=row][aria-rowindex='%d']" % (1_001 if run == "thousand" else 10_001))
+    last = page.locator(f"[role=row][aria-rowindex='{1_001 if run == 'thousand' else 10_001}']")
     expect(last).to_be_visible()
     expect(last.locator(".c1")).not_to_be_empty()
 
@@ -176,7 +176,11 @@ def test_a12_a_table_is_found_by_keys_alone(site: Site, tab: Tab) -> None:
 def test_a13_axe_finds_nothing_serious(site: Site, tab: Tab, theme: str) -> None:
     """On each page and in both themes, contrast included."""
     one = tab(site, color_scheme=theme)
-    paths = ["", *(f"jobs/thousand{part}" for part in TABS), "jobs/thousand/tables?q=state:isolated&table=crm.order_008"]
+    paths = [
+        "",
+        *(f"jobs/thousand{part}" for part in TABS),
+        "jobs/thousand/tables?q=state:isolated&table=crm.order_008",
+    ]
     found: list[Any] = []
     for path in paths:
         page = one.open(path)
@@ -210,7 +214,9 @@ def test_a14_each_view_has_a_state_for_what_goes_wrong(site: Site, tab: Tab) -> 
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_text("This run has no failures.")).to_be_visible()
 
-    page.route("**/api/v1/**/tables*", lambda route: route.fulfill(status=403, body=problem.replace("an error", "no right")))
+    page.route(
+        "**/api/v1/**/tables*", lambda route: route.fulfill(status=403, body=problem.replace("an error", "no right"))
+    )
     page.goto(f"{site.url}/jobs/thousand/tables")
     expect(page.get_by_role("alert")).to_contain_text("no right")
     page.unroute("**/api/v1/**/tables*")
@@ -333,7 +339,9 @@ def proxied(target: str, prefix: str) -> Any:
                 return
             names = ("authorization", "accept", "accept-encoding")
             headers = {name: self.headers[name] for name in names if self.headers[name]}
-            with httpx.stream("GET", target + self.path.removeprefix(prefix), headers=headers, trust_env=False) as found:
+            with httpx.stream(
+                "GET", target + self.path.removeprefix(prefix), headers=headers, trust_env=False
+            ) as found:
                 self.send_response(found.status_code)
                 for name, value in found.headers.items():
                     if name not in ("transfer-encoding", "connection"):

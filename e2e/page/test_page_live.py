@@ -104,7 +104,9 @@ def test_a10_a_killed_driver_is_shown_at_once(fresh: Site, tab: Tab) -> None:
         stored.get_by_role("button", name="Start").click()
     state = page.locator(".job-title .state")
     expect(state).to_have_text("running", timeout=JOB_SECONDS)
-    expect(page.locator(".fact", has_text="rows read").locator("dd")).not_to_have_text(re.compile("^[–0]$"), timeout=JOB_SECONDS)
+    expect(page.locator(".fact", has_text="rows read").locator("dd")).not_to_have_text(
+        re.compile("^[–0]$"), timeout=JOB_SECONDS
+    )
     began = time.monotonic()
     kill(fresh, run_of(page))
     expect(state).to_have_text("killed")
@@ -134,7 +136,12 @@ def test_a_stop_is_asked_and_answered_by_the_driver(fresh: Site, tab: Tab) -> No
 def test_a16_a_reader_may_look_and_no_more(fresh: Site, tab: Tab) -> None:
     """Acts are disabled, with the role that they need; the interface refuses them as well."""
     headers = {"Authorization": f"Bearer {fresh.token}"}
-    made = httpx.post(f"{fresh.url}/api/v1/tokens", json={"name": f"r{time.time_ns()}", "role": "read"}, headers=headers, trust_env=False)
+    made = httpx.post(
+        f"{fresh.url}/api/v1/tokens",
+        json={"name": f"r{time.time_ns()}", "role": "read"},
+        headers=headers,
+        trust_env=False,
+    )
     assert made.status_code == 201, made.text
     page = tab(Site(fresh.url, made.json()["token"])).open("")
     start = page.get_by_role("button", name="Start").first
