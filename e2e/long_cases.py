@@ -69,6 +69,9 @@ _LONG = (
     r"cdc/test_postgres_cdc\.py::test_a_table_that_changes_stops_alone\[(TRUNCATE|ALTER TABLE orders ALTER)",
     r"test_cluster\.py::test_a_(join|killed_executor\w+\[it is there)",
     r"test_forty_tables\.py::test_the_copy_is_a_source_itself",
+    r"page/test_page\.py::test_a5\w+\[thousand\]",
+    r"page/test_page\.py::test_a13\w+\[dark\]",
+    r"page/test_page\.py::test_no_width\w+\[(768|1920)\]",
     r"test_tables_change\.py::test_columns_in_another_order\w+\[.*-more\]",
     r"test_kafka_black_hole\.py::test_a_batch_job\w+\[source\]",
 )

@@ -313,6 +313,29 @@ def test_the_next_page_of_runs_is_a_page_of_the_server(site: Site, tab: Tab) -> 
     expect(rows(page).first).to_contain_text("customers")
 
 
+def test_a11_many_tabs_of_one_browser_are_served(site: Site, tab: Tab) -> None:
+    """A browser opens six connections to a server: tabs without a stream ask, and the last one is as quick."""
+    first = tab(site)
+    pages = [first.open("")]
+    for _ in range(8):
+        pages.append(first.page.context.new_page())
+        pages[-1].goto(f"{site.url}/jobs/twenty")
+    for page in pages[1:]:
+        expect(page.get_by_text("All 20 tables are done.")).to_be_visible()
+    words = [page.locator(".light").inner_text() for page in pages]
+    assert words.count("live") == 4 and words.count("every 3 s") == 5, words
+    took = pages[-1].evaluate(
+        "async () => { const began = performance.now(); await (await fetch('../api/v1/runs')).json(); return performance.now() - began; }"
+    )
+    assert took <= 300 * SLOWER
+    pages[0].close()
+    first.page = pages[-1]
+    until = time.monotonic() + 15
+    while [page.locator(".light").inner_text() for page in pages[1:]].count("live") < 4:
+        assert time.monotonic() < until
+        pages[-1].wait_for_timeout(200)
+
+
 def test_a24_the_page_works_below_a_path_of_a_proxy(site: Site, tab: Tab) -> None:
     """A proxy that takes `/tools/seatunnel` off: each address of the page, its scripts and its data are below it."""
     with proxied(site.url, "/tools/seatunnel") as url:

@@ -2,14 +2,17 @@
 // minute, and opened again with a pause that differs from that of other tabs.
 
 import { batch, signal } from "@preact/signals";
-import { address, Problem, send, session } from "./client";
+import { Problem, send, session } from "./client";
 import { EventReader, pause } from "./events";
+import { takeSlot } from "./slots";
 
 export const HIDDEN_SECONDS = 60;
 /** The server sends something at least every 15 s. */
 const SILENT_SECONDS = 20;
+/** Between two questions of a tab without a stream. */
+const ASK_SECONDS = 3;
 
-export type Connection = { is: "opening" | "open" | "paused" } | { is: "lost"; since: number; why: string };
+export type Connection = { is: "opening" | "open" | "asking" | "paused" } | { is: "lost"; since: number; why: string };
 
 export const connection = signal<Connection>({ is: "opening" });
 /** The newest message of each topic. */
@@ -52,6 +55,28 @@ function restart(): void {
 async function run(): Promise<void> {
   const own = new AbortController();
   ending = own;
+  const free = await takeSlot();
+  if (own.signal.aborted) {
+    free?.();
+    return;
+  }
+  if (free === null) {
+    askLater();
+    return;
+  }
+  await stream(own).finally(free);
+}
+
+/** Without a stream: let the page ask now and then, and look for a slot again. */
+function askLater(): void {
+  connection.value = { is: "asking" };
+  timer = window.setTimeout(() => {
+    if (!document.hidden) round.value += 1;
+    restart();
+  }, ASK_SECONDS * 1000);
+}
+
+async function stream(own: AbortController): Promise<void> {
   let why = "the server has closed the stream";
   try {
     const headers: Record<string, string> = lastId ? { "Last-Event-ID": lastId } : {};
@@ -122,5 +147,3 @@ document.addEventListener("visibilitychange", () => {
     restart();
   }
 });
-
-export { address };

@@ -36,7 +36,7 @@ function Drawing({ graph }: { graph: Graph }) {
     <div class="drawing">
       <svg viewBox={`0 0 ${graph.width} ${graph.height}`} width={graph.width * SCALE_MAX} role="img" aria-label={`graph of ${counted(graph.nodes.length, "step")}`}>
         <defs>
-          <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
             <path d="M0 0l8 4-8 4z" class="arrow" />
           </marker>
         </defs>

@@ -5,7 +5,7 @@ import "uplot/dist/uPlot.min.css";
 import { brief } from "../text/format";
 import type { Point } from "./series";
 
-const HEIGHT = 132;
+const HEIGHT = 190;
 
 export interface Drawn {
   draw: (points: Point[]) => void;

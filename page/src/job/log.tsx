@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ask, Problem } from "../api/client";
 import type { LogWindow, RunState } from "../api/shapes";
-import { round } from "../api/stream";
+import { connection, round } from "../api/stream";
 import { Empty, Failed, Loading } from "../parts/views";
 import { visible } from "../parts/windows";
 import { query, setQuery } from "../state/location";
@@ -39,7 +39,8 @@ export function LogTab({ run, state }: { run: string; state: RunState }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [follows, setFollows] = useState(true);
   const [at, setAt] = useState<"end" | "start">("end");
-  const turn = round.value;
+  // A tab without a stream asks again and again; its log follows by itself.
+  const turn = connection.value.is === "asking" ? 0 : round.value;
   const alive = state === "RUNNING" || state === "STALLED";
 
   useEffect(() => {

@@ -28,11 +28,11 @@ export function OverviewTab({ head, live }: { head: RunHead; live: LiveRun | und
       </p>
       <Totals head={head} live={live} />
       <div class="overview">
-        <GraphCard run={head.job_id} head={head} turn={turn} />
         <div class="column">
-          <SeriesCard run={head.job_id} own={points} alive={head.state === "RUNNING"} />
+          <GraphCard run={head.job_id} head={head} turn={turn} />
           <FailuresCard run={run} id={head.job_id} turn={turn} />
         </div>
+        <SeriesCard run={head.job_id} own={points} alive={head.state === "RUNNING"} />
         <TablesCard run={run} head={head} live={live} turn={turn} />
       </div>
     </>
@@ -99,13 +99,12 @@ function FailuresCard({ run, id, turn }: { run: string; id: string; turn: number
     <section class="card" aria-label="newest failures">
       <div class="card-head">
         <h2>Newest failures</h2>
+        {found.data?.total === 0 ? <p class="none">none in this run</p> : null}
         {found.data && found.data.total > 0 ? <a href={linkTo(id, "failures")}>all {count(found.data.total)}</a> : null}
       </div>
       <Shown of={found} rows={2}>
         {(data) =>
-          data.total === 0 ? (
-            <p class="none">None in this run.</p>
-          ) : (
+          data.total === 0 ? null : (
             <ul class="short-failures">
               {[...data.failures].reverse().map((one, at) => (
                 <li key={at}>

@@ -52,11 +52,11 @@ function Detail({ table }: { table: TableDetail }) {
         </div>
       ) : null}
       <dl class="facts small">
-        <Fact label="rows read" value={count(table.rows_read)} />
-        <Fact label="rows written" value={count(table.rows_written)} />
+        <Fact label="read" value={count(table.rows_read)} />
+        <Fact label="written" value={count(table.rows_written)} />
         <Fact label="filtered" value={count(table.rows_filtered)} />
         <Fact label="rejected" value={count(table.rows_rejected)} />
-        <Fact label="written" value={bytes(table.bytes_written)} />
+        <Fact label="size" value={bytes(table.bytes_written)} hint="bytes written" />
         <Fact label="time" value={duration(table.seconds)} />
         <Fact label="retries" value={count(table.attempts)} />
       </dl>

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LiveRun, RunHead, TableRow } from "../api/shapes";
+import { round } from "../api/stream";
 import { FilterField } from "../parts/filter";
 import { Name, StateMark } from "../parts/marks";
 import { Empty, Failed } from "../parts/views";
@@ -20,7 +21,7 @@ const SORTS: [string, string][] = [["name", "name"], ["state", "state"], ["rows"
 export function TablesTab({ run, head, live }: { run: string; head: RunHead; live: LiveRun | undefined }) {
   const asked = query.value;
   const [text, sort, key] = [asked.get("q") ?? "", asked.get("sort") ?? "name", asked.get("table") ?? ""];
-  const turn = useSlowly(live);
+  const turn = useSlowly(live) + round.value;
   const list = useTableWindows(run, text, sort, turn);
   const counts = live?.live?.states ?? head.tables ?? {};
   return (

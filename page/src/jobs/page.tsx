@@ -191,7 +191,7 @@ function RunLine({ run, at, chosen, choose, report }: LineProps) {
       <td class="right num" title={count(run.rows_read)}>{brief(run.rows_read)}</td>
       <td class="right num">{duration(took)}</td>
       <td>{run.started ? <Ago at={run.started} /> : <span class="faint">–</span>}</td>
-      <td class="next-cell">{run.fault ? <Name text={run.fault} most={80} /> : next || <span class="faint">{alive ? "none" : "–"}</span>}</td>
+      <td class="next-cell">{run.fault ? <Name text={run.fault} most={80} /> : next || <span class="faint">–</span>}</td>
       <td class="acts-cell">
         <RunActs run={run.job_id} state={run.state} report={report} compact />
       </td>

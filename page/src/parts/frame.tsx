@@ -72,7 +72,7 @@ async function logOut(): Promise<void> {
 }
 
 function Light() {
-  const words = { open: "live", opening: "connecting", paused: "paused", lost: "no connection" };
+  const words = { open: "live", asking: "every 3 s", opening: "connecting", paused: "paused", lost: "no connection" };
   const is = connection.value.is;
   return (
     <span class={`light light-${is}`} role="status">

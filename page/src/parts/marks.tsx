@@ -7,7 +7,7 @@ import { lookOf, TABLE_ORDER, type Shape } from "../text/states";
 
 const PATHS: Record<Shape, string> = {
   hollow: "M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z",
-  half: "M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3zM8 5.2v5.6a2.8 2.8 0 0 0 0-5.6z",
+  half: "M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z",
   arrow: "M12.6 6.2A5 5 0 1 0 13 8.6M13 3v3.4H9.6",
   ring: "M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3zM8 6a2 2 0 1 1 0 4 2 2 0 0 1 0-4z",
   check: "M3.2 8.6l3.2 3.2 6.4-7.4",
@@ -25,6 +25,7 @@ export function StateMark({ state, word = true }: { state: string; word?: boolea
     <span class={`state tone-${look.tone}`} title={word ? undefined : look.word}>
       <svg viewBox="0 0 16 16" aria-hidden="true" class={`shape shape-${look.shape}`}>
         <path d={PATHS[look.shape]} />
+        {look.shape === "half" ? <path d="M8 3a5 5 0 0 1 0 10z" class="filled" /> : null}
       </svg>
       {word ? look.word : <span class="unseen">{look.word}</span>}
     </span>
