@@ -226,7 +226,7 @@ def test_a14_each_view_has_a_state_for_what_goes_wrong(site: Site, tab: Tab) -> 
     page.unroute("**/api/v1/**/checkpoints*")
 
     page.goto(f"{site.url}/jobs/no-such-run")
-    expect(page.get_by_text("The driver begins…")).to_be_visible()
+    expect(page.get_by_text("This home has no run of that id.")).to_be_visible()
     page.goto(f"{site.url}/jobs/one/no-such-tab")
     expect(page.get_by_text("There is no such page.")).to_be_visible()
     page.goto(f"{site.url}/?q=nothing-of-that-name")

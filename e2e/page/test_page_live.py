@@ -133,6 +133,18 @@ def test_a_stop_is_asked_and_answered_by_the_driver(fresh: Site, tab: Tab) -> No
     expect(page.locator(".job-title .state")).to_have_text("stopped", timeout=JOB_SECONDS)
 
 
+def test_a_driver_that_ends_before_the_job_begins_is_shown_with_its_output(fresh: Site, tab: Tab) -> None:
+    """Such a run has no directory: only the server knows of it."""
+    text = 'source { FakeSource { schema { fields { id = bigint } } } }\nsink { LocalFile { path = /x, file_format_type = "${MISSING}" } }'
+    headers = {"Authorization": f"Bearer {fresh.token}"}
+    with httpx.Client(base_url=f"{fresh.url}/api/v1/", headers=headers, timeout=30, trust_env=False) as client:
+        assert client.post("definitions", json={"id": "wrong", "text": text}).status_code == 201
+        run = client.post("definitions/wrong/runs", json={}).json()["job_id"]
+    page = tab(fresh).open(f"jobs/{run}")
+    expect(page.get_by_text("before it began the job")).to_be_visible(timeout=JOB_SECONDS)
+    expect(page.get_by_role("region", name="output of the driver")).to_contain_text("MISSING")
+
+
 def test_a16_a_reader_may_look_and_no_more(fresh: Site, tab: Tab) -> None:
     """Acts are disabled, with the role that they need; the interface refuses them as well."""
     headers = {"Authorization": f"Bearer {fresh.token}"}

@@ -75,6 +75,7 @@ ROUTES = (
     _read(f"{API}/runs/{{run}}/savepoints", run_details.savepoints),
     _read(f"{API}/runs/{{run}}/events", run_logs.events),
     _read(f"{API}/runs/{{run}}/log", run_logs.log),
+    _read(f"{API}/runs/{{run}}/start", starts.newest),
     _read(f"{API}/savepoints", run_details.all_savepoints),
     _read(f"{API}/plugins", plugins.listing),
     _read(f"{API}/plugins/{{kind}}/{{name}}", plugins.show),

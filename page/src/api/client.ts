@@ -66,7 +66,12 @@ export async function ask<T>(path: string, options: Options = {}): Promise<T> {
 
 /** Perform an act once: a repetition of the same request does nothing new. */
 export const act = <T>(path: string, body: unknown = {}): Promise<T> =>
-  ask<T>(path, { method: "POST", body, headers: { "Idempotency-Key": crypto.randomUUID() } });
+  ask<T>(path, { method: "POST", body, headers: { "Idempotency-Key": newKey() } });
+
+/** A key that no other request has. */
+function newKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((one) => one.toString(16).padStart(2, "0")).join("");
+}
 
 async function problemOf(answer: Response): Promise<Problem> {
   const text = await answer.text();

@@ -243,6 +243,16 @@ export interface QueueList {
   total: number;
 }
 
+export interface Start {
+  job_id: string;
+  definition: string;
+  state: "WAITING" | "STARTING" | "STARTED" | "ENDED" | "NOT_STARTED" | "DROPPED";
+  at: number;
+  exit_code: number | null;
+  signal: number | null;
+  output: string[];
+}
+
 export interface Asked {
   job_id: string;
   request?: string;

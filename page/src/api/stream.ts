@@ -35,11 +35,17 @@ export function follow(wanted: readonly string[]): void {
   restart();
 }
 
-/** Close the stream, for example at a logout. */
-export function close(): void {
+/** Close the stream, and forget what it has shown: the next login may be that of another person. */
+function close(): void {
   topics = "";
   stop();
+  newest.value = {};
+  connection.value = { is: "opening" };
 }
+
+session.subscribe((known) => {
+  if (known === "out") close();
+});
 
 function stop(): void {
   window.clearTimeout(timer);

@@ -39,6 +39,7 @@ export function LogTab({ run, state }: { run: string; state: RunState }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [follows, setFollows] = useState(true);
   const [at, setAt] = useState<"end" | "start">("end");
+  const [tries, setTries] = useState(0);
   // A tab without a stream asks again and again; its log follows by itself.
   const turn = connection.value.is === "asking" ? 0 : round.value;
   const alive = state === "RUNNING" || state === "STALLED";
@@ -70,14 +71,19 @@ export function LogTab({ run, state }: { run: string; state: RunState }) {
           setRead((before) => (before === null ? null : joined(before, more)));
         })
         .catch((error: unknown) => {
-          if (!ending.signal.aborted) setProblem(problemOf(error));
+          if (ending.signal.aborted) return;
+          const found = problemOf(error);
+          // The part that would follow is gone: go on at the end.
+          if (found.status === 410) setRead({ lines: [], next: null, cut: true });
+          else setProblem(found);
+          setTries((before) => before + 1);
         });
     }, FOLLOW_MS);
     return () => {
       window.clearTimeout(timer);
       ending.abort();
     };
-  }, [follows, alive, read, next, run, of, at]);
+  }, [follows, alive, read, next, run, of, at, tries]);
 
   const size = about?.generations.reduce((sum, one) => sum + one.bytes, 0) ?? 0;
   return (

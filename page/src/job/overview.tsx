@@ -23,7 +23,7 @@ export function OverviewTab({ head, live }: { head: RunHead; live: LiveRun | und
   const turn = useSlowly(live);
   return (
     <>
-      <p class={`sentence tone-line-${tally(head.tables).bad > 0 || !["RUNNING", "SUCCESS"].includes(head.state) ? "warn" : "good"}`} aria-live="polite">
+      <p class={`sentence tone-line-${tally(head.tables).bad > 0 || !["RUNNING", "SUCCESS"].includes(head.state) ? "warn" : "good"}`}>
         {is} {next ? <strong>{next}.</strong> : head.state === "RUNNING" || head.state === "SUCCESS" ? "There is nothing to do." : null}
       </p>
       <Totals head={head} live={live} />

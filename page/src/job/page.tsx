@@ -1,19 +1,21 @@
 // The page of one run: its head, its acts, and its tabs.
 
 import { useEffect, useState } from "preact/hooks";
-import type { LiveRun, QueueList, RunHead } from "../api/shapes";
+import type { LiveRun, RunHead } from "../api/shapes";
 import { follow, newest } from "../api/stream";
 import { ProgressLine, type Progress } from "../parts/acts";
 import { Name, StateMark } from "../parts/marks";
-import { Empty, Failed, Loading } from "../parts/views";
+import { Failed, Loading } from "../parts/views";
 import { useAnswer } from "../state/asking";
 import { linkTo, TABS, type Tab } from "../state/location";
 import { count } from "../text/format";
+import { lookOf } from "../text/states";
 import { RunActs } from "./acts";
 import { CheckpointsTab } from "./checkpoints";
 import { FailuresTab } from "./failures";
 import { LogTab } from "./log";
 import { OverviewTab } from "./overview";
+import { NotYet } from "./not_yet";
 import { PlanTab } from "./plan";
 import { TablesTab } from "./tables";
 
@@ -31,7 +33,8 @@ export function merged(head: RunHead, live: LiveRun | undefined): RunHead {
 export function JobPage({ run, tab }: { run: string; tab: Tab }) {
   const live = newest.value[`run:${run}`] as LiveRun | undefined;
   const id = encodeURIComponent(run);
-  const found = useAnswer<RunHead>(`runs/${id}`, live?.state);
+  const [looks, setLooks] = useState(0);
+  const found = useAnswer<RunHead>(`runs/${id}`, `${live?.state} ${looks}`);
   const [progress, setProgress] = useState<Progress>({ is: "ready" });
   const unknown = found.problem?.status === 404;
   const known = found.data !== null;
@@ -42,9 +45,9 @@ export function JobPage({ run, tab }: { run: string; tab: Tab }) {
   }, [known, unknown, run]);
   useEffect(() => {
     if (!unknown) return;
-    const timer = window.setTimeout(found.again, AGAIN_MS);
+    const timer = window.setTimeout(() => setLooks((before) => before + 1), AGAIN_MS);
     return () => window.clearTimeout(timer);
-  }, [unknown, found]);
+  }, [unknown, looks]);
   useEffect(() => {
     document.title = `${found.data?.job_name || run} · SeaTunnel`;
   }, [found.data?.job_name, run]);
@@ -54,7 +57,7 @@ export function JobPage({ run, tab }: { run: string; tab: Tab }) {
     setProgress((before) => (before.is === "asked" && state === "RUNNING" ? { is: "done", what: "The run goes on." } : before));
   }, [state]);
 
-  if (unknown) return <NotYet run={run} />;
+  if (unknown) return <NotYet run={run} turn={looks} />;
   if (!found.data) return found.problem ? <Failed problem={found.problem} again={found.again} /> : found.slow ? <Loading rows={4} /> : null;
   const shown = merged(found.data, live);
   return (
@@ -69,6 +72,9 @@ export function JobPage({ run, tab }: { run: string; tab: Tab }) {
         </span>
         <RunActs run={run} state={shown.state} report={setProgress} />
       </div>
+      <p class="unseen" role="status">
+        {`The run is ${lookOf(shown.state).word}.`}
+      </p>
       <ProgressLine progress={progress} close={() => setProgress({ is: "ready" })} />
       <Tabs run={run} tab={tab} head={shown} />
       <div role="tabpanel" id="panel" aria-labelledby={`tab-${tab}`} class={`panel panel-${tab}`}>
@@ -102,30 +108,5 @@ function Tabs({ run, tab, head }: { run: string; tab: Tab; head: RunHead }) {
         </a>
       ))}
     </div>
-  );
-}
-
-/** A run that the home does not have yet: it waits in the queue, or its driver begins; or there is none of that id. */
-function NotYet({ run }: { run: string }) {
-  const queue = useAnswer<QueueList>("queue", newest.value.runs);
-  const waiting = queue.data?.queue.find((one) => one.job_id === run);
-  const [late, setLate] = useState(false);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setLate(true), 20_000);
-    return () => window.clearTimeout(timer);
-  }, []);
-  return (
-    <Empty title={waiting ? `The start waits: ${waiting.waits_for}` : late ? "This home has no run of that id." : "The driver begins…"}>
-      <p class="mono faint">
-        <Name text={run} most={80} />
-      </p>
-      {late && !waiting ? (
-        <p>
-          <a href={linkTo()}>Go to the list of jobs</a>
-        </p>
-      ) : (
-        <Loading rows={3} />
-      )}
-    </Empty>
   );
 }

@@ -204,11 +204,6 @@ function Pages({ list, after }: { list: RunList; after: string }) {
     <div class="pages">
       <span class="faint num">{counted(list.total, "run")}</span>
       {after ? (
-        <button type="button" onClick={() => history.back()}>
-          Back
-        </button>
-      ) : null}
-      {after ? (
         <button type="button" onClick={() => setQuery({ after: "" }, "push")}>
           First page
         </button>

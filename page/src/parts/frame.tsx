@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { ask, session } from "../api/client";
-import { close, connection, tryNow } from "../api/stream";
+import { Problem, send, session } from "../api/client";
+import { connection, tryNow } from "../api/stream";
 import { linkTo } from "../state/location";
 import { switchTheme, theme } from "../state/theme";
 import { clock } from "../text/format";
@@ -63,12 +63,13 @@ function Head() {
 }
 
 async function logOut(): Promise<void> {
-  close();
   try {
-    await ask("session", { method: "DELETE" });
-  } finally {
-    session.value = "out";
+    await send("session", { method: "DELETE" });
+  } catch (error) {
+    // The server is away, or the login is over already: this tab forgets it in any case.
+    if (!(error instanceof Problem)) throw error;
   }
+  session.value = "out";
 }
 
 function Light() {
