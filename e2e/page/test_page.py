@@ -212,7 +212,7 @@ def test_a14_each_view_has_a_state_for_what_goes_wrong(site: Site, tab: Tab) -> 
     expect(page.get_by_role("alert")).to_contain_text("request abc")
     page.unroute("**/api/v1/**/failures*")
     page.get_by_role("button", name="Try again").click()
-    expect(page.get_by_text("This run has no failures.")).to_be_visible()
+    expect(page.get_by_text("No failure of this run is recorded.")).to_be_visible()
 
     page.route(
         "**/api/v1/**/tables*", lambda route: route.fulfill(status=403, body=problem.replace("an error", "no right"))

@@ -26,7 +26,7 @@ export function FailuresTab({ run, live }: { run: string; live: LiveRun | undefi
   return (
     <section class="card" aria-label="failures">
       <Shown of={found}>
-        {(data) => (data.total === 0 ? <Empty title="This run has no failures." /> : <Failures run={run} list={data} />)}
+        {(data) => (data.total === 0 ? <Empty title="No failure of this run is recorded." /> : <Failures run={run} list={data} />)}
       </Shown>
     </section>
   );

@@ -99,7 +99,7 @@ function FailuresCard({ run, id, turn }: { run: string; id: string; turn: number
     <section class="card" aria-label="newest failures">
       <div class="card-head">
         <h2>Newest failures</h2>
-        {found.data?.total === 0 ? <p class="none">none in this run</p> : null}
+        {found.data?.total === 0 ? <p class="none">none is recorded</p> : null}
         {found.data && found.data.total > 0 ? <a href={linkTo(id, "failures")}>all {count(found.data.total)}</a> : null}
       </div>
       <Shown of={found} rows={2}>
