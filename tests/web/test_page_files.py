@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from seatunnel_py.web.reading.page_files import PageFiles
 from seatunnel_py.web.request_frame import CONTENT_POLICY
-from tests.web.running import Served
+from tests.web.running import Served, serving
 
 START = '<link href="./assets/a-1.css"><script type="module" src="./assets/a-1.js"></script>'
 SCRIPT = "console.log('page');" * 200
@@ -99,3 +100,21 @@ def test_another_build_is_found_without_a_restart(tmp_path: Path) -> None:
     asset, first = page.asset("b-2.js"), page.start(1)
     assert asset is not None and asset.data == b"2"
     assert first is not None and b'"../assets/b-2.js"' in first.data
+
+
+def test_a_start_is_shown_also_where_its_driver_left_no_directory(tmp_path: Path) -> None:
+    """With its exit code and the end of its output; a run of the command line has no start."""
+    text = (
+        'source { FakeSource { schema { fields { id = bigint } } } }\nsink { Console { log.print.data = "${GONE}" } }'
+    )
+    with serving(tmp_path) as served:
+        assert served.send("POST", "definitions", {"id": "wrong", "text": text}).status_code == 201
+        run = served.send("POST", "definitions/wrong/runs").json()["job_id"]
+        until = time.monotonic() + 60
+        while (start := served.get(f"runs/{run}/start").json())["state"] != "ENDED":
+            assert time.monotonic() < until, start
+            time.sleep(0.1)
+        assert (start["definition"], start["exit_code"], start["signal"]) == ("wrong", 2, None)
+        assert any("GONE" in line for line in start["output"])
+        assert served.get(f"runs/{run}").status_code == 404
+        assert served.get("runs/by-hand/start").status_code == 404

@@ -2,8 +2,8 @@
 
 Rules. (1) A name from a client is looked up in a table, and never joined to a path. (2) The files are read once; again
 only after another build. (3) Addresses in the start page are relative to the page that shows it, because a proxy may
-serve everything below a path of its own. (4) An asset has the hash of its content in its name, so it may be kept for
-ever; the start page is compared with each visit.
+serve everything below a path of its own. (4) An asset has the hash of its content in its name, so a browser may keep
+it; the start page is compared at each visit.
 """
 
 from __future__ import annotations

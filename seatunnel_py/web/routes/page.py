@@ -40,7 +40,9 @@ def asset(request: Request, asset: str) -> Response:
     """A script, a style or a picture of the web page."""
     found = context_of(request).page.asset(asset)
     if found is None:
-        raise ApiError(404, "unknown-asset", "the page has no such file", "load the page again: it was built anew")
+        raise ApiError(
+            404, "unknown-asset", "the page has no such file", "load the page again: there is another build of it"
+        )
     return _file(request, found, KEPT)
 
 
