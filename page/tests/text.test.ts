@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunRow } from "../src/api/shapes";
 import { age, brief, bytes, count, cut, duration, plainName } from "../src/text/format";
-import { standing, tally } from "../src/text/sentences";
+import { sameCounts, standing, tally } from "../src/text/sentences";
 import { filterOf, lookOf, RUN_ORDER, TABLE_ORDER, toggled } from "../src/text/states";
 
 const run = (more: Partial<RunRow>): RunRow => ({ job_id: "j", job_name: "n", job_file: "f", started: 1000, state: "SUCCESS", seconds: 60, rows_read: 1, rows_read_this_run: 1, tables: { DONE: 2 }, exit_code: 0, fault: "", ...more });
@@ -41,6 +41,9 @@ describe("a filter of tables", () => {
 });
 
 describe("how a run stands", () => {
+  it("compares counts", () => {
+    expect([sameCounts({ A: 1, B: 0 }, { A: 1 }), sameCounts({ A: 1 }, { A: 1, B: 2 }), sameCounts({}, {})]).toEqual([true, false, true]);
+  });
   it("counts tables", () => {
     expect(tally({ DONE: 5, FAILED: 1, ISOLATED: 2 })).toEqual({ all: 8, bad: 3, done: 5 });
     expect(tally(null)).toEqual({ all: 0, bad: 0, done: 0 });

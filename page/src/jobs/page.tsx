@@ -2,15 +2,15 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveRuns, QueueList, RunList, RunRow } from "../api/shapes";
-import { newest } from "../api/stream";
+import { newest, round } from "../api/stream";
 import { movedBy } from "../parts/windows";
 import { Ago, Name, SegmentBar, StateMark } from "../parts/marks";
 import { Empty, Shown } from "../parts/views";
-import { useAnswer, useNow } from "../state/asking";
+import { type Answer, useAnswer, useNow } from "../state/asking";
 import { now } from "../state/clock";
 import { go, linkTo, query, setQuery } from "../state/location";
 import { brief, count, counted, duration } from "../text/format";
-import { standing, tally } from "../text/sentences";
+import { sameCounts, standing, tally } from "../text/sentences";
 import { lookOf, RUN_ORDER } from "../text/states";
 import { RunActs } from "../job/acts";
 import { ProgressLine, type Progress } from "../parts/acts";
@@ -35,10 +35,9 @@ export function JobsPage() {
   for (const state of states) list.append("state", state.toLowerCase());
   if (text) list.set("q", text);
   if (after) list.set("after", after);
-  // The first message of the stream comes with the first list, and is no change.
-  const begun = useRef<number | undefined>(undefined);
-  if (live && begun.current === undefined) begun.current = live.change;
-  const found = useAnswer<RunList>(`runs?${list}`, (live?.change ?? 0) - (begun.current ?? 0), true);
+  const turn = useChanges(live);
+  const found = useAnswer<RunList>(`runs?${list}`, turn, true);
+  useAgreement(live, found);
   const counts = live?.states ?? found.data?.states ?? {};
   const filtered = states.length > 0 || text !== "";
   const none = found.data !== null && found.data.total === 0 && !filtered;
@@ -77,6 +76,28 @@ export function JobsPage() {
       )}
     </>
   );
+}
+
+/** A number that grows with each message but the first, which comes with the first list and is no change. */
+function useChanges(live: LiveRuns | undefined): number {
+  const [turn, setTurn] = useState(0);
+  const seen = useRef<LiveRuns | undefined>(undefined);
+  useEffect(() => {
+    if (live && seen.current && live !== seen.current) setTurn((before) => before + 1);
+    seen.current = live;
+  }, [live]);
+  return turn;
+}
+
+/** Ask again, once for each connection, if the list is older than the first message of the stream. */
+function useAgreement(live: LiveRuns | undefined, list: Answer<RunList>): void {
+  const compared = useRef(-1);
+  const turn = round.value;
+  useEffect(() => {
+    if (!live || !list.data || compared.current === turn) return;
+    compared.current = turn;
+    if (!sameCounts(live.states, list.data.states)) list.again();
+  }, [live, list.data, turn]);
 }
 
 /** The first line: is it well. */

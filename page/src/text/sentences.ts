@@ -17,6 +17,10 @@ export function tally(tables: Counts | null): { all: number; bad: number; done: 
   return { all, bad: (found.FAILED ?? 0) + (found.ISOLATED ?? 0), done: found.DONE ?? 0 };
 }
 
+/** Whether two counts by state are equal; a state without runs may be missing. */
+export const sameCounts = (one: Counts, other: Counts): boolean =>
+  [...Object.keys(one), ...Object.keys(other)].every((state) => (one[state] ?? 0) === (other[state] ?? 0));
+
 /** How a run stands at a time, in seconds since 1970. */
 export function standing(run: RunRow, now: number): Standing {
   const { all, bad, done } = tally(run.tables);
