@@ -12,7 +12,7 @@ CHECKS := tests/contracts/test_unused.py tests/contracts/test_house.py tests/con
 # Tests run a query or two on each Spark: its second compiler would take half of the computing, and save nothing.
 test test-others test-long conformance crash-sweep types: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1
 
-.PHONY: help setup demo test test-protocol test-others test-long check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose
+.PHONY: help setup demo test test-protocol test-others test-long check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose page
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -27,7 +27,10 @@ $(STAMP): requirements.lock pyproject.toml tests/plugin_example/pyproject.toml
 	@$(BIN)/python -m compileall -q seatunnel_py connectors plugins
 	@touch $@
 
-setup: $(STAMP) ## install everything into .venv
+setup: $(STAMP) page ## install everything into .venv, and build the web page
+
+page: $(STAMP) ## build the web page of the server, from page/
+	@$(BIN)/python page/build.py
 
 demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@$(BIN)/python configs/demo/make_shop.py demo
@@ -40,19 +43,19 @@ demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@echo "  ls demo/parquet                                              the result"
 	@echo "  configs/ and docs/guide.md                                   more jobs, the guide"
 
-servers: $(STAMP) ## install the programs that the tests start: databases, Kafka, Redis, a model checker (as root)
-	@$(BIN)/python -m tests.servers.install postgres mariadb kafka redis spin
+servers: $(STAMP) ## install the programs that the tests start: databases, Kafka, Redis, a model checker, a browser (as root)
+	@$(BIN)/python -m tests.servers.install postgres mariadb kafka redis spin chromium
 
 test: test-protocol test-others ## all tests, on real servers and a real Spark
 
 test-protocol: $(STAMP) ## the tests of the protocol, which cover it wholly
 	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov=tests.protocol.reference --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 
-test-others: servers ## all other tests; PROCESSES=3; CHECKED=1: without those of `make check`
+test-others: servers page ## all other tests; PROCESSES=3; CHECKED=1: without those of `make check`
 	@# Each process has its own servers, and waits for these and for Spark: one more than there are cores keeps them busy.
 	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -p tests.kit.spread -n $(PROCESSES) --durations=25 $(if $(CHECKED),$(addprefix --ignore ,$(CHECKS)))
 
-test-long: servers ## the further cases of long tests, which `make test` leaves out; PROCESSES=3
+test-long: servers page ## the further cases of long tests, which `make test` leaves out; PROCESSES=3
 	@$(BIN)/python -m pytest e2e tests -m long -p tests.kit.spread -n $(PROCESSES) --durations=25
 
 check: $(STAMP) ## lint, format, types, layers, unused code, documentation
@@ -61,6 +64,7 @@ check: $(STAMP) ## lint, format, types, layers, unused code, documentation
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m pytest $(CHECKS)
+	@$(BIN)/python page/build.py check
 	@$(MAKE) --no-print-directory docs
 
 docs: $(STAMP) ## build the documentation site into .site, strictly; check every link and anchor

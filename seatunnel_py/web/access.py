@@ -2,7 +2,7 @@
 
 Rules. (1) A token comes in the Authorization header only, never in a URL; with that header no cookie counts. (2) A
 verified token is remembered for less than half a second, so that a revoked one ends within a second. (3) A route
-without a role is for probes, without a token only from this machine; or it is the log-in, open to all. (4)
+without a role is for probes, without a token only from this machine; or it is public: the page, and the log-in. (4)
 Refused requests are counted, and a refused write leaves an audit row; many of one caller leave a few, because they must
 not fill the disk.
 """
@@ -39,13 +39,13 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="seatunnel"'}
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The needs of a route. ``role``: None for probes; ``costly``: it opens connections, or starts a process;
-    ``open``: it needs nothing, from any machine; ``status_open``: some addresses may call it without a token, for the
-    status of one job."""
+    """The needs of a route. ``role``: None for probes, and for what is public; ``costly``: it opens connections, or
+    starts a process; ``public``: it holds no data, so it is answered from any address without a token; ``status_open``:
+    some addresses may call it without a token, for the status of one job."""
 
     role: Role | None
     costly: bool = False
-    open: bool = False
+    public: bool = False
     status_open: bool = False
 
 
@@ -72,10 +72,14 @@ class Access:
 
     def check(self, request: Request, need: Need) -> Caller:
         """The caller of the request. Raises ApiError."""
+        address = address_of(request)
+        if need.public:
+            self._in_time(f"address {address}", need)
+            return Caller()
         caller = self._caller(request)
-        token, address = caller.token, address_of(request)
+        token = caller.token
         known = need.status_open and "authorization" not in request.headers
-        if need.open or (known and token is None and address in self._settings.seatunnel.status_open):
+        if known and token is None and address in self._settings.seatunnel.status_open:
             self._in_time(f"address {address}", need)
             return caller
         if token is None and (need.role is not None or not is_loopback(address)):
@@ -84,7 +88,7 @@ class Access:
             remedy = "send Authorization: Bearer TOKEN; `seatunnel server token create` makes one"
             what = (
                 "the token is not valid: it is wrong, expired or revoked"
-                if self._given(request)
+                if self.given(request)
                 else "a token is needed"
             )
             raise ApiError(401, "token", what, remedy, headers=_CHALLENGE)
@@ -101,13 +105,14 @@ class Access:
         if "authorization" not in request.headers:
             session = self.sessions.of_request(request)
             return Caller() if session is None else Caller(session.token, session)
-        given = self._given(request)
+        given = self.given(request)
         token = self.token(given) if given else None
         if given and token is None:
             self._failed()
         return Caller(token)
 
-    def _given(self, request: Request) -> str:
+    def given(self, request: Request) -> str:
+        """The token in the Authorization header; empty if there is none."""
         return _token_of(request, basic=self._settings.seatunnel.enabled)
 
     def _require_own_page(self, request: Request, token: Token) -> None:

@@ -16,6 +16,7 @@ from seatunnel_py.control.store.tokens import Token
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.access import Access
 from seatunnel_py.web.reading.live import LiveHub
+from seatunnel_py.web.reading.page_files import PageFiles
 from seatunnel_py.web.reading.run_files import RunFiles
 from seatunnel_py.web.rest_v2.job_reader import JobReader
 from seatunnel_py.web.server_metrics import ServerMetrics
@@ -35,6 +36,7 @@ class ServerContext:
     metrics: ServerMetrics
     stopping: asyncio.Event
     jobs: JobReader | None = None
+    page: PageFiles = field(default_factory=PageFiles)
     started: float = field(default_factory=time.monotonic)
 
     @property

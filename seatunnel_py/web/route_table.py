@@ -13,6 +13,7 @@ from seatunnel_py.web.routes import (
     checks,
     definitions,
     live,
+    page,
     plugins,
     probes,
     quarantine,
@@ -39,7 +40,16 @@ def _write(
     return Route(method, f"{API}{path}", handler, Need(role, costly), status)
 
 
+def _page(path: str, handler: Callable[..., Any]) -> Route:
+    return Route("GET", path, handler, Need(None, public=True))
+
+
 ROUTES = (
+    _page("/", page.start),
+    _page("/jobs", page.start),
+    _page("/jobs/{run}", page.job),
+    _page("/jobs/{run}/{part}", page.part),
+    _page("/assets/{asset}", page.asset),
     _read("/livez", probes.livez, None),
     _read("/readyz", probes.readyz, None),
     _read("/healthz", probes.healthz, None),
@@ -47,7 +57,7 @@ ROUTES = (
     _read("/metrics", probes.metrics),
     _read(f"{API}/openapi.json", probes.openapi),
     _read(f"{API}/whoami", sessions.whoami),
-    Route("POST", f"{API}/session", sessions.begin, Need(None, open=True), 201),
+    Route("POST", f"{API}/session", sessions.begin, Need(None, public=True), 201),
     _write("DELETE", "/session", sessions.end, Role.READ),
     _read(f"{API}/runs", runs.listing),
     _read(f"{API}/runs/{{run}}", runs.show),
@@ -66,6 +76,7 @@ ROUTES = (
     _read(f"{API}/runs/{{run}}/savepoints", run_details.savepoints),
     _read(f"{API}/runs/{{run}}/events", run_logs.events),
     _read(f"{API}/runs/{{run}}/log", run_logs.log),
+    _read(f"{API}/runs/{{run}}/start", starts.newest),
     _read(f"{API}/savepoints", run_details.all_savepoints),
     _read(f"{API}/plugins", plugins.listing),
     _read(f"{API}/plugins/{{kind}}/{{name}}", plugins.show),

@@ -1,4 +1,4 @@
-"""Install what is missing: `python -m tests.servers.install [postgres] [mariadb] [kafka] [redis] [spin]` (default: all).
+"""Install what is missing: `python -m tests.servers.install [postgres] [mariadb] [kafka] [redis] [spin] [chromium]` (default: all).
 
 Quick when everything is there. Packages come from the distribution, the system's own service is not started.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.model import spin
-from tests.servers import mariadb, postgres, redis
+from tests.servers import chromium, mariadb, postgres, redis
 from tests.servers.kafka import artifacts as kafka
 from tests.servers.process import ServerMissing
 
@@ -23,6 +23,7 @@ NEEDED: dict[str, tuple[Callable[[str], Path], tuple[str, ...]]] = {
     "kafka": (kafka.find, ("mvn", "java")),
     "redis": (redis.find, ("redis-server",)),
     "spin": (spin.find, ("spin", "gcc")),
+    "chromium": (chromium.find, ("chromium",)),
 }
 
 

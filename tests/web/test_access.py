@@ -15,13 +15,13 @@ from seatunnel_py.web.route_table import ROUTES, STREAMS
 from tests.web.running import Served
 
 MATRIX = [(route, role) for route in ROUTES for role in Role]
-GIVEN = {"run": "one", "key": "shop.events", "kind": "source", "name": "FakeSource"}
+GIVEN = {"run": "one", "key": "shop.events", "kind": "source", "name": "FakeSource", "part": "tables"}
 NOTHING = "no-such-thing"
 
 
 def path_of(path: str) -> str:
     """The route with ids of things that exist, so that only the role decides; writes name what does not exist."""
-    for name in ("run", "key", "kind", "name"):
+    for name in GIVEN:
         path = path.replace(f"{{{name}:path}}", GIVEN[name]).replace(f"{{{name}}}", GIVEN[name])
     return path if "{" not in path else path.partition("{")[0] + NOTHING + path.partition("}")[2]
 
@@ -40,17 +40,29 @@ def test_t1_a_role_opens_what_the_table_says(served: Served, route: Any, role: R
     status = call(served, route.method, route.path, role)
 
     allowed = route.need.role is None or role.allows(route.need.role)
-    assert not route.need.open or (route.method, route.path) == ("POST", "/api/v1/session")
     assert (status == 403) is not allowed
     assert status not in (401, 500)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_t1_without_a_token_only_probes_answer(served: Served, route: Any) -> None:
-    """Nothing is known to an anonymous caller; on this machine a probe is answered."""
+def test_t1_without_a_token_only_probes_and_the_page_answer(served: Served, route: Any) -> None:
+    """Nothing is known to an anonymous caller; on this machine a probe is answered. The page, built or not, has no
+    data; an asset of that name does not exist."""
     status = call(served, route.method, route.path, None)
 
-    assert status == (422 if route.need.open else 200 if route.need.role is None else 401)
+    if route.path.endswith("/session") and route.method == "POST":
+        assert status == 422
+    elif route.need.public:
+        assert status in ((404,) if route.path.startswith("/assets/") else (200, 503))
+    else:
+        assert status == (200 if route.need.role is None else 401)
+
+
+def test_t1_only_the_page_and_the_login_are_public() -> None:
+    """From other machines, too; so what is public must hold no data."""
+    public = {route.path for route in ROUTES if route.need.public}
+
+    assert public == {"/", "/jobs", "/jobs/{run}", "/jobs/{run}/{part}", "/assets/{asset}", "/api/v1/session"}
 
 
 def routes_of(application: Any) -> list[Any]:

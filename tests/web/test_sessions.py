@@ -23,7 +23,7 @@ from seatunnel_py.web.route_table import API, ROUTES
 from tests.web.running import CALM, Served, serving
 from tests.web.test_access import NOTHING, path_of
 
-WRITES = [route for route in ROUTES if route.method != "GET" and not route.need.open]
+WRITES = [route for route in ROUTES if route.method != "GET" and not route.need.public]
 PAGE = {"Sec-Fetch-Site": "same-origin"}
 
 

@@ -38,7 +38,7 @@ async def live(
 def _validity(access: Access, request: Request) -> Callable[[], bool]:
     """Whether the stream may go on: its token, or its session. An open stream is not counted as a use of that."""
     cookie = access.sessions.text(request)
-    text = request.headers.get("authorization", "").partition(" ")[2].strip()
+    text = access.given(request)
 
     def valid() -> bool:
         try:

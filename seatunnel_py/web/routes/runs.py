@@ -114,6 +114,7 @@ def tables(
     q: Text = "",
     sort: str = "name",
     after: After = "",
+    skip: Annotated[int, Query(ge=0, le=10_000_000, description="rows before the page, for a list that scrolls")] = 0,
     limit: Limit = 50,
 ) -> Response:
     """The tables of a run, as in the receipt of `jobs show --json`, each with the key of its own route."""
@@ -128,6 +129,6 @@ def tables(
         if (not wanted or table["state"] in wanted) and (not text or text in table["table"].lower())
     ]
     rows.sort(key=key)
-    shown, next = page(rows, key, after, limit)
+    shown, next = page(rows[skip:], key, after, limit)
     states = dict(Counter(str(table["state"]) for table in found.values()))
     return answer({"tables": shown, "next": next, "total": len(rows), "states": states})

@@ -9,19 +9,24 @@ from fastapi import Request
 from pydantic import Field
 from starlette.responses import Response
 
+from seatunnel_py.control.driver_files import output_file
 from seatunnel_py.control.run_commands import DriverEndsError
+from seatunnel_py.control.store import intents
 from seatunnel_py.control.store.intents import Intent, StartOptions
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.control.store.wishes import RestartPolicy
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.web.acts import Body, Dry, Key, act_of, digest_of, own_key, require_role
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import ServerContext, context_of
 from seatunnel_py.web.pages import chosen_of
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading.announced_changes import of_restore, require_announced
+from seatunnel_py.web.reading.log_window import shown_lines, window
 
 VARIABLE_MAX = 10_000
 ENDS_SECONDS = 10.0
+OUTPUT_BYTES = 8 * 2**10
 
 
 class StartBody(Body):
@@ -104,6 +109,23 @@ def _once_ended(context: ServerContext, run: str) -> Intent:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
+
+
+def newest(request: Request, run: str) -> Response:
+    """The newest start of a run by this server, with the end of its output: also of a driver that has ended before it
+    had a directory, as after a fault in the job file."""
+    context = context_of(request)
+    with context.database.reading() as connection:
+        found = intents.of_run(connection, run)
+    if not found:
+        raise ApiError(404, "unknown-start", "this server has not started that run", "GET /api/v1/runs lists all runs")
+    last = max(found, key=lambda one: one.id)
+    alive = last.state in intents.OPEN
+    output = window(output_file(context.home.path, last.run), f"-{OUTPUT_BYTES}", OUTPUT_BYTES, alive=alive)
+    lines = [] if output is None else [redacted_text(line) for line in shown_lines(output.data)]
+    about = {"job_id": last.run, "definition": last.definition, "revision": last.revision, "state": last.state.value}
+    about |= {"intent": last.id, "kind": last.kind.value, "asked_by": last.asked_by, "at": last.at}
+    return answer({**about, "exit_code": last.exit_code, "signal": last.signal, "output": lines})
 
 
 def policy(request: Request, id: str, body: PolicyBody) -> Response:

@@ -70,6 +70,8 @@ def _path(route: Route) -> str:
 
 
 def _role(route: Route) -> str:
+    if route.need.public:
+        return "none"
     return "none on this machine" if route.need.role is None else code(route.need.role.value)
 
 

@@ -1,0 +1,113 @@
+"""Makes the pictures of the page for the documentation: ``python -m e2e.page.screenshots [FOLDER]``.
+
+A real server shows a job that runs meanwhile, beside runs of up to 1,000 tables as drivers leave them.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+from playwright.sync_api import Browser, Page, expect
+
+from e2e.page.browser import chromium, context_of, visit
+from e2e.page.homes import NOUNS, of_tables
+from e2e.test_server import server
+from seatunnel_py.runtime.storage.home import Home
+
+FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
+BYTES_MAX = 150_000
+RUNNING_SECONDS = 60
+TABLES = 12
+
+
+def job(target: Path, tables: int = TABLES) -> str:
+    """A job that runs for as long as the pictures take."""
+    entries = ",\n".join(
+        f'{{ row.num = {3_000 + 700 * at}, split.num = 60, schema {{ table = "shop.{name}", fields {{ id = bigint, '
+        f"name = string }} }} }}"
+        for at, name in enumerate([*NOUNS, "refund", "voucher"][:tables])
+    )
+    return f"""
+        env {{ job.name = "shop to warehouse", checkpoint.interval = 2000, read_limit.rows_per_second = 900, unit.rows = 50 }}
+        source {{ FakeSource {{ tables_configs = [ {entries} ] }} }}
+        transform {{ Filter {{ include_fields = ["id"] }} }}
+        sink {{ LocalFile {{ path = "{target}/${{table_name}}", file_format_type = parquet }} }}
+    """
+
+
+def prepare(home: Home) -> None:
+    """Runs that have ended: most are well."""
+    of_tables(home, "erp-nightly-20261128", 1_000, 12, 5_400, "erp, all tables")
+    of_tables(home, "crm-hourly-0007", 40, 0, 900, "crm, hourly")
+    of_tables(home, "crm-hourly-0006", 40, 0, 4_500, "crm, hourly")
+    of_tables(home, "invoices-0031", 1, 1, 7_000, "invoices to the lake")
+    of_tables(home, "crm-hourly-0005", 40, 3, 8_100, "crm, hourly")
+    for at in range(24):
+        of_tables(home, f"prices-{300 - at}", 3, 0, 9_000 + 1_800 * at, "prices")
+
+
+def begin(url: str, token: str, target: Path) -> str:
+    """Store job files, start one, and wait until its rows move. Returns the id of the run."""
+    with httpx.Client(
+        base_url=f"{url}/api/v1/", headers={"Authorization": f"Bearer {token}"}, trust_env=False, timeout=30
+    ) as client:
+        for name in ("shop-to-warehouse", "prices", "crm-hourly"):
+            assert client.post("definitions", json={"id": name, "text": job(target)}).status_code == 201
+        run = client.post("definitions/shop-to-warehouse/runs", json={}).json()["job_id"]
+        until = time.monotonic() + RUNNING_SECONDS
+        while (client.get(f"runs/{run}").json().get("rows_read") or 0) < 6_000:
+            assert time.monotonic() < until, client.get(f"runs/{run}").text
+            time.sleep(0.5)
+    return str(run)
+
+
+def taken(page: Page, folder: Path, name: str) -> None:
+    """Write a picture. Raises AssertionError for one that is too large for the documentation."""
+    page.mouse.move(0, 0)
+    file = folder / f"{name}.png"
+    page.screenshot(path=str(file))
+    assert file.stat().st_size <= BYTES_MAX, f"{file} has {file.stat().st_size} bytes"
+    print(file, file.stat().st_size)
+
+
+def pictures(browser: Browser, url: str, token: str, run: str, folder: Path) -> None:
+    """Each view in both themes, and the list of jobs on a phone."""
+    for theme in ("light", "dark"):
+        context = context_of(browser, token, color_scheme=theme, viewport={"width": 1280, "height": 740})
+        one = visit(context, url)
+        page = one.open("")
+        expect(page.get_by_role("link", name="erp, all tables")).to_be_visible()
+        taken(page, folder, f"page-jobs-{theme}")
+        page = one.open(f"jobs/{run}")
+        expect(page.locator(".uplot")).to_be_visible(timeout=30_000)
+        page.wait_for_timeout(12_000 if theme == "light" else 6_000)
+        taken(page, folder, f"page-job-{theme}")
+        page = one.open("jobs/erp-nightly-20261128/tables?q=state:isolated")
+        expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "13")
+        page.locator(".lines [role=row]").nth(3).click()
+        expect(page.get_by_role("complementary", name="table").locator(".facts")).to_be_visible()
+        taken(page, folder, f"page-tables-{theme}")
+        context.close()
+    context = context_of(browser, token, color_scheme="light", viewport={"width": 390, "height": 720})
+    page = visit(context, url).open("")
+    expect(page.get_by_role("link", name="erp, all tables")).to_be_visible()
+    taken(page, folder, "page-jobs-phone")
+    context.close()
+
+
+def main(folder: Path = FOLDER) -> None:
+    """Make all pictures."""
+    folder.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as place, chromium() as browser:
+        prepare(Home(Path(place) / ".seatunnel"))
+        with server(Path(place)) as (_, url):
+            token = (Path(place) / ".seatunnel/server/admin.token").read_text().strip()
+            pictures(browser, url, token, begin(url, token, Path(place) / "lake"), folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)

@@ -1,0 +1,297 @@
+// Shapes of the server's answers, as far as the page reads them. Keys may be added by the server.
+
+export type Role = "read" | "operate" | "edit" | "admin";
+
+export type RunState =
+  | "RUNNING"
+  | "STALLED"
+  | "SUCCESS"
+  | "SOME_TABLES_FAILED"
+  | "FAILED"
+  | "ROWS_FAILED_AGAIN"
+  | "STOPPED"
+  | "KILLED"
+  | "NOT ENDED"
+  | "DROPPED"
+  | "UNREADABLE"
+  | "GONE";
+
+export type TableState =
+  | "PENDING"
+  | "RUNNING"
+  | "RETRYING"
+  | "COMMITTING"
+  | "DONE"
+  | "FAILED"
+  | "ISOLATED"
+  | "STOPPED";
+
+export type Counts = Partial<Record<string, number>>;
+
+export interface Session {
+  csrf?: string;
+  role: Role;
+  name: string;
+}
+
+export interface RunRow {
+  job_id: string;
+  job_name: string;
+  job_file: string;
+  started: number;
+  state: RunState;
+  seconds: number | null;
+  rows_read: number | null;
+  rows_read_this_run: number | null;
+  tables: Counts | null;
+  exit_code: number | null;
+  fault: string;
+}
+
+export interface RunList {
+  runs: RunRow[];
+  next: string | null;
+  total: number;
+  states: Counts;
+}
+
+export interface Totals {
+  rows_read: number;
+  rows_written: number;
+  rows_filtered: number;
+  rows_rejected: number;
+  bytes_written: number;
+}
+
+export interface Checkpoints {
+  completed: number;
+  failed: number;
+  restarts: number;
+  ended: number | null;
+  bytes: number;
+}
+
+export interface RunHead extends RunRow {
+  job: { host?: string; pid?: number; failed?: string; driver?: string } | null;
+  receipt: { totals: Totals; seconds: { total: number }; this_run: { rows_per_second: number | null }; driver: number } | null;
+  counters: { totals: Totals; checkpoints?: Checkpoints; mode?: string; interval?: number } | null;
+}
+
+export interface Cause {
+  error_type: string;
+  message: string;
+  remedy?: string;
+}
+
+export interface Target {
+  target: string;
+  rows_written: number;
+  bytes_written: number;
+  state: TableState;
+  cause: Cause | null;
+  stands: string | null;
+}
+
+export interface TableRow {
+  key: string;
+  table: string;
+  state: TableState;
+  targets?: Target[];
+  rows_read: number;
+  rows_written: number;
+  rows_filtered: number;
+  rows_rejected: number;
+  bytes_written: number;
+  attempts: number;
+  seconds: number;
+  cause: Cause | null;
+}
+
+export interface TableList {
+  tables: TableRow[];
+  next: string | null;
+  total: number;
+  states: Counts;
+}
+
+export interface Failure {
+  at: string;
+  driver: number | null;
+  what: string;
+  table: string;
+  attempt: number;
+  split: string;
+  cause: string;
+  remedy: string;
+  checkpoint: number | null;
+  follows: string;
+}
+
+export interface FailureList {
+  total: number;
+  failures: Failure[];
+  tables: number;
+}
+
+export interface Attempt {
+  pipeline: string;
+  table: string;
+  checkpoint: number;
+  kind: string;
+  savepoint: string;
+  driver: number;
+  triggered: number;
+  ended: number;
+  slowest: string;
+  bytes: number;
+  rows: number;
+  reason: string;
+  missing: string[];
+  seconds: number;
+  phases: { align: number; store: number; commit: number };
+  completed: boolean;
+}
+
+export interface AttemptList {
+  completed: number;
+  failed: number;
+  attempts: Attempt[];
+}
+
+export interface TableDetail extends TableRow {
+  failures: Failure[];
+  checkpoints: Attempt[];
+}
+
+export interface LogWindow {
+  lines: string[];
+  next: string | null;
+  end: boolean;
+  from?: string;
+  generations: { from: string; bytes: number }[];
+}
+
+export interface PlanNode {
+  id: string;
+  step: string;
+  plugin: string;
+  table?: string;
+  target?: string;
+  columns?: Record<string, string>;
+  rows_estimate?: number | null;
+}
+
+export interface PlanPipeline {
+  id: string;
+  name: string;
+  vertices: { id: string; parallelism: number; nodes: PlanNode[]; splits_total?: number }[];
+  guarantees: { guarantee: string; why: string }[];
+  sinks: { table: string; target: string; effects: { action: string; target: string; statement?: string; destructive?: boolean }[] }[];
+}
+
+export interface Plan {
+  job: string;
+  mode: string;
+  file: string;
+  steps: { id: string; kind: string; plugin: string }[];
+  pipelines: PlanPipeline[];
+}
+
+export interface GraphNode {
+  id: string;
+  kind: "source" | "transform" | "sink";
+  plugin: string;
+  label: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  tables: Counts;
+  rows_in: number | null;
+  rows_out: number | null;
+  folded: number;
+}
+
+export interface Graph {
+  digest: string;
+  width: number;
+  height: number;
+  nodes: GraphNode[];
+  edges: { from: string; to: string; points: [number, number][]; rows: number | null }[];
+}
+
+export interface Series {
+  metric: string;
+  unit: string;
+  points: [number, number | null][];
+}
+
+export interface Definition {
+  id: string;
+  created_by: string;
+  newest: { number: number; author: string; at: number; comment: string };
+}
+
+export interface DefinitionList {
+  definitions: Definition[];
+  next: string | null;
+  total: number;
+}
+
+export interface QueueList {
+  queue: { job_id: string; definition: string; waits_for: string; place: number }[];
+  total: number;
+}
+
+export interface Start {
+  job_id: string;
+  definition: string;
+  state: "WAITING" | "STARTING" | "STARTED" | "ENDED" | "NOT_STARTED" | "DROPPED";
+  at: number;
+  exit_code: number | null;
+  signal: number | null;
+  output: string[];
+}
+
+export interface Asked {
+  job_id: string;
+  request?: string;
+  wish?: string;
+  state?: string;
+}
+
+export interface RequestProgress {
+  wish: string;
+  name: string;
+  progress: string;
+  answer: { done: boolean; text: string; remedy: string } | null;
+}
+
+export interface LiveTable extends Omit<TableRow, "key"> {
+  rows_per_second: number | null;
+}
+
+export interface LiveRun {
+  job_id: string;
+  state: RunState;
+  exit_code: number | null;
+  tables: Counts | null;
+  rows_read: number | null;
+  fault?: string;
+  live: {
+    started: number;
+    silent_seconds: number | null;
+    /** Null before the first counters. */
+    totals: Totals | null;
+    rows_per_second: number | null;
+    states: Counts | null;
+    tables: LiveTable[];
+    checkpoint: number | null;
+  } | null;
+}
+
+export interface LiveRuns {
+  states: Counts;
+  change: number;
+  newest: { job_id: string; state: RunState; rows_read: number | null }[];
+}

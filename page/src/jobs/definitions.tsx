@@ -1,0 +1,59 @@
+// The stored job files, each with its start button.
+
+import { useState } from "preact/hooks";
+import type { DefinitionList } from "../api/shapes";
+import { ActButton, ProgressLine, type Progress } from "../parts/acts";
+import { Ago, Name } from "../parts/marks";
+import { Shown } from "../parts/views";
+import { useAnswer } from "../state/asking";
+import { go, linkTo, query, setQuery } from "../state/location";
+import { counted } from "../text/format";
+
+const SHOWN = 6;
+
+export function Definitions() {
+  const after = query.value.get("stored") ?? "";
+  const found = useAnswer<DefinitionList>(`definitions?limit=${SHOWN}&after=${encodeURIComponent(after)}`);
+  const [progress, setProgress] = useState<Progress>({ is: "ready" });
+  if (found.data && found.data.total === 0) return null;
+  return (
+    <section class="card" aria-label="stored job files">
+      <div class="card-head">
+        <h2>Stored job files</h2>
+        {found.data ? <span class="faint num">{counted(found.data.total, "file")}</span> : null}
+      </div>
+      <ProgressLine progress={progress} close={() => setProgress({ is: "ready" })} />
+      <Shown of={found} rows={2}>
+        {(data) => (
+          <ul class="stored">
+            {data.definitions.map((one) => (
+              <li key={one.id}>
+                <span class="mono">
+                  <Name text={one.id} most={40} />
+                </span>
+                <span class="faint">
+                  revision {one.newest.number}, <Ago at={one.newest.at} /> by <Name text={one.newest.author} most={24} />
+                </span>
+                <ActButton label="Start" path={`definitions/${encodeURIComponent(one.id)}/runs`} asked={`asked to start ${one.id}`} report={setProgress} then={(answer) => go(linkTo(answer.job_id))} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Shown>
+      {found.data?.next || after ? (
+        <div class="pages">
+          {after ? (
+            <button type="button" onClick={() => setQuery({ stored: "" }, "push")}>
+              First page
+            </button>
+          ) : null}
+          {found.data?.next ? (
+            <button type="button" onClick={() => setQuery({ stored: found.data?.next ?? "" }, "push")}>
+              Next page
+            </button>
+          ) : null}
+        </div>
+      ) : null}
+    </section>
+  );
+}

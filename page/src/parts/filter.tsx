@@ -1,0 +1,42 @@
+// The field of a filter, whose text is a part of the address.
+
+import { useEffect, useRef } from "preact/hooks";
+import { setQuery } from "../state/location";
+
+interface Props {
+  text: string;
+  hint: string;
+  /** For those who do not see the hint. */
+  label: string;
+  pause: number;
+}
+
+export function FilterField({ text, hint, label, pause }: Props) {
+  const timer = useRef(0);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (field.current && document.activeElement !== field.current) field.current.value = text;
+  }, [text]);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+  return (
+    <input
+      ref={field}
+      data-filter
+      class="filter"
+      type="search"
+      placeholder={hint}
+      aria-label={label}
+      defaultValue={text}
+      onInput={(event) => {
+        const value = event.currentTarget.value;
+        window.clearTimeout(timer.current);
+        timer.current = window.setTimeout(() => setQuery({ q: value, after: "" }), pause);
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== "ArrowDown") return;
+        document.querySelector<HTMLElement>("[data-rows]")?.focus();
+        event.preventDefault();
+      }}
+    />
+  );
+}

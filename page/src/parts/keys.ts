@@ -1,0 +1,58 @@
+// Keys of the whole page. Keys in a field of text are its own, but for Esc.
+
+import { signal } from "@preact/signals";
+import { go, linkTo } from "../state/location";
+
+export const helpOpen = signal(false);
+
+export const KEYS: [string, string][] = [
+  ["/", "go to the filter"],
+  ["j  k", "next row, row before"],
+  ["Enter", "open the row"],
+  ["Esc", "close, back"],
+  ["PageDown  PageUp  Home  End", "move in a list"],
+  ["g j", "list of jobs"],
+  ["1 … 6", "tabs of a job"],
+  ["?", "this help"],
+];
+
+const inText = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+
+let went = -Infinity;
+
+export function pageKeys(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape" && helpOpen.value) {
+    helpOpen.value = false;
+    return;
+  }
+  if (inText(event.target)) {
+    if (event.key === "Escape") {
+      event.preventDefault(); // a browser would clear the field
+      (event.target as HTMLElement).blur();
+    }
+    return;
+  }
+  const second = performance.now() - went < 1500;
+  went = -Infinity;
+  if (event.key === "/") {
+    const field = document.querySelector<HTMLInputElement>("[data-filter]");
+    field?.focus();
+    field?.select();
+    if (field) event.preventDefault();
+  } else if (event.key === "?") {
+    helpOpen.value = true;
+  } else if (event.key === "g") {
+    went = performance.now();
+  } else if (event.key === "j" && second) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    go(linkTo());
+  } else if (/^[1-6]$/.test(event.key)) {
+    document.querySelectorAll<HTMLAnchorElement>("[role=tab]")[Number(event.key) - 1]?.click();
+  } else if ((event.key === "j" || event.key === "k") && !(event.target as Element | null)?.closest?.("[data-rows]")) {
+    const rows = document.querySelector<HTMLElement>("[data-rows]");
+    rows?.focus();
+  }
+}
