@@ -39,9 +39,9 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="seatunnel"'}
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The needs of a route. ``role``: None for probes, and for what is public; ``costly``: it opens connections, or
-    starts a process; ``public``: it holds no data, so it is answered from any address without a token; ``status_open``:
-    some addresses may call it without a token, for the status of one job."""
+    """The needs of a route. ``role``: None for probes, and for what is public. ``costly``: it opens connections, or
+    starts a process. ``public``: it holds no data, so it is answered from any address without a token.
+    ``status_open``: some addresses may call it without a token, for the status of one job."""
 
     role: Role | None
     costly: bool = False

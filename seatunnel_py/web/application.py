@@ -75,7 +75,7 @@ def application(context: ServerContext) -> ASGIApp:
     )
     app.state.context = context
     chosen = chosen_routes(context.settings.seatunnel)
-    for route in (*ROUTES, *chosen):
+    for route in (*chosen, *ROUTES):  # a page of a run has the form of one of SeaTunnel's paths
         app.router.add_api_route(
             route.path,
             route.handler,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from seatunnel_py.control.store.tokens import Role
+from seatunnel_py.web import page_routes
 from seatunnel_py.web.access import Need
 from seatunnel_py.web.route import Route
 from seatunnel_py.web.routes import (
@@ -13,7 +14,6 @@ from seatunnel_py.web.routes import (
     checks,
     definitions,
     live,
-    page,
     plugins,
     probes,
     quarantine,
@@ -45,11 +45,11 @@ def _page(path: str, handler: Callable[..., Any]) -> Route:
 
 
 ROUTES = (
-    _page("/", page.start),
-    _page("/jobs", page.start),
-    _page("/jobs/{run}", page.job),
-    _page("/jobs/{run}/{part}", page.part),
-    _page("/assets/{asset}", page.asset),
+    _page("/", page_routes.start),
+    _page("/jobs", page_routes.start),
+    _page("/jobs/{run}", page_routes.job),
+    _page("/jobs/{run}/{part}", page_routes.part),
+    _page("/assets/{asset}", page_routes.asset),
     _read("/livez", probes.livez, None),
     _read("/readyz", probes.readyz, None),
     _read("/healthz", probes.healthz, None),

@@ -9,6 +9,8 @@ from seatunnel_py.web.context import context_of
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading.page_files import PageFile
 
+PARTS = ("overview", "tables", "checkpoints", "failures", "log", "plan")
+"""As ``TABS`` of the page."""
 KEPT = "public, max-age=31536000, immutable"
 COMPARED = "no-cache"
 NOT_BUILT = (
@@ -32,7 +34,9 @@ def job(request: Request, run: str) -> Response:
 
 
 def part(request: Request, run: str, part: str) -> Response:
-    """The web page of a part of a run: its tables, checkpoints, failures, log or plan."""
+    """The web page of a part of a run."""
+    if part not in PARTS:
+        raise ApiError(404, "unknown-page", "there is no such page", f"choose one of {', '.join(PARTS)}")
     return start(request)
 
 
