@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +15,29 @@ from playwright.sync_api import Browser, Locator, Page
 
 from e2e.page.browser import Visit, chromium, context_of, visit
 from e2e.page.homes import sizes
+from e2e.support import SEATUNNEL
 from e2e.test_server import server
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A server with a token of an administrator."""
+    """A server over the home of a folder, with a token of an administrator."""
 
     url: str
     token: str
+    folder: Path
+
+    def link(self) -> str:
+        """The fragment of a link that logs in once, as it is printed on a terminal."""
+        ours, theirs = os.openpty()
+        environment = {**os.environ, "SEATUNNEL_HOME": str(self.folder / ".seatunnel")}
+        words = [*SEATUNNEL, "server", "login-link"]
+        with os.fdopen(ours, "rb", buffering=0) as terminal:
+            subprocess.run(words, env=environment, stdout=theirs, check=True)
+            os.close(theirs)
+            found = re.search(rb"(#login=\S+)", terminal.read(4_096))
+        assert found is not None
+        return found[1].decode()
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     sizes(folder / ".seatunnel")
     with server(folder) as (_, url):
-        yield Site(url, token_of(folder))
+        yield Site(url, token_of(folder), folder)
 
 
 def token_of(folder: Path) -> str:

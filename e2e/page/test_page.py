@@ -339,7 +339,7 @@ def test_a11_many_tabs_of_one_browser_are_served(site: Site, tab: Tab) -> None:
 def test_a24_the_page_works_below_a_path_of_a_proxy(site: Site, tab: Tab) -> None:
     """A proxy that takes `/tools/seatunnel` off: each address of the page, its scripts and its data are below it."""
     with proxied(site.url, "/tools/seatunnel") as url:
-        one = tab(Site(f"{url}/tools/seatunnel", site.token))
+        one = tab(Site(f"{url}/tools/seatunnel", site.token, site.folder))
         page = one.open("jobs/thousand/tables")
         expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "1001")
         page.get_by_role("link", name="SeaTunnel").click()

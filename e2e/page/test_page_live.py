@@ -39,7 +39,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A server over an empty home."""
     folder = tmp_path_factory.mktemp("fresh")
     with server(folder) as (_, url):
-        yield Site(url, token_of(folder))
+        yield Site(url, token_of(folder), folder)
 
 
 def get(site: Site, path: str) -> Any:
@@ -68,8 +68,10 @@ def kill(site: Site, run: str) -> None:
 
 
 def test_a31_one_click_on_an_empty_home_runs_the_demo_to_its_end(fresh: Site, tab: Tab) -> None:
-    """The page says so, starts it, shows its rows while they move, and its end; the numbers are those of the receipt."""
-    page = tab(fresh).open("")
+    """By the link of a terminal, which is good for one login. The page shows rows while they move, and the end; its
+    numbers are those of the receipt."""
+    link = fresh.link()
+    page = tab(fresh, token=False).open(link)
     expect(page.get_by_text("No job has run in this home yet.")).to_be_visible()
     page.get_by_role("button", name="Start the demo job").click()
     expect(page.get_by_role("heading", name="demo: a shop")).to_be_visible(timeout=JOB_SECONDS)
@@ -85,6 +87,8 @@ def test_a31_one_click_on_an_empty_home_runs_the_demo_to_its_end(fresh: Site, ta
     assert len(seen - {"–"}) >= 3, seen
     assert get(fresh, f"runs/{run_of(page)}")["receipt"]["totals"]["rows_read"] == 2_000
     expect(page.get_by_text("All 4 tables are done.")).to_be_visible()
+    expect(page.get_by_role("region", name="steps").get_by_text("2,000 rows").first).to_be_visible()
+    expect(page.get_by_role("tabpanel").locator(".state", has_text="done")).to_have_count(4)
     for name, shown in (("Checkpoints", "completed"), ("Log", "SeaTunnelRow"), ("Plan as run", "FakeSource")):
         page.get_by_role("tab", name=name).click()
         expect(page.get_by_role("tabpanel").get_by_text(shown).first).to_be_visible()
@@ -92,6 +96,12 @@ def test_a31_one_click_on_an_empty_home_runs_the_demo_to_its_end(fresh: Site, ta
     expect(rows(page)).to_have_count(1)
     stored = page.get_by_role("region", name="stored job files")
     expect(stored.get_by_role("button", name="Start")).to_be_enabled()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Token")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Token")).to_be_visible()
+    page = tab(fresh, token=False).open(link)
+    expect(page.get_by_text("the code is not valid")).to_be_visible()
 
 
 def test_a10_a_killed_driver_is_shown_at_once(fresh: Site, tab: Tab) -> None:
@@ -155,7 +165,7 @@ def test_a16_a_reader_may_look_and_no_more(fresh: Site, tab: Tab) -> None:
         trust_env=False,
     )
     assert made.status_code == 201, made.text
-    page = tab(Site(fresh.url, made.json()["token"])).open("")
+    page = tab(Site(fresh.url, made.json()["token"], fresh.folder)).open("")
     start = page.get_by_role("button", name="Start").first
     expect(start).to_be_disabled()
     assert start.get_attribute("title") in ("This needs the role operate.", "This needs the role edit.")
@@ -165,7 +175,7 @@ def test_a9_a_killed_server_is_seen_and_found_again(browser: Browser, tab: Tab, 
     """The bar within 3 s, grey numbers, the page as it was, and live again within 5 s after the start; no reload."""
     of_tables(Home(tmp_path / ".seatunnel"), "twenty", 20, 2, 60, "shop to warehouse")
     with server(tmp_path) as (process, url):
-        site = Site(url, token_of(tmp_path))
+        site = Site(url, token_of(tmp_path), tmp_path)
         page = tab(site).open("jobs/twenty/tables")
         expect(page.locator(".light")).to_have_text("live")
         page.evaluate("window.marker = 1")

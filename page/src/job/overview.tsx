@@ -74,15 +74,13 @@ function useRatePoints(live: LiveRun | undefined): Point[] {
   return kept.current;
 }
 
-/** A number that grows while the run changes, at most every two seconds. */
+/** A number that grows while the run changes, at most every two seconds. The first message counts, too: the run may have
+ * ended between the answers that were asked for at once. */
 export function useSlowly(live: unknown): number {
   const [turn, setTurn] = useState(0);
-  const last = useRef(0);
-  const before = useRef<unknown>(undefined);
+  const last = useRef(performance.now());
   useEffect(() => {
-    const first = before.current === undefined;
-    before.current = live;
-    if (first) return;
+    if (live === undefined) return;
     const rest = Math.max(0, EVERY_MS - (performance.now() - last.current));
     const timer = window.setTimeout(() => {
       last.current = performance.now();

@@ -73,7 +73,7 @@ export function JobPage({ run, tab }: { run: string; tab: Tab }) {
         <RunActs run={run} state={shown.state} report={setProgress} />
       </div>
       <p class="unseen" role="status">
-        {`The run is ${lookOf(shown.state).word}.`}
+        {`State of the run: ${lookOf(shown.state).word}.`}
       </p>
       <ProgressLine progress={progress} close={() => setProgress({ is: "ready" })} />
       <Tabs run={run} tab={tab} head={shown} />
