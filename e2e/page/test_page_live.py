@@ -45,7 +45,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def get(site: Site, path: str) -> Any:
     """An answer of the interface."""
     headers = {"Authorization": f"Bearer {site.token}"}
-    answer = httpx.get(f"{site.url}/api/v1/{path}", headers=headers, timeout=30, trust_env=False)
+    answer = httpx.get(f"{site.url}/api/v1/{path}", headers=headers, timeout=30, trust_env=False, verify=False)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

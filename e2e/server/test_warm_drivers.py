@@ -24,7 +24,9 @@ sink { LocalFile { path = "rows", file_format_type = json } }
 
 def client(url: str, home: Path) -> httpx.Client:
     token = (home / ".seatunnel/server/admin.token").read_text().strip()
-    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False)
+    return httpx.Client(
+        base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False, verify=False
+    )
 
 
 def until(condition: Callable[[], Any], seconds: float = 90) -> Any:

@@ -119,6 +119,11 @@ def find_program(name: str, package: str, elsewhere: Iterable[Path] = ()) -> Pat
     return Path(found).resolve()
 
 
+PLACE_VARIABLE = "SEATUNNEL_TEST_SERVERS"
+"""The directory of temporary servers. In memory, a server that makes and drops hundreds of databases takes half of the
+time: ext4 looks at every inode that was freed in the last minutes before it gives one away."""
+
+
 def server_directory(wanted: Path | None, account: Account, kind: str) -> Path:
     """The wanted directory, or a temporary one where none is wanted or the account cannot reach it."""
     if wanted is not None:
@@ -127,7 +132,7 @@ def server_directory(wanted: Path | None, account: Account, kind: str) -> Path:
         if account.reaches(wanted):
             account.own(wanted)
             return wanted
-    made = Path(tempfile.mkdtemp(prefix=f"seatunnel-{kind}-"))
+    made = Path(tempfile.mkdtemp(prefix=f"seatunnel-{kind}-", dir=os.environ.get(PLACE_VARIABLE) or None))
     account.own(made)
     return made
 

@@ -45,7 +45,7 @@ class Stream:
     def _run(self) -> None:
         try:
             with (
-                httpx.Client(base_url=self._served.url, timeout=30, trust_env=False) as client,
+                httpx.Client(base_url=self._served.url, timeout=30, trust_env=False, verify=False) as client,
                 client.stream("GET", "/api/v1/live", params={"topics": self._topics}, headers=self._headers) as answer,
             ):
                 self.status = answer.status_code

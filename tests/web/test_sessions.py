@@ -38,7 +38,7 @@ class Browser:
     """A browser on the page of the server: it keeps cookies, and sends its origin."""
 
     def __init__(self, served: Served) -> None:
-        self.client = httpx.Client(base_url=served.url, timeout=30, trust_env=False, headers=PAGE)
+        self.client = httpx.Client(base_url=served.url, timeout=30, trust_env=False, verify=False, headers=PAGE)
         self.csrf = ""
 
     def login(self, **body: str) -> httpx.Response:
