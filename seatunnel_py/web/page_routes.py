@@ -34,10 +34,11 @@ def job(request: Request, run: str) -> Response:
 
 
 def part(request: Request, run: str, part: str) -> Response:
-    """The web page of a part of a run."""
-    if part not in PARTS:
-        raise ApiError(404, "unknown-page", "there is no such page", f"choose one of {', '.join(PARTS)}")
-    return start(request)
+    """The web page of a part of a run. For another one it shows that there is no such page."""
+    found = start(request)
+    if part not in PARTS and found.status_code != 503:
+        found.status_code = 404
+    return found
 
 
 def asset(request: Request, asset: str) -> Response:

@@ -11,7 +11,7 @@ import pytest
 from seatunnel_py.control.store.tokens import Role
 from tests.web.conftest import CANARY
 from tests.web.running import Served, serving
-from tests.web.test_quarantine import data_token
+from tests.web.test_run_quarantine import data_token
 
 NAMES = [f"{CANARY}-{at}" for at in range(20)]
 

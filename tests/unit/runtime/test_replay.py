@@ -7,6 +7,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ def test_rows_that_no_reader_could_decode_stay_where_they_are(mixed: Case, capsy
     """P1: after a replay `list` said that all five were replayed, and the three of them that none had read were shown
     by no command any more."""
     assert mixed.run().exit_code == ExitCode.SUCCESS
-    (before,) = told(capsys, command.listing, "j")
+    (before,) = told(capsys, partial(command.listing, reasons=False), "j")
     assert before | {"job_id": "", "table": ""} == {
         "job_id": "", "table": "", "rows": 5, "waiting": 5, "undecoded": 3, "replaying": 0, "replayed": 0
     }  # fmt: skip
@@ -186,23 +187,23 @@ def test_rows_that_no_reader_could_decode_stay_where_they_are(mixed: Case, capsy
 
     assert (again.total("rows_read"), again.failed_again, again.exit_code) == (2, 2, ExitCode.FAILED)
     assert "rows failed again: 2 of 2" in receipt_text(again, mixed.home)
-    (after,) = told(capsys, command.listing, "j")
+    (after,) = told(capsys, partial(command.listing, reasons=False), "j")
     assert (after["rows"], after["waiting"], after["undecoded"], after["replayed"]) == (7, 5, 3, 2)
-    shown = told(capsys, command.show, "j", None, 100)
+    shown = told(capsys, partial(command.show, masked=False), "j", None, 100)
     assert sorted(row["raw"] for row in shown) == [False, False, True, True, True]
     assert sorted(base64.b64decode(row["values"]["raw"]) for row in shown if row["raw"]) == [
         b"broken 1", b"broken 2", b"broken 3"
     ]  # fmt: skip
-    assert command.listing("j", as_json=False) == ExitCode.SUCCESS
+    assert command.listing("j", reasons=False, as_json=False) == ExitCode.SUCCESS
     assert "5 rows (3 could not be decoded), 2 replayed" in capsys.readouterr().out
 
     mixed.table("")
     assert mixed.replay().state == "SUCCESS"
     with pytest.raises(app.NothingToDoError, match="3 could not be decoded, and stay"):
         mixed.replay()
-    (last,) = told(capsys, command.listing, "j")
+    (last,) = told(capsys, partial(command.listing, reasons=False), "j")
     assert (last["rows"], last["waiting"], last["undecoded"], last["replayed"]) == (7, 3, 3, 4)
-    assert len(told(capsys, command.show, "j", None, 100)) == 3
+    assert len(told(capsys, partial(command.show, masked=False), "j", None, 100)) == 3
 
 
 def test_rows_wait_until_their_replay_has_ended(case: Case) -> None:
