@@ -21,11 +21,15 @@ NOT_BUILT = (
 
 def start(request: Request) -> Response:
     """The web page, for each of its addresses."""
+    return _start(request, 200)
+
+
+def _start(request: Request, status: int) -> Response:
     depth = request.url.path.removeprefix(str(request.scope.get("root_path", ""))).count("/") - 1
     found = context_of(request).page.start(max(0, depth))
     if found is None:
         return PlainTextResponse(NOT_BUILT, 503)
-    return _file(request, found, COMPARED)
+    return _file(request, found, COMPARED, status)
 
 
 def job(request: Request, run: str) -> Response:
@@ -35,10 +39,7 @@ def job(request: Request, run: str) -> Response:
 
 def part(request: Request, run: str, part: str) -> Response:
     """The web page of a part of a run. For another one it shows that there is no such page."""
-    found = start(request)
-    if part not in PARTS and found.status_code != 503:
-        found.status_code = 404
-    return found
+    return _start(request, 200 if part in PARTS else 404)
 
 
 def asset(request: Request, asset: str) -> Response:
@@ -48,14 +49,15 @@ def asset(request: Request, asset: str) -> Response:
         raise ApiError(
             404, "unknown-asset", "the page has no such file", "load the page again: there is another build of it"
         )
-    return _file(request, found, KEPT)
+    return _file(request, found, KEPT, 200)
 
 
-def _file(request: Request, found: PageFile, kept: str) -> Response:
+def _file(request: Request, found: PageFile, kept: str, status: int) -> Response:
     tag = f'"{found.tag}"'
     headers = {"ETag": tag, "Cache-Control": kept, "Vary": "Accept-Encoding"}
-    if tag in (one.strip() for one in request.headers.get("if-none-match", "").split(",")):
+    if status == 200 and tag in (one.strip() for one in request.headers.get("if-none-match", "").split(",")):
         return Response(status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(found.packed, headers={**headers, "Content-Encoding": "gzip"}, media_type=found.media_type)
-    return Response(found.data, headers=headers, media_type=found.media_type)
+        packed = {**headers, "Content-Encoding": "gzip"}
+        return Response(found.packed, status, headers=packed, media_type=found.media_type)
+    return Response(found.data, status, headers=headers, media_type=found.media_type)
