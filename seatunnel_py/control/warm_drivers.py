@@ -8,9 +8,7 @@ replaced, later each time; a new one waits until the job that took the last one 
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import secrets
 import shutil
 import socket
@@ -24,6 +22,8 @@ from pathlib import Path
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.control.backoff import backoff_seconds
 from seatunnel_py.control.launching import Launch
+from seatunnel_py.runtime.observe.driver_process import kernel_sizes
+from seatunnel_py.runtime.storage.job_directory import is_locked
 
 WARM_PROGRAM = (sys.executable, "-m", "seatunnel_py.cli.warm_driver")
 READY = b"ready\n"
@@ -141,7 +141,7 @@ class WarmDrivers:
         """Remove the directories of drivers that have ended: each holds a lock until its end."""
         with suppress(FileNotFoundError):
             for place in self.folder.iterdir():
-                if place.is_dir() and all(place != one.place for one in self._warm) and _is_free(place / "lock"):
+                if place.is_dir() and all(place != one.place for one in self._warm) and not is_locked(place / "lock"):
                     shutil.rmtree(place, ignore_errors=True)
 
 
@@ -162,24 +162,8 @@ def _sent(channel: socket.socket, request: bytes) -> bool:
         return False
 
 
-def _is_free(lock: Path) -> bool:
-    try:
-        descriptor = os.open(lock, os.O_RDWR)
-    except OSError:
-        return True  # it has ended before it could lock
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
-
-
 def free_memory() -> int:
     """Bytes that are available, as the kernel estimates; without such an estimate as many as needed."""
-    with suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
+    with suppress(OSError):
+        return kernel_sizes("/proc/meminfo").get("MemAvailable", MEMORY_BYTES)
     return MEMORY_BYTES

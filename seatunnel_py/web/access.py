@@ -10,7 +10,6 @@ not fill the disk.
 from __future__ import annotations
 
 import base64
-import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -22,15 +21,14 @@ from fastapi import Request
 
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.audit import Act
-from seatunnel_py.control.store.database import Database, StoreUnreadableError, StoreUnwritableError
+from seatunnel_py.control.store.database import Database, StoreUnwritableError
 from seatunnel_py.control.store.sessions import BrowserSession
 from seatunnel_py.control.store.tokens import Role, Token
 from seatunnel_py.web.login.browser_sessions import BrowserSessions
+from seatunnel_py.web.login.verified import VerifiedCache
 from seatunnel_py.web.problems import ApiError, request_id_of
 from seatunnel_py.web.settings import ServerSettings, is_loopback
 
-REMEMBERED_SECONDS = 0.4
-REMEMBERED_MAX = 1_000
 BUCKETS_MAX = 10_000
 NOTED_PER_SECOND, NOTED_BURST = 0.5, 60
 ANONYMOUS = "anonymous"
@@ -62,8 +60,7 @@ class Access:
 
     def __init__(self, database: Database, settings: ServerSettings, failed: Callable[[], None]) -> None:
         self._database, self._settings, self._failed = database, settings, failed
-        self._known: OrderedDict[str, tuple[float, Token]] = OrderedDict()
-        self._lock = Lock()
+        self._verified = VerifiedCache(database, tokens.verified)
         self._rate = Rate(settings.requests_per_second, settings.requests_per_second * 2)
         self._noted = Rate(NOTED_PER_SECOND, NOTED_BURST)
         self._costly = Rate(settings.costly_per_minute / 60, settings.costly_per_minute)
@@ -135,31 +132,14 @@ class Access:
 
     def token(self, text: str) -> Token | None:
         """The valid token with this text. Raises ApiError if the database cannot be read."""
-        key = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-        now = time.monotonic()
-        with self._lock:
-            at, known = self._known.get(key, (0.0, None))
-        if known is not None and now - at < REMEMBERED_SECONDS and known.valid(time.time()):
-            return known
-        try:
-            with self._database.reading() as connection:
-                found = tokens.verified(connection, text, time.time())
-        except StoreUnreadableError as error:
-            raise ApiError(503, "database", error.message, error.remedy) from None
-        with self._lock:
-            self._known.pop(key, None)
-            if found is not None:
-                self._known[key] = (now, found)
-            while len(self._known) > REMEMBERED_MAX:
-                self._known.popitem(last=False)
-        if found is not None:
+        found, asked = self._verified.find(text)
+        if found is not None and asked:
             self._note_use(found)
         return found
 
     def forget(self) -> None:
         """Read all tokens and sessions again at their next request: one has ended."""
-        with self._lock:
-            self._known.clear()
+        self._verified.forget()
         self.sessions.forget()
 
     def _note_use(self, token: Token) -> None:

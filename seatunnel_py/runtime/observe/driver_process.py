@@ -62,3 +62,9 @@ def start_ticks(pid: int) -> int | None:
         fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
         return None if fields[0] in "ZX" else int(fields[19])
     return None
+
+
+def kernel_sizes(file: str) -> dict[str, int]:
+    """The sizes that a file of the kernel names, such as ``/proc/meminfo``, in bytes. Raises OSError."""
+    lines = (line.split() for line in Path(file).read_text(encoding="ascii", errors="replace").splitlines())
+    return {words[0].rstrip(":"): int(words[1]) * 1_024 for words in lines if len(words) == 3 and words[2] == "kB"}

@@ -69,17 +69,7 @@ class JobDirectory:
     @property
     def running(self) -> bool:
         """Return True if its driver is alive."""
-        try:
-            descriptor = os.open(self.path / "lock", os.O_WRONLY)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
+        return is_locked(self.path / "lock")
 
     @property
     def finished(self) -> bool:
@@ -266,6 +256,21 @@ _WAYS_ON = {
     "removal": "delete its directory, and its checkpoints elsewhere, by hand",
     "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; or {BEGIN_ANEW}",
 }
+
+
+def is_locked(file: Path) -> bool:
+    """Return True if a living process holds this lock; False also if there is no such file."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def is_finished(receipt: Mapping[str, Any] | None) -> bool:

@@ -9,25 +9,21 @@ within one.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import time
-from collections import OrderedDict
 from contextlib import suppress
-from threading import Lock
 
 from fastapi import Request
 from starlette.responses import Response
 
 from seatunnel_py.control.store import sessions
-from seatunnel_py.control.store.database import Database, StoreUnreadableError, StoreUnwritableError
+from seatunnel_py.control.store.database import Database, StoreUnwritableError
 from seatunnel_py.control.store.sessions import BrowserSession
 from seatunnel_py.web.login.own_origin import RequestOrigin, origin_of
+from seatunnel_py.web.login.verified import VerifiedCache
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.settings import ServerSettings
 
-REMEMBERED_SECONDS = 0.4
-REMEMBERED_MAX = 1_000
 CSRF_HEADER = "X-CSRF-Token"
 COOKIE_LENGTH_MAX = 100
 
@@ -37,8 +33,7 @@ class BrowserSessions:
 
     def __init__(self, database: Database, settings: ServerSettings) -> None:
         self._database, self._settings = database, settings
-        self._known: OrderedDict[str, tuple[float, BrowserSession]] = OrderedDict()
-        self._lock = Lock()
+        self._verified = VerifiedCache(database, sessions.verified)
 
     @property
     def cookie(self) -> str:
@@ -64,31 +59,11 @@ class BrowserSessions:
 
     def of_text(self, text: str) -> BrowserSession | None:
         """The valid session of a cookie. Raises ApiError if the database cannot be read."""
-        if not text:
-            return None
-        key = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-        now = time.monotonic()
-        with self._lock:
-            at, known = self._known.get(key, (0.0, None))
-        if known is not None and now - at < REMEMBERED_SECONDS and known.valid(time.time()):
-            return known
-        try:
-            with self._database.reading() as connection:
-                found = sessions.verified(connection, text, time.time())
-        except StoreUnreadableError as error:
-            raise ApiError(503, "database", error.message, error.remedy) from None
-        with self._lock:
-            self._known.pop(key, None)
-            if found is not None:
-                self._known[key] = (now, found)
-            while len(self._known) > REMEMBERED_MAX:
-                self._known.popitem(last=False)
-        return found
+        return self._verified.find(text)[0] if text else None
 
     def forget(self) -> None:
         """Read all sessions again at their next request: one has ended, or its token has."""
-        with self._lock:
-            self._known.clear()
+        self._verified.forget()
 
     def require_own_page(self, request: Request) -> None:
         """Raise ApiError if a request with a cookie was not made by a page of this server."""

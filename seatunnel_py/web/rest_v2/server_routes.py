@@ -7,7 +7,6 @@ import os
 import shutil
 import threading
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Query, Request
@@ -18,6 +17,7 @@ from seatunnel_py.control.driver_files import output_file
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.plugins.plugin_rows import plugins_named
 from seatunnel_py.redaction import redacted_text
+from seatunnel_py.runtime.observe.driver_process import kernel_sizes
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
 from seatunnel_py.web.pages import LIMIT_MAX, chosen_of
@@ -79,7 +79,7 @@ def _server(request: Request, reader: JobReader) -> ClusterFacts:
 def system_monitoring(request: Request) -> Response:
     """The machine of the server: processors, memory, load, and the disk of its home."""
     context = context_of(request)
-    memory = _sizes("/proc/meminfo")
+    memory = kernel_sizes("/proc/meminfo")
     disk = shutil.disk_usage(context.home.path)
     facts = MachineFacts(
         host=context.settings.host,
@@ -92,16 +92,10 @@ def system_monitoring(request: Request) -> Response:
         swap_free=memory["SwapFree"],
         disk=disk.total,
         disk_free=disk.free,
-        resident=_sizes("/proc/self/status")["VmRSS"],
+        resident=kernel_sizes("/proc/self/status")["VmRSS"],
         threads=threading.active_count(),
     )
     return answer([machine_document(facts)])
-
-
-def _sizes(file: str) -> dict[str, int]:
-    """The sizes that a file of the kernel names, in bytes."""
-    lines = (line.split() for line in Path(file).read_text(encoding="ascii", errors="replace").splitlines())
-    return {words[0].rstrip(":"): int(words[1]) * 1_024 for words in lines if len(words) == 3 and words[2] == "kB"}
 
 
 def option_rules(
