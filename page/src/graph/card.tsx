@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Graph, GraphNode, Plan, RunHead } from "../api/shapes";
-import { Name, SegmentBar } from "../parts/marks";
+import { SegmentBar, StepNames } from "../parts/marks";
 import { Failed, Loading } from "../parts/views";
 import { useAnswer } from "../state/asking";
 import { brief, counted } from "../text/format";
@@ -116,13 +116,7 @@ function StepList({ run, head, turn }: { run: string; head: RunHead; turn: numbe
     <ol class="steps">
       {found.data.steps.map((step) => (
         <li key={step.id} class={`step step-${step.kind}`}>
-          <span class="step-kind">{step.kind}</span>
-          <span class="step-plugin">
-            <Name text={step.plugin} most={30} />
-          </span>
-          <span class="step-id mono">
-            <Name text={step.id} most={40} />
-          </span>
+          <StepNames step={step} most={40} />
           {step.kind === "source" ? <span class="step-rows num">{brief(totals?.rows_read)} rows read</span> : null}
           {step.kind === "sink" ? <span class="step-rows num">{brief(totals?.rows_written)} rows written</span> : null}
           {step.kind === "sink" ? <SegmentBar tables={head.tables} wide /> : null}

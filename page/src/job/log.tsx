@@ -6,6 +6,7 @@ import type { LogWindow, RunState } from "../api/shapes";
 import { connection, round } from "../api/stream";
 import { Empty, Failed, Loading } from "../parts/views";
 import { visible } from "../parts/windows";
+import { useHeight } from "../state/height";
 import { query, setQuery } from "../state/location";
 import { bytes, counted, plainName } from "../text/format";
 
@@ -139,8 +140,8 @@ function Nothing({ of, alive }: { of: Which; alive: boolean }) {
 
 function Lines({ read, follows, scrolled }: { read: Read; follows: boolean; scrolled: (atEnd: boolean) => void }) {
   const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(400);
   const place = useRef<HTMLDivElement>(null);
+  const height = useHeight(place, 400);
   const total = read.lines.length;
   const shown = visible(top, height, LINE, total, 8);
   const toEnd = useCallback(() => {
@@ -149,13 +150,6 @@ function Lines({ read, follows, scrolled }: { read: Read; follows: boolean; scro
   useEffect(() => {
     if (follows) toEnd();
   }, [follows, total, read]);
-  useEffect(() => {
-    const box = place.current;
-    if (!box) return;
-    const watcher = new ResizeObserver(() => setHeight(box.clientHeight));
-    watcher.observe(box);
-    return () => watcher.disconnect();
-  }, []);
   const onScroll = () => {
     const box = place.current;
     if (!box) return;

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Plan, PlanPipeline } from "../api/shapes";
-import { Name } from "../parts/marks";
+import { Name, StepNames } from "../parts/marks";
 import { Failed, Loading } from "../parts/views";
 import { useAnswer } from "../state/asking";
 import { count, counted, plainName } from "../text/format";
@@ -53,13 +53,7 @@ export function PlanTab({ run }: { run: string }) {
         <ol class="steps">
           {plan.steps.map((step) => (
             <li key={step.id} class={`step step-${step.kind}`}>
-              <span class="step-kind">{step.kind}</span>
-              <span class="step-plugin">
-                <Name text={step.plugin} most={30} />
-              </span>
-              <span class="step-id mono">
-                <Name text={step.id} most={48} />
-              </span>
+              <StepNames step={step} most={48} />
             </li>
           ))}
         </ol>

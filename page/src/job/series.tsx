@@ -1,5 +1,6 @@
 // A chart of a number of the run over time: as the server has recorded it, or as this page has seen it.
 
+import { Choice } from "../parts/choice";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Series } from "../api/shapes";
 import { useAnswer } from "../state/asking";
@@ -32,13 +33,7 @@ export function SeriesCard({ run, own, alive }: { run: string; own: Point[]; ali
         {missing ? (
           <span class="faint">since this page was opened</span>
         ) : (
-          <select aria-label="number of the chart" value={metric} onChange={(event) => setMetric(event.currentTarget.value)}>
-            {METRICS.map(([value, word]) => (
-              <option key={value} value={value}>
-                {word}
-              </option>
-            ))}
-          </select>
+          <Choice label="number of the chart" value={metric} of={METRICS} chosen={setMetric} />
         )}
       </div>
       {points.length > 1 ? <Chart points={points} unit={unit} /> : <NoPoints missing={missing} alive={alive} />}

@@ -3,9 +3,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LiveRun, RunHead, TableRow } from "../api/shapes";
 import { round } from "../api/stream";
+import { Choice } from "../parts/choice";
 import { FilterField } from "../parts/filter";
 import { Name, StateMark } from "../parts/marks";
 import { Empty, Failed } from "../parts/views";
+import { useHeight } from "../state/height";
 import { useNow } from "../state/asking";
 import { movedBy, scrolledTo, visible } from "../parts/windows";
 import { query, setQuery } from "../state/location";
@@ -38,13 +40,7 @@ export function TablesTab({ run, head, live }: { run: string; head: RunHead; liv
           </div>
           <label class="sort">
             order{" "}
-            <select value={sort} onChange={(event) => setQuery({ sort: event.currentTarget.value === "name" ? "" : event.currentTarget.value }, "push")}>
-              {SORTS.map(([value, word]) => (
-                <option key={value} value={value}>
-                  {word}
-                </option>
-              ))}
-            </select>
+            <Choice value={sort} of={SORTS} chosen={(value) => setQuery({ sort: value === "name" ? "" : value }, "push")} />
           </label>
         </div>
         {list.problem ? <Failed problem={list.problem} again={list.again} /> : null}
@@ -78,19 +74,12 @@ interface RowsProps {
 
 function Rows({ list, live, chosen }: RowsProps) {
   const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(600);
   const [row, rowNow, setRow] = useNow(0);
   const place = useRef<HTMLDivElement>(null);
+  const height = useHeight(place, 600);
   const total = list.total ?? 0;
   const shown = visible(top, height, ROW, total);
   useEffect(() => list.need(shown), [shown.first, shown.end, list.turn]);
-  useEffect(() => {
-    const box = place.current;
-    if (!box) return;
-    const watcher = new ResizeObserver(() => setHeight(box.clientHeight));
-    watcher.observe(box);
-    return () => watcher.disconnect();
-  }, []);
   const move = (event: KeyboardEvent) => {
     const box = place.current;
     if (!box) return;

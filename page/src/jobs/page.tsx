@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveRuns, QueueList, RunList, RunRow } from "../api/shapes";
 import { newest, round } from "../api/stream";
+import { Choice } from "../parts/choice";
 import { movedBy } from "../parts/windows";
 import { Ago, Name, SegmentBar, StateMark } from "../parts/marks";
 import { Empty, Shown } from "../parts/views";
@@ -59,13 +60,7 @@ export function JobsPage() {
             <StateChips counts={counts} chosen={states} />
             <label class="sort">
               order{" "}
-              <select value={sort} onChange={(event) => setQuery({ sort: event.currentTarget.value === "started" ? "" : event.currentTarget.value, after: "" }, "push")}>
-                {SORTS.map(([value, word]) => (
-                  <option key={value} value={value}>
-                    {word}
-                  </option>
-                ))}
-              </select>
+              <Choice value={sort} of={SORTS} chosen={(value) => setQuery({ sort: value === "started" ? "" : value, after: "" }, "push")} />
             </label>
           </div>
           <Shown of={found} rows={8}>

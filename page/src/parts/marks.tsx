@@ -83,3 +83,18 @@ export function Fact({ label, value, hint }: { label: string; value: string; hin
     </div>
   );
 }
+
+/** The kind, plugin and id of a step of a plan. */
+export function StepNames({ step, most }: { step: { kind: string; plugin: string; id: string }; most: number }) {
+  return (
+    <>
+      <span class="step-kind">{step.kind}</span>
+      <span class="step-plugin">
+        <Name text={step.plugin} most={30} />
+      </span>
+      <span class="step-id mono">
+        <Name text={step.id} most={most} />
+      </span>
+    </>
+  );
+}
