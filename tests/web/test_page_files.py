@@ -56,6 +56,9 @@ def test_assets_are_kept_and_the_start_page_is_compared(served: Served, built: P
         again = client.get("/", headers={"If-None-Match": start.headers["etag"]})
         assert (again.status_code, again.content) == (304, b"")
         assert client.get("/jobs/x", headers={"If-None-Match": start.headers["etag"]}).status_code == 200
+        unknown = client.get("/jobs/x/nothing")
+        again = client.get("/jobs/x/nothing", headers={"If-None-Match": unknown.headers["etag"]})
+        assert (again.status_code, again.text) == (404, unknown.text) and again.text.startswith("<")
 
 
 def test_assets_are_packed_for_those_that_take_it(served: Served, built: Path) -> None:
