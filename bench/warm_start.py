@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +22,7 @@ from typing import Any
 import httpx
 
 from bench import ours, pairs, pg
+from e2e.server.running import client, server
 from seatunnel_py.web.server_metrics import CACHED_SECONDS
 from tests.servers.postgres import PostgresServer
 
@@ -35,23 +33,11 @@ READY = re.compile(r"^seatunnel_warm_drivers (\S+)$", re.MULTILINE)
 
 
 @contextmanager
-def served(home: Path, warm: int) -> Iterator[httpx.Client]:
+def served(folder: Path, warm: int) -> Iterator[httpx.Client]:
     """A client of a server that keeps so many warm drivers."""
-    home.parent.mkdir()
-    command = [sys.executable, "-m", "seatunnel_py", "server", "run", "--port", "0", "--warm-drivers", str(warm)]
-    environment = {**os.environ, "SEATUNNEL_HOME": str(home)}
-    server = subprocess.Popen(command, cwd=home.parent, env=environment, text=True, stdout=subprocess.PIPE)
-    assert server.stdout is not None
-    try:
-        found = next(match for line in server.stdout if (match := re.search(r"http://\S+(?=;)", line)))
-        token = (home / "server" / "admin.token").read_text().strip()
-        headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=found[0], headers=headers, timeout=30, trust_env=False) as client:
-            yield client
-    finally:
-        server.terminate()
-        server.wait(30)
-        server.stdout.close()
+    folder.mkdir()
+    with server(folder, warm=warm) as (_, url), client(url, folder) as found:
+        yield found
 
 
 def until(condition: Callable[[], Any]) -> float:
@@ -64,26 +50,26 @@ def until(condition: Callable[[], Any]) -> float:
     return time.perf_counter()
 
 
-def measure(server: PostgresServer, table: str, client: httpx.Client, warm: int) -> tuple[float, float]:
+def measure(database: PostgresServer, table: str, http: httpx.Client, warm: int) -> tuple[float, float]:
     """Seconds until the first row, and until the run is done."""
-    pg.drop_targets(server)
-    pg.make_target(server, table, keyed=True)
-    pg.checkpoint(server)
+    pg.drop_targets(database)
+    pg.make_target(database, table, keyed=True)
+    pg.checkpoint(database)
     time.sleep(CACHED_SECONDS + 0.1)  # the metrics may be that old
-    until(lambda: float(READY.findall(client.get("/metrics").text)[0]) >= warm)
-    with pg.connect(server) as db:
+    until(lambda: float(READY.findall(http.get("/metrics").text)[0]) >= warm)
+    with pg.connect(database) as db:
         began = time.perf_counter()
-        run = client.post("/api/v1/definitions/small/runs", json={}).raise_for_status().json()["job_id"]
+        run = http.post("/api/v1/definitions/small/runs", json={}).raise_for_status().json()["job_id"]
         first = until(lambda: db.execute(f"SELECT 1 FROM {pg.TARGET}.{table} LIMIT 1".encode()).fetchone())
-        done = until(lambda: _state(client, run) not in ("", "RUNNING", "STARTING"))
-    if _state(client, run) != "SUCCESS":
-        raise AssertionError(client.get(f"/api/v1/runs/{run}").text)
-    pg.expect_copied(server, pg.SMALL_ROWS, table)
+        done = until(lambda: _state(http, run) not in ("", "RUNNING", "STARTING"))
+    if _state(http, run) != "SUCCESS":
+        raise AssertionError(http.get(f"/api/v1/runs/{run}").text)
+    pg.expect_copied(database, pg.SMALL_ROWS, table)
     return first - began, done - began
 
 
-def _state(client: httpx.Client, run: str) -> str:
-    found = client.get(f"/api/v1/runs/{run}")
+def _state(http: httpx.Client, run: str) -> str:
+    found = http.get(f"/api/v1/runs/{run}")
     return str(found.json().get("state", "")) if found.is_success else ""
 
 
@@ -93,14 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cold", type=int, default=3)
     given = parser.parse_args(arguments)
     found: dict[str, list[float]] = {}
-    with pg.server() as server, tempfile.TemporaryDirectory() as folder:
-        (table,) = pg.make_small_tables(server, 1)
-        text = ours.table_job(server, table)
+    with pg.server() as database, tempfile.TemporaryDirectory() as folder:
+        (table,) = pg.make_small_tables(database, 1)
+        text = ours.table_job(database, table)
         for name, warm, rounds in (("new", 0, given.cold), ("warm", 1, given.rounds)):
-            with served(Path(folder) / name / ".seatunnel", warm) as client:
-                client.post("/api/v1/definitions", json={"id": "small", "text": text}).raise_for_status()
+            with served(Path(folder) / name, warm) as http:
+                http.post("/api/v1/definitions", json={"id": "small", "text": text}).raise_for_status()
                 for number in range(rounds + 1):
-                    first, done = measure(server, table, client, warm)
+                    first, done = measure(database, table, http, warm)
                     if number:  # the first one makes the archive of classes, and the record of modules
                         found.setdefault(f"{name}, first row", []).append(first)
                         found.setdefault(f"{name}, done", []).append(done)

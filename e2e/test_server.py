@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
 import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from e2e.support import IN_PROCESS, SEATUNNEL, finish, seatunnel, start, write_job
+from e2e.server.running import server
+from e2e.support import IN_PROCESS, finish, seatunnel, start, write_job
 
 JOB = """
     env { job.name = shop }
@@ -27,27 +25,6 @@ JOB = """
     sink { Console {} }
 """
 LONG = JOB.replace("job.name = shop", "job.name = shop, read_limit.rows_per_second = 20, unit.rows = 10")
-
-
-@contextmanager
-def server(home: Path, *more: str, warm: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A running server, and where it answers."""
-    environment = {**os.environ, "SEATUNNEL_HOME": str(home / ".seatunnel")}
-    words = [*SEATUNNEL, "server", "run", "--port", "0", "--warm-drivers", str(warm), *more]
-    process = subprocess.Popen(
-        words, cwd=home, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    assert process.stdout is not None
-    try:
-        for line in process.stdout:
-            if found := re.search(r"answers at (http://\S+);", line):
-                yield process, found[1]
-                break
-        else:
-            raise AssertionError(f"it has ended with {process.wait()}")
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def get(url: str, path: str, token: str) -> Any:

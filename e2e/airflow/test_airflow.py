@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from e2e.airflow.environment import AirflowHome
+from e2e.server.running import server
 from e2e.support import seatunnel
-from e2e.test_server import server
 
 GOOD = """env { job.mode = BATCH, job.name = good }
 source { FakeSource { row.num = ${rows:5}, schema { table = "shop.t", fields { id = bigint } } } }

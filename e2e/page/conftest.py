@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Locator, Page
 
 from e2e.page.browser import Visit, chromium, context_of, visit
 from e2e.page.homes import sizes
+from e2e.server.running import server, token_of
 from e2e.support import SEATUNNEL
-from e2e.test_server import server
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     sizes(folder / ".seatunnel")
     with server(folder) as (_, url):
         yield Site(url, token_of(folder), folder)
-
-
-def token_of(folder: Path) -> str:
-    """The first token of a home."""
-    return (folder / ".seatunnel/server/admin.token").read_text().strip()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from e2e.page.browser import chromium, context_of, visit
 from e2e.page.homes import NOUNS, of_tables
-from e2e.test_server import server
+from e2e.server.running import server
 from seatunnel_py.runtime.storage.home import Home
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"

@@ -15,9 +15,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from e2e.page.browser import Visit, chromium
-from e2e.page.conftest import Site, rows, token_of
+from e2e.page.conftest import Site, rows
 from e2e.page.homes import of_tables
-from e2e.test_server import server
+from e2e.server.running import server, token_of
 from seatunnel_py.runtime.storage.home import Home
 from tests.servers.process_tree import descendants
 

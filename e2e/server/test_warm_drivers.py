@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from e2e.test_server import server
+from e2e.server.running import client, server
 from tests.servers.process_tree import descendants, is_alive, words_of
 
 JOB = """
@@ -20,13 +20,6 @@ env { job.name = shop, SETTINGS }
 source { FakeSource { row.num = 300, schema { table = "shop.events", fields { id = bigint } } } }
 sink { LocalFile { path = "rows", file_format_type = json } }
 """
-
-
-def client(url: str, home: Path) -> httpx.Client:
-    token = (home / ".seatunnel/server/admin.token").read_text().strip()
-    return httpx.Client(
-        base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False, verify=False
-    )
 
 
 def until(condition: Callable[[], Any], seconds: float = 90) -> Any:

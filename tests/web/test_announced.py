@@ -17,7 +17,7 @@ from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.runtime.control.requests import FOLDER
 from tests.web.running import CALM, Served, serving
 from tests.web.test_sessions import serving_again
-from tests.web.test_writes import STREAM, define, noted, started, until
+from tests.web.test_writes import STREAM, define, noted, started, until, until_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +36,7 @@ def test_t12_another_revision_needs_the_digest_of_its_changes(own: Served) -> No
     define(own, "stream", STREAM)
     run = started(own, "stream")
     until(own, run, {"RUNNING"})
-    end = time.monotonic() + 60
-    while own.get(f"runs/{run}/checkpoints").json()["completed"] < 1 and time.monotonic() < end:
-        time.sleep(0.2)
+    until_checkpoint(own, run)
     dry = own.send("POST", f"runs/{run}/stop?dry=true", {}, Role.OPERATE).json()
     assert dry["wish"] == "stop" and any("savepoint" in one for one in dry["changes"])
     assert own.send("POST", f"runs/{run}/stop", {"digest": "0" * 64}, Role.OPERATE).status_code == 409

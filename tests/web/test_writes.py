@@ -124,6 +124,13 @@ def until(served: Served, run: str, states: set[str], seconds: float = 120.0) ->
         time.sleep(0.2)
 
 
+def until_checkpoint(own: Served, run: str) -> None:
+    """Until the run has something to go on from."""
+    end = time.monotonic() + 60
+    while own.get(f"runs/{run}/checkpoints").json()["completed"] < 1 and time.monotonic() < end:
+        time.sleep(0.2)
+
+
 def test_a_definition_is_started_once_for_a_key(own: Served) -> None:
     """Ten requests with one key are one run; the key with another body is refused; the receipt is over HTTP."""
     define(own, "nightly")
@@ -167,9 +174,7 @@ def test_a_stream_is_saved_stopped_and_restored(own: Served) -> None:
     define(own, "stream", STREAM)
     run = started(own, "stream")
     until(own, run, {"RUNNING"})
-    end = time.monotonic() + 60
-    while own.get(f"runs/{run}/checkpoints").json()["completed"] < 1 and time.monotonic() < end:
-        time.sleep(0.2)
+    until_checkpoint(own, run)
     assert own.send("POST", f"runs/{run}/restore", {}, Role.OPERATE).status_code == 409
     asked = [
         own.send("POST", f"runs/{run}/savepoint", {"name": "kept"}, Role.OPERATE, Idempotency_Key="s") for _ in range(3)
