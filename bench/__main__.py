@@ -18,6 +18,7 @@ COMMANDS = (
     "start",
     "warm_start",
     "scrape",
+    "page",
     "protocol",
     "memory",
     "checkpoint_cost",

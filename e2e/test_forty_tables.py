@@ -37,6 +37,8 @@ def trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
                 "CREATE DATABASE shop",
                 "CREATE DATABASE copy",
                 "CREATE DATABASE onward",
+                "ALTER SYSTEM SET autovacuum = off",  # new statistics between a plan and its run are other words
+                "SELECT pg_reload_conf()",
             ):
                 db.execute(statement)
         with psycopg.connect(postgres.dsn_of("shop"), autocommit=True) as db:

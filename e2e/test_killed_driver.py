@@ -9,12 +9,13 @@ import pytest
 from e2e.conftest import Databases
 from e2e.support import IN_PROCESS, SEATUNNEL, Process, finish, kill_driver, start, wait_alive, write_job
 
-ROWS = 600_000
+ROWS, ROWS_PER_SECOND = 600_000, 250_000
+"""Slow enough for two checkpoints of each driver on a machine of any speed."""
 AS_READ, AS_MAPPED = "read", "mapped"
 NEWLINE = "\n"
-SLOWLY = """transform { FieldMapper { plugin_input = read, plugin_output = mapped,
+MAPPED = """transform { FieldMapper { plugin_input = read, plugin_output = mapped,
                                       field_mapper = { id = id, source = source, seq = seq } } }"""
-"""Rows that pass in their native form are through before anybody could kill a driver."""
+"""Rows do not pass in their native form."""
 
 
 class Job:
@@ -29,14 +30,14 @@ class Job:
             connection.execute(f"INSERT INTO big SELECT i, 'big', i FROM generate_series(1, {ROWS}) i")
             connection.execute("ANALYZE")
 
-    def write(self, *sinks: str, parts: int = 1, env: str = "", slowly: bool = False) -> None:
+    def write(self, *sinks: str, parts: int = 1, env: str = "", mapped: bool = False) -> None:
         source = f"""Jdbc {{ {self.databases.jdbc(self.databases.source)}, plugin_output = read,
                              table_path = "{self.databases.source}.public.big", partition_num = {parts} }}"""
-        took = AS_MAPPED if slowly else AS_READ
+        took = AS_MAPPED if mapped else AS_READ
         text = f"""
-            env {{ checkpoint.interval = 200, unit.rows = 1000{env and ", "}{env} }}
+            env {{ checkpoint.interval = 200, unit.rows = 1000, read_limit.rows_per_second = {ROWS_PER_SECOND}{env and ", "}{env} }}
             source {{ {source} }}
-            {SLOWLY if slowly else ""}
+            {MAPPED if mapped else ""}
             sink {{ {NEWLINE.join(sink.replace("TOOK", took) for sink in sinks)} }}"""
         write_job(self.home, text)
 
@@ -98,7 +99,7 @@ def test_an_append_to_a_table(job: Job) -> None:
 def test_a_load_beside_the_table(job: Job) -> None:
     """A new table is filled under another name; splits that may be of different moments go on where they stood."""
     job.program = IN_PROCESS
-    job.write(job.into_table, parts=4, env="parallelism = 2, source.consistency = per-split", slowly=True)
+    job.write(job.into_table, parts=4, env="parallelism = 2, source.consistency = per-split", mapped=True)
 
     job.killed_and_resumed(2)
 
@@ -111,7 +112,7 @@ def test_a_load_beside_the_table(job: Job) -> None:
 def test_a_load_of_one_moment_begins_anew(job: Job) -> None:
     """The snapshot died with the driver: what was read under it is dropped, nothing of it is ever seen."""
     job.program = IN_PROCESS
-    job.write(job.into_table, parts=4, env="parallelism = 2", slowly=True)
+    job.write(job.into_table, parts=4, env="parallelism = 2", mapped=True)
 
     job.killed_and_resumed(1)
 

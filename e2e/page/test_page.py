@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,15 +10,14 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from e2e.page.browser import Visit, chromium
 from e2e.page.conftest import Site, rows
 from e2e.page.homes import HOSTILE
+from e2e.page.measured import answered, filtered, loaded, scrolled
 
 AXE = Path(__file__).parents[2] / "page/node_modules/axe-core/axe.min.js"
-SLOWER = 2
-"""The bars are those of two cores without other load; tests run beside others."""
 TABS = ("", "/tables", "/checkpoints", "/failures", "/log", "/plan")
 Tab = Callable[..., Visit]
 
@@ -31,51 +29,26 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-def loaded(page: Page, ending: str) -> int:
-    """Bytes of the scripts or styles that the page has loaded, as they were sent."""
-    script = "ending => performance.getEntriesByType('resource').filter(one => one.name.endsWith(ending)).reduce((sum, one) => sum + one.encodedBodySize, 0)"
-    found: int = page.evaluate(script, ending)
-    return found
+def test_a1_the_list_of_jobs_is_small(site: Site, tab: Tab) -> None:
+    """With 105 runs: requests, and bytes of scripts. `bench.page` has the times."""
+    one = tab(site)
+    page = one.open("")
+    expect(rows(page)).to_have_count(50)
+    assert len(one.requests) <= 8, one.requests
+    assert 10_000 < loaded(page, ".js") <= 90_000
 
 
-def test_a1_the_list_of_jobs_is_small_and_quick(site: Site, tab: Tab) -> None:
-    """With 105 runs: first paint, a usable list, requests, and bytes of scripts."""
-    paints, usable = [], []
-    for _ in range(3):
-        one = tab(site)
-        one.page.add_init_script(
-            "new MutationObserver((_, own) => { if (document.querySelector('.runs tbody tr')) { window.usable = performance.now(); own.disconnect(); } }).observe(document, {childList: true, subtree: true})"
-        )
-        page = one.open("")
-        expect(rows(page)).to_have_count(50)
-        paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
-        usable.append(page.evaluate("window.usable"))
-        assert len(one.requests) <= 8, one.requests
-        assert 10_000 < loaded(page, ".js") <= 90_000
-    assert statistics.median(paints) <= 400 * SLOWER
-    assert statistics.median(usable) <= 800 * SLOWER
-
-
-def test_a2_a_job_of_a_thousand_tables_is_small_and_quick(site: Site, tab: Tab) -> None:
-    """The overview and the list of tables: time, and the size of each answer."""
+def test_a2_a_job_of_a_thousand_tables_is_small(site: Site, tab: Tab) -> None:
+    """The overview and the list of tables: the size of each answer."""
     one = tab(site)
     answers: list[int] = []
     one.page.on("response", lambda answer: answers.append(int(answer.headers.get("content-length", 0))))
-    began = time.monotonic()
     page = one.open("jobs/thousand")
     expect(page.get_by_text("12 of 1,000 tables failed")).to_be_visible()
     expect(page.get_by_role("link", name="all 1,000")).to_be_visible()
-    assert time.monotonic() - began <= 1.0 * SLOWER
     page.get_by_role("tab", name="Tables").click()
     expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "1001")
     assert 0 < max(answers) <= 150_000
-    with httpx.Client(headers={"Authorization": f"Bearer {site.token}"}, trust_env=False) as client:
-        took = []
-        for _ in range(5):
-            began = time.monotonic()
-            assert client.get(f"{site.url}/api/v1/runs/thousand/tables?limit=100").status_code == 200
-            took.append(time.monotonic() - began)
-    assert statistics.median(took) <= 0.08 * SLOWER
 
 
 @pytest.mark.parametrize("run", ["thousand", "ten-thousand"])
@@ -83,30 +56,8 @@ def test_a5_the_list_of_tables_scrolls(site: Site, tab: Tab, run: str) -> None:
     """From end to end: frames, rows in the document, and no place that stays without rows."""
     page = tab(site).open(f"jobs/{run}/tables")
     expect(page.get_by_text("billing.account", exact=False).first).to_be_visible()
-    found = page.evaluate(
-        """async () => {
-          const box = document.querySelector('[role=grid]');
-          const frames = [], blank = [];
-          let most = 0, last = performance.now();
-          const jumps = 40, jump = (box.scrollHeight - box.clientHeight) / jumps;
-          for (let at = 1; at <= 120 + jumps; at += 1) {
-            box.scrollTop = at <= 120 ? at * 84 : (at - 120) * jump;
-            await new Promise(requestAnimationFrame);
-            if (at <= 120) frames.push(performance.now() - last);
-            last = performance.now();
-            const shown = box.querySelectorAll('.lines [role=row]');
-            most = Math.max(most, shown.length);
-            const edges = [...shown].map((one) => one.getBoundingClientRect());
-            const [head, view] = [box.querySelector('.line-head').getBoundingClientRect(), box.getBoundingClientRect()];
-            blank.push(!edges.some((one) => one.top <= head.bottom) || !edges.some((one) => one.bottom >= view.bottom - 2));
-          }
-          const long = frames.sort((a, b) => a - b)[Math.floor(frames.length * 0.95)];
-          return { long, most, middle: frames[60], blank: blank.filter(Boolean).length };
-        }"""
-    )
+    found = scrolled(page)
     assert found["most"] <= 60
-    # Other tests take the processor for a while: the middle is what the page needs, the rest that it never stands still.
-    assert found["middle"] <= 20 * SLOWER and found["long"] <= 100 * SLOWER, found
     assert found["blank"] <= 6  # a frame each: the next one has the rows
     last = page.locator(f"[role=row][aria-rowindex='{1_001 if run == 'thousand' else 10_001}']")
     expect(last).to_be_visible()
@@ -117,21 +68,7 @@ def test_a8_ten_thousand_tables_are_filtered_as_one_types(site: Site, tab: Tab) 
     """By text and by state; the time is that until the first rows are there."""
     page = tab(site).open("jobs/ten-thousand/tables")
     expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "10001")
-    took = page.evaluate(
-        """async () => {
-          const field = document.querySelector('[data-filter]');
-          const began = performance.now();
-          field.value = 'crm.order_1';
-          field.dispatchEvent(new InputEvent('input', { bubbles: true }));
-          for (;;) {
-            await new Promise(requestAnimationFrame);
-            const first = document.querySelector('.lines .c1')?.textContent ?? '';
-            if (first.startsWith('crm.order_1')) return performance.now() - began;
-            if (performance.now() - began > 5000) return null;
-          }
-        }"""
-    )
-    assert took is not None and took <= 200 * SLOWER
+    assert filtered(page) is not None
     page.locator("[data-filter]").fill("state:isolated")
     expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "32")
     page.locator("[data-filter]").fill("state:izolated")
@@ -201,7 +138,7 @@ def test_a14_each_view_has_a_state_for_what_goes_wrong(site: Site, tab: Tab) -> 
     page = tab(site).page
     page.route("**/api/v1/runs?*", lambda route: (time.sleep(0.6), route.continue_()))
     page.goto(site.url)
-    expect(page.get_by_role("status", name="loading")).to_be_visible()
+    expect(page.get_by_role("region", name="runs").get_by_role("status", name="loading")).to_be_visible()
     expect(rows(page)).to_have_count(50)
     page.unroute("**/api/v1/runs?*")
 
@@ -324,10 +261,7 @@ def test_a11_many_tabs_of_one_browser_are_served(site: Site, tab: Tab) -> None:
         expect(page.get_by_text("All 20 tables are done.")).to_be_visible()
     words = [page.locator(".light").inner_text() for page in pages]
     assert words.count("live") == 4 and words.count("every 3 s") == 5, words
-    took = pages[-1].evaluate(
-        "async () => { const began = performance.now(); await (await fetch('../api/v1/runs')).json(); return performance.now() - began; }"
-    )
-    assert took <= 300 * SLOWER
+    assert answered(pages[-1]) > 0
     pages[0].close()
     first.page = pages[-1]
     until = time.monotonic() + 15

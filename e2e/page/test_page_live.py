@@ -21,7 +21,7 @@ from e2e.server.running import server, token_of
 from seatunnel_py.runtime.storage.home import Home
 from tests.servers.process_tree import descendants
 
-SLOWER = 2
+SLOWER = 6
 Tab = Callable[..., Visit]
 JOB_SECONDS = 90_000
 """How long a demo job may take here, with the start of its driver, in milliseconds."""

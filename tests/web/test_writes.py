@@ -100,12 +100,18 @@ def started(served: Served, id: str, body: Any = None, role: Role = Role.OPERATE
     return str(answer.json()["job_id"])
 
 
-def noted(served: Served, run: str, act: str) -> None:
-    """Wait for an audit row: the supervisor looks every half second."""
-    end = time.monotonic() + 30
-    while not served.get("audit", Role.ADMIN, object=run, act=act).json()["audit"]:
-        assert time.monotonic() < end, act
+def noted(served: Served, run: str, act: str, times: int = 1) -> None:
+    """Wait for audit rows: the supervisor looks every half second."""
+    end = time.monotonic() + 120
+    while len(served.get("audit", Role.ADMIN, object=run, act=act).json()["audit"]) < times:
+        assert time.monotonic() < end, (act, served.get(f"runs/{run}").text, output_of(served, run))
         time.sleep(0.2)
+
+
+def output_of(served: Served, run: str) -> str:
+    """What its driver has printed, for the message of a failed test."""
+    output = served.home.path / "server" / "output" / f"{run}.log"
+    return output.read_text() if output.exists() else ""
 
 
 def until(served: Served, run: str, states: set[str], seconds: float = 120.0) -> dict[str, Any]:
@@ -115,19 +121,15 @@ def until(served: Served, run: str, states: set[str], seconds: float = 120.0) ->
         if answer.status_code == 200 and answer.json()["state"] in states:
             found: dict[str, Any] = answer.json()
             return found
-        output = served.home.path / "server" / "output" / f"{run}.log"
-        assert time.monotonic() < end, (
-            answer.text,
-            output.read_text() if output.exists() else "",
-            served.get("queue").text,
-        )
+        assert time.monotonic() < end, (answer.text, output_of(served, run), served.get("queue").text)
         time.sleep(0.2)
 
 
 def until_checkpoint(own: Served, run: str) -> None:
     """Until the run has something to go on from."""
     end = time.monotonic() + 60
-    while own.get(f"runs/{run}/checkpoints").json()["completed"] < 1 and time.monotonic() < end:
+    while own.get(f"runs/{run}/checkpoints").json()["completed"] < 1:
+        assert time.monotonic() < end, output_of(own, run)
         time.sleep(0.2)
 
 

@@ -1,0 +1,116 @@
+"""How quick the page is, in Chromium, over runs of 1 to 10,000 tables: the times of A1, A2, A5, A8 and A11.
+
+python -m bench.page [--rounds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from bench import pairs
+from e2e.page.browser import chromium, context_of, visit
+from e2e.page.homes import sizes
+from e2e.page.measured import answered, filtered, scrolled
+from e2e.server.running import client, server, token_of
+
+_USABLE = """
+new MutationObserver((_, own) => {
+  if (document.querySelector('.runs tbody tr')) { window.usable = performance.now(); own.disconnect(); }
+}).observe(document, {childList: true, subtree: true})
+"""
+_PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+BARS_MS = {
+    "A1 first paint": 400.0,
+    "A1 list of 105 runs": 800.0,
+    "A2 job of 1,000 tables": 1_000.0,
+    "A2 answer with 100 tables": 80.0,
+    "A5 frame, middle": 20.0,
+    "A5 frame, 99 of 100": 50.0,
+    "A8 filter of 10,000 tables": 200.0,
+    "A11 answer beside 9 tabs": 300.0,
+}
+
+
+def of_runs(context: BrowserContext, url: str) -> dict[str, float]:
+    """The list of runs, loaded with an empty cache."""
+    context.add_init_script(_USABLE)
+    page = visit(context, url).open("")
+    expect(page.locator(".runs tbody tr")).to_have_count(50)
+    return {"A1 first paint": page.evaluate(_PAINT), "A1 list of 105 runs": page.evaluate("window.usable")}
+
+
+def of_a_job(context: BrowserContext, url: str) -> dict[str, float]:
+    """A job of a thousand tables, up to its links."""
+    one, began = visit(context, url), time.perf_counter()
+    page = one.open("jobs/thousand")
+    expect(page.get_by_role("link", name="all 1,000")).to_be_visible()
+    return {"A2 job of 1,000 tables": (time.perf_counter() - began) * 1_000}
+
+
+def of_tables(context: BrowserContext, url: str) -> dict[str, float]:
+    """Ten thousand tables: scrolled from end to end, then filtered."""
+    page = visit(context, url).open("jobs/ten-thousand/tables")
+    expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "10001")
+    frames = scrolled(page)["frames"]
+    page = visit(context, url).open("jobs/ten-thousand/tables")
+    expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "10001")
+    took = filtered(page)
+    assert took is not None
+    ranks = {"A5 frame, middle": frames[len(frames) // 2], "A5 frame, 99 of 100": frames[int(len(frames) * 0.99)]}
+    return {**ranks, "A8 filter of 10,000 tables": took}
+
+
+def of_tabs(context: BrowserContext, url: str) -> dict[str, float]:
+    """Nine tabs of one browser."""
+    tabs: list[Page] = [visit(context, url).open("jobs/twenty") for _ in range(9)]
+    for page in tabs:
+        expect(page.get_by_text("All 20 tables are done.")).to_be_visible()
+    return {"A11 answer beside 9 tabs": answered(tabs[-1])}
+
+
+def of_answers(url: str, folder: Path) -> dict[str, float]:
+    """A page of a thousand tables, without a browser."""
+    with client(url, folder) as http:
+        http.get("/api/v1/runs/thousand/tables?limit=100").raise_for_status()
+        began = time.perf_counter()
+        http.get("/api/v1/runs/thousand/tables?limit=100").raise_for_status()
+        return {"A2 answer with 100 tables": (time.perf_counter() - began) * 1_000}
+
+
+PARTS: tuple[Callable[[BrowserContext, str], dict[str, float]], ...] = (of_runs, of_a_job, of_tables, of_tabs)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.page", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    given = parser.parse_args(arguments)
+    found: dict[str, list[float]] = {name: [] for name in BARS_MS}
+    with tempfile.TemporaryDirectory() as directory, chromium() as browser:
+        folder = Path(directory)
+        sizes(folder / ".seatunnel")
+        with server(folder) as (_, url):
+            for _ in range(given.rounds):
+                taken = of_answers(url, folder)
+                for part in PARTS:
+                    context = context_of(browser, token_of(folder))
+                    taken |= part(context, url)
+                    context.close()
+                for name, value in taken.items():
+                    found[name].append(value)
+    for name, values in found.items():
+        print(f"{name:28} median {median(values):7.1f} ms   {min(values):.1f} - {max(values):.1f}")
+    print(json.dumps({"benchmark": "page", "milliseconds": found}))
+    for name, values in found.items():
+        pairs.verdict(name, median(values), BARS_MS[name], at_most=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Figures that the page gives of itself: frames, times, bytes. Tests look at rows and bytes, `bench.page` at times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+_LOADED = """
+ending => performance.getEntriesByType('resource').filter(one => one.name.endsWith(ending))
+  .reduce((sum, one) => sum + one.encodedBodySize, 0)
+"""
+_SCROLLED = """
+async () => {
+  const box = document.querySelector('[role=grid]');
+  const frames = [], blank = [];
+  let most = 0, last = performance.now();
+  const jumps = 40, jump = (box.scrollHeight - box.clientHeight) / jumps;
+  for (let at = 1; at <= 120 + jumps; at += 1) {
+    box.scrollTop = at <= 120 ? at * 84 : (at - 120) * jump;
+    await new Promise(requestAnimationFrame);
+    if (at <= 120) frames.push(performance.now() - last);
+    last = performance.now();
+    const shown = box.querySelectorAll('.lines [role=row]');
+    most = Math.max(most, shown.length);
+    const edges = [...shown].map((one) => one.getBoundingClientRect());
+    const [head, view] = [box.querySelector('.line-head').getBoundingClientRect(), box.getBoundingClientRect()];
+    blank.push(!edges.some((one) => one.top <= head.bottom) || !edges.some((one) => one.bottom >= view.bottom - 2));
+  }
+  return { frames: frames.sort((a, b) => a - b), most, blank: blank.filter(Boolean).length };
+}
+"""
+_FILTERED = """
+async () => {
+  const field = document.querySelector('[data-filter]');
+  const began = performance.now();
+  field.value = 'crm.order_1';
+  field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+  for (;;) {
+    await new Promise(requestAnimationFrame);
+    const first = document.querySelector('.lines .c1')?.textContent ?? '';
+    if (first.startsWith('crm.order_1')) return performance.now() - began;
+    if (performance.now() - began > 5000) return null;
+  }
+}
+"""
+_ANSWERED = """
+async () => {
+  const began = performance.now();
+  await (await fetch('../api/v1/runs')).json();
+  return performance.now() - began;
+}
+"""
+
+
+def loaded(page: Page, ending: str) -> int:
+    """Bytes of the scripts or styles that the page has loaded, as they were sent."""
+    found: int = page.evaluate(_LOADED, ending)
+    return found
+
+
+def scrolled(page: Page) -> dict[str, Any]:
+    """The list of tables from end to end: ``frames`` in milliseconds, sorted; ``most`` rows in the document; ``blank``:
+    frames with a place without rows."""
+    found: dict[str, Any] = page.evaluate(_SCROLLED)
+    return found
+
+
+def filtered(page: Page) -> float | None:
+    """Milliseconds from a typed filter to its first rows; none if they do not come."""
+    found: float | None = page.evaluate(_FILTERED)
+    return found
+
+
+def answered(page: Page) -> float:
+    """Milliseconds until a tab of a job has the list of runs."""
+    found: float = page.evaluate(_ANSWERED)
+    return found
