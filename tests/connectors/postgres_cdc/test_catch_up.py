@@ -162,7 +162,7 @@ def test_a_range_that_takes_long_is_ended_with_its_reader(make_log: MakeLog, mon
     with opened(log):
         time.sleep(0.1)
         began = time.monotonic()
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 15.0
     assert find_slot(log.db, log.slot) is not None
     for _ in range(100):
         if not log.value("SELECT count(*) FROM pg_replication_slots WHERE temporary"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -152,9 +151,8 @@ def test_a_hundred_runs_are_a_small_document() -> None:
         for n in range(100)
     ]
     home = HomeFacts({"version": "1"}, {"running": 100}, 10**12)
-    began = time.perf_counter()
     text = text_of(series(runs, 4.0, home))
-    assert len(text) <= 2 * 2**20 and time.perf_counter() - began < 1.0
+    assert len(text) <= 2 * 2**20
     values = values_of(text)
     assert sum(name == "seatunnel_table_state" for name, _ in values) == TABLES_MAX
     rows = sum(value for (name, _), value in values.items() if name == "seatunnel_read_rows_total")
