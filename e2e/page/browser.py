@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.servers.chromium import find
 
@@ -21,6 +21,7 @@ document.addEventListener('securitypolicyviolation', (event) => window.seen.push
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser with a fresh profile."""
+    expect.set_options(timeout=20_000)  # machines of a CI may be slow
     words = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(find("chromium")), args=words)
@@ -56,7 +57,7 @@ def context_of(browser: Browser, token: str = "", **more: Any) -> BrowserContext
     if token:
         more["extra_http_headers"] = {"Authorization": f"Bearer {token}"}
     made = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **more})
-    made.set_default_timeout(15_000)
+    made.set_default_timeout(30_000)
     made.add_init_script(_WATCH)
     return made
 

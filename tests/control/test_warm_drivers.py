@@ -70,7 +70,7 @@ def pids(warm: WarmDrivers) -> list[int]:
 
 
 def until_ready(warm: WarmDrivers, number: int = 1) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while warm.ready < number:
         assert time.monotonic() < deadline
         warm.turn()

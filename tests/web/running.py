@@ -102,7 +102,7 @@ def serving(folder: Path, settings: ServerSettings = CALM, home: Home | None = N
         served.tokens |= {role: served.issue(role, role.value)[1] for role in Role}
         thread.start()
         try:
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while not server.started:
                 assert thread.is_alive() and time.monotonic() < until
                 time.sleep(0.01)

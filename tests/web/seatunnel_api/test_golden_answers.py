@@ -95,7 +95,7 @@ def test_jobs_are_submitted_and_stopped_as_stored(own_api: Served) -> None:
 
 def queued(api: Served) -> Any:
     """The queue once the supervisor has looked at it."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not (found := api.get("/pending-jobs").json())["pendingJobs"]:
         assert time.monotonic() < end
         time.sleep(0.1)
