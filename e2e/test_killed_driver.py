@@ -85,7 +85,7 @@ def job(tmp_path: Path, databases: Databases) -> Job:
 
 
 def test_an_append_to_a_table(job: Job) -> None:
-    """Rows are visible as soon as a unit is done, with the unit's name beside them: no unit counts twice."""
+    """O30: Rows are visible as soon as a unit is done, with the unit's name beside them: no unit counts twice."""
     with job.databases.connect(job.databases.target) as connection:
         connection.execute("CREATE TABLE big (id bigint PRIMARY KEY, source text NOT NULL, seq int NOT NULL)")
         connection.execute("INSERT INTO big VALUES (-1, 'before', 0)")

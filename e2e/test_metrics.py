@@ -58,7 +58,7 @@ def total(values: Values, name: str) -> float:
 
 @pytest.mark.parametrize("tables", ["", ', metrics.tables = "top(5)"'])
 def test_counters_never_go_back_over_a_killed_driver_and_equal_the_receipt(tmp_path: Path, tables: str) -> None:
-    """The rows that the killed driver had read after its last checkpoint are read again."""
+    """U5: The rows that the killed driver had read after its last checkpoint are read again."""
     write_job(tmp_path, JOB.replace("MORE", tables))
     scraper = Scraper(tmp_path / "shop.prom")
     with scraper.running():
@@ -105,6 +105,7 @@ def test_counters_never_go_back_over_a_killed_driver_and_equal_the_receipt(tmp_p
 
 
 def test_a_killed_job_is_seen_in_the_home(tmp_path: Path) -> None:
+    """U20."""
     write_job(tmp_path, JOB.replace("MORE", ""))
     run = start(tmp_path, "run", "job.conf", "--job-id", "shop-1", program=IN_PROCESS)
     scraper = Scraper(tmp_path / "shop.prom")

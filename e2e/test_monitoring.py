@@ -119,6 +119,7 @@ def grouped(node: Any) -> Iterator[tuple[set[str], list[promql.VectorSelector]]]
 
 
 def test_every_name_and_label_is_in_a_real_scrape(home: Path, scraped: Scraped) -> None:
+    """U4."""
     used = set()
     for title, text in expressions(home):
         tree = promql.parse(text)

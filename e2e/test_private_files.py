@@ -38,7 +38,7 @@ print("\\n".join(f"{path} {mode:o}" for path, mode in sorted(seen.items()) if mo
 
 @pytest.mark.parametrize("umask", ["000", "022"])
 def test_places_that_the_job_file_names_are_private(tmp_path: Path, umask: str) -> None:
-    """Looked at every 20 ms while a stream runs of which two readers exchange rows, some of them bad."""
+    """T14: Looked at every 20 ms while a stream runs of which two readers exchange rows, some of them bad."""
     given = tmp_path / "given"
     given.mkdir()
     given.chmod(0o775)

@@ -55,6 +55,7 @@ def test_a_scheduler_runs_a_job_and_reads_its_outcome(scripts: Path) -> None:
 
 
 def test_signals_reach_a_job_and_a_detached_one_goes_on(scripts: Path) -> None:
+    """U23."""
     home = scripts.parents[1]
     running = call(scripts / "seatunnel.sh", "--config", "stream.conf", "--set-job-id", "mine")
     wait_for("the job", lambda: "mine" in seatunnel(home, "jobs", "list", "--state", "running").out, SECONDS)

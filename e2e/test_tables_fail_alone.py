@@ -53,7 +53,7 @@ def job(databases: Databases) -> str:
 
 
 def test_three_tables_are_isolated_and_one_that_is_mended_is_finished(tmp_path: Path, databases: Databases) -> None:
-    """The table is what fails: content of the others is equal, the exit code is 3, receipt and JSON say why. What was
+    """U15: The table is what fails: content of the others is equal, the exit code is 3, receipt and JSON say why. What was
     mended arrives with --restore latest, and nobody touches a table that was done."""
     make_tables(databases)
     write_job(tmp_path, job(databases))

@@ -64,7 +64,7 @@ def on_a_terminal(home: Path, *words: str) -> str:
 
 @pytest.mark.parametrize("piped", [False, True])
 def test_no_command_passes_on_what_steers_a_terminal(home: Path, piped: bool) -> None:
-    """Cells and heads of `preview`, the Console sink, lines and receipt of `run`, `jobs show`, `plan`, `discover`."""
+    """T9: Cells and heads of `preview`, the Console sink, lines and receipt of `run`, `jobs show`, `plan`, `discover`."""
     commands = {
         "preview": ("preview", "job.conf"),
         "plan": ("plan", "job.conf"),

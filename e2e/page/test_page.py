@@ -53,7 +53,7 @@ def test_a2_a_job_of_a_thousand_tables_is_small(site: Site, tab: Tab) -> None:
 
 @pytest.mark.parametrize("run", ["thousand", "ten-thousand"])
 def test_a5_the_list_of_tables_scrolls(site: Site, tab: Tab, run: str) -> None:
-    """From end to end: frames, rows in the document, and no place that stays without rows."""
+    """U9: From end to end: frames, rows in the document, and no place that stays without rows."""
     page = tab(site).open(f"jobs/{run}/tables")
     expect(page.get_by_text("billing.account", exact=False).first).to_be_visible()
     found = scrolled(page)
@@ -173,7 +173,7 @@ def test_a14_each_view_has_a_state_for_what_goes_wrong(site: Site, tab: Tab) -> 
 
 
 def test_a15_hostile_names_are_text(site: Site, tab: Tab) -> None:
-    """No dialog, no report of the content policy, no other request, no wider page; see also the fixture."""
+    """T7: No dialog, no report of the content policy, no other request, no wider page; see also the fixture."""
     one = tab(site)
     page = one.open("?q=hostile")
     expect(rows(page)).to_have_count(1)
@@ -195,7 +195,7 @@ def test_a15_hostile_names_are_text(site: Site, tab: Tab) -> None:
 
 
 def test_a17_the_address_holds_the_view(site: Site, tab: Tab) -> None:
-    """Filter, order, tab and table: after a reload, in a pasted link, and after back."""
+    """U12: Filter, order, tab and table: after a reload, in a pasted link, and after back."""
     one = tab(site)
     page = one.open("")
     page.get_by_role("button", name="some tables failed").click()
@@ -251,7 +251,7 @@ def test_the_next_page_of_runs_is_a_page_of_the_server(site: Site, tab: Tab) -> 
 
 
 def test_a11_many_tabs_of_one_browser_are_served(site: Site, tab: Tab) -> None:
-    """A browser opens six connections to a server: tabs without a stream ask, and the last one is as quick."""
+    """U25: A browser opens six connections to a server: tabs without a stream ask, and the last one is as quick."""
     first = tab(site)
     pages = [first.open("")]
     for _ in range(8):

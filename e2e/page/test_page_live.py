@@ -105,7 +105,7 @@ def test_a31_one_click_on_an_empty_home_runs_the_demo_to_its_end(fresh: Site, ta
 
 
 def test_a10_a_killed_driver_is_shown_at_once(fresh: Site, tab: Tab) -> None:
-    """The state, the next step, the restore that the page asks for, and the failure among the failures."""
+    """U45: The state, the next step, the restore that the page asks for, and the failure among the failures."""
     page = tab(fresh).open("")
     stored = page.get_by_role("region", name="stored job files")
     if stored.count() == 0 and page.get_by_role("button", name="Start the demo job").count():
@@ -133,7 +133,7 @@ def test_a10_a_killed_driver_is_shown_at_once(fresh: Site, tab: Tab) -> None:
 
 
 def test_a_stop_is_asked_and_answered_by_the_driver(fresh: Site, tab: Tab) -> None:
-    """The button shows that it has asked; the line then shows the answer."""
+    """U45: The button shows that it has asked; the line then shows the answer."""
     page = tab(fresh).open("")
     page.get_by_role("region", name="stored job files").get_by_role("button", name="Start").click()
     expect(page.locator(".job-title .state")).to_have_text("running", timeout=JOB_SECONDS)
@@ -144,7 +144,7 @@ def test_a_stop_is_asked_and_answered_by_the_driver(fresh: Site, tab: Tab) -> No
 
 
 def test_a_driver_that_ends_before_the_job_begins_is_shown_with_its_output(fresh: Site, tab: Tab) -> None:
-    """Such a run has no directory: only the server knows of it."""
+    """U1: Such a run has no directory: only the server knows of it."""
     text = 'source { FakeSource { schema { fields { id = bigint } } } }\nsink { LocalFile { path = /x, file_format_type = "${MISSING}" } }'
     headers = {"Authorization": f"Bearer {fresh.token}"}
     with httpx.Client(base_url=f"{fresh.url}/api/v1/", headers=headers, timeout=30, trust_env=False) as client:
@@ -156,7 +156,7 @@ def test_a_driver_that_ends_before_the_job_begins_is_shown_with_its_output(fresh
 
 
 def test_a16_a_reader_may_look_and_no_more(fresh: Site, tab: Tab) -> None:
-    """Acts are disabled, with the role that they need; the interface refuses them as well."""
+    """U28: Acts are disabled, with the role that they need; the interface refuses them as well."""
     headers = {"Authorization": f"Bearer {fresh.token}"}
     made = httpx.post(
         f"{fresh.url}/api/v1/tokens",
@@ -172,7 +172,7 @@ def test_a16_a_reader_may_look_and_no_more(fresh: Site, tab: Tab) -> None:
 
 
 def test_a9_a_killed_server_is_seen_and_found_again(browser: Browser, tab: Tab, tmp_path: Path) -> None:
-    """The bar within 3 s, grey numbers, the page as it was, and live again within 5 s after the start; no reload."""
+    """U19: The bar within 3 s, grey numbers, the page as it was, and live again within 5 s after the start; no reload."""
     of_tables(Home(tmp_path / ".seatunnel"), "twenty", 20, 2, 60, "shop to warehouse")
     with server(tmp_path) as (process, url):
         site = Site(url, token_of(tmp_path), tmp_path)

@@ -63,7 +63,7 @@ def test_o1_o2_a_killed_server_leaves_a_driver_on_spark_alone(tmp_path: Path) ->
 
 
 def test_o1_a_driver_holds_nothing_of_its_server(hosted: Hosted) -> None:
-    """A session of its own, no descriptor but its own files, private files, and only what it may know."""
+    """O30: A session of its own, no descriptor but its own files, private files, and only what it may know."""
     os.environ["SECRET_OF_SERVER"] = "canary-of-server"
     try:
         hosted.define("shop")
@@ -85,6 +85,7 @@ def test_o1_a_driver_holds_nothing_of_its_server(hosted: Hosted) -> None:
 
 
 def test_o3_a_killed_driver_is_seen_within_seconds_and_restored_where_it_stood(hosted: Hosted) -> None:
+    """U20."""
     hosted.define("shop")
     hosted.begin()
     run = hosted.start("shop")
@@ -98,7 +99,7 @@ def test_o3_a_killed_driver_is_seen_within_seconds_and_restored_where_it_stood(h
 
 
 def test_o4_a_suspended_driver_is_stalled_and_killed_only_on_demand(hosted: Hosted) -> None:
-    """It goes on when it can; a person may kill one that hangs, and its run is restored."""
+    """U17: It goes on when it can; a person may kill one that hangs, and its run is restored."""
     kill = Act("tester", "run.kill")
     hosted.define("shop")
     hosted.begin()
@@ -146,6 +147,7 @@ def test_o5_o6_an_end_without_a_server_is_found_and_a_start_of_the_machine_resto
 
 
 def test_o8_a_driver_whose_directory_was_deleted_ends_and_is_not_restored(hosted: Hosted) -> None:
+    """U21."""
     hosted.define("shop")
     hosted.begin()
     run = hosted.start("shop")

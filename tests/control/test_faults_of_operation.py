@@ -202,7 +202,7 @@ def test_o5_an_end_while_the_server_was_down_is_found_once(world: World) -> None
 
 @pytest.mark.parametrize(("policy", "restored"), [("never", 0), ("on-failure", 6), ("always", 6)])
 def test_o6_a_start_of_the_machine_restores_the_wished_runs_in_order(world: World, policy: str, restored: int) -> None:
-    """One a second at most, and none counts as failed."""
+    """O20: One a second at most, and none counts as failed."""
     server = Server(world)
     names = [f"d{number}" for number in range(6)]
     runs = []

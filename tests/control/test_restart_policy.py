@@ -143,6 +143,7 @@ FACTS = st.builds(
 def test_a_queue_begins_the_first_that_can_and_names_a_reason_for_each_other(
     entries: list[QueueEntry], facts: StartFacts
 ) -> None:
+    """O20."""
     found = order(entries, facts, StartLimits(max_running=2))
     waiting = [one.entry for one in found.waiting]
     assert [one for one in entries if one is not found.next] == waiting

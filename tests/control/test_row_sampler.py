@@ -170,7 +170,7 @@ def test_rows_of_the_database_are_bounded(shop: Shop) -> None:
 def test_a_database_that_cannot_be_written_loses_samples_and_no_time(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They wait in memory, and are written later."""
+    """U24: They wait in memory, and are written later."""
     shop.drive("a", "d1")
     shop.database.close()
     shop.database.path.chmod(0o400)
@@ -217,7 +217,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, int]]:
 def test_no_failover_makes_a_negative_or_a_doubled_rate(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, int]]
 ) -> None:
-    """The sum of all rates is the number of rows, each once."""
+    """U5: The sum of all rates is the number of rows, each once."""
     shop = Shop(tmp_path_factory.mktemp("history") / "home")
     shop.drive("a", "d0")
     rows = highest = 0

@@ -54,7 +54,7 @@ def test_o19_a_row_takes_little_memory(path: Path) -> None:
 
 
 def test_o19_idle_runs_are_looked_at_ever_more_seldom_and_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every 30 s after the first minute, spread over the seconds, and from their names only."""
+    """U24: Every 30 s after the first minute, spread over the seconds, and from their names only."""
     index, clock = index_of(path)
     monkeypatch.setattr(run_index, "row_of", lambda place: pytest.fail(f"{place.path} is read again"))
     looks: list[int] = []

@@ -168,7 +168,7 @@ def test_migrations_make_the_tables_that_queries_use(database: Database) -> None
 
 
 def test_a_database_of_each_older_release_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all that it holds."""
+    """O32: With all that it holds."""
     for version in range(1, len(migrations.MIGRATIONS)):
         path = tmp_path / str(version) / "server.db"
         with monkeypatch.context() as older:
@@ -185,6 +185,7 @@ def test_a_database_of_each_older_release_is_migrated(tmp_path: Path, monkeypatc
 
 
 def test_a_database_of_a_newer_release_is_refused_and_stays(database: Database) -> None:
+    """O32."""
     database.close()
     with sqlite3.connect(database.path) as connection:
         connection.execute("INSERT INTO schema_version VALUES (99, 0)")
@@ -212,7 +213,7 @@ def test_a_migration_that_fails_leaves_the_version_before(database: Database, mo
 
 
 def test_only_the_owner_reads_the_database(database: Database) -> None:
-    """The files beside it too, while they are there, for any umask."""
+    """T14: The files beside it too, while they are there, for any umask."""
     with database.reading() as connection:
         connection.exec_driver_sql("SELECT 1")
         found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in database.path.parent.iterdir()}

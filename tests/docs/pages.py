@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.docs import cdc_faults, states, trials, walk
+from tests.docs import cdc_faults, operation_faults, states, trials, walk
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
     "cdc-faults.md": cdc_faults.page,
+    "operation-faults.md": operation_faults.page,
     "protocol-states.md": states.page,
     "protocol-walk.md": walk.page,
     "trials.md": trials.page,

@@ -36,7 +36,7 @@ def call(served: Served, method: str, path: str, role: Role | None) -> int:
 
 @pytest.mark.parametrize(("route", "role"), MATRIX, ids=lambda one: getattr(one, "path", one))
 def test_t1_a_role_opens_what_the_table_says(served: Served, route: Any, role: Role) -> None:
-    """403 where the role is not enough, and anything else where it is."""
+    """A16, U28: 403 where the role is not enough, and anything else where it is."""
     status = call(served, route.method, route.path, role)
 
     allowed = route.need.role is None or role.allows(route.need.role)
@@ -46,7 +46,7 @@ def test_t1_a_role_opens_what_the_table_says(served: Served, route: Any, role: R
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_t1_without_a_token_only_probes_and_the_page_answer(served: Served, route: Any) -> None:
-    """Nothing is known to an anonymous caller; on this machine a probe is answered. The page, built or not, has no
+    """U26: Nothing is known to an anonymous caller; on this machine a probe is answered. The page, built or not, has no
     data; an asset of that name does not exist."""
     status = call(served, route.method, route.path, None)
 
@@ -87,7 +87,7 @@ def test_t1_the_description_names_the_same_routes(served: Served) -> None:
 
 
 def test_t1_writes_need_more_than_read() -> None:
-    """Roles stand in the table; this is the rule that the table follows: everybody may log in, and out."""
+    """U26: Roles stand in the table; this is the rule that the table follows: everybody may log in, and out."""
     weak = [
         (route.method, route.path)
         for route in ROUTES

@@ -32,7 +32,7 @@ def restore(served: Served, run: str, body: Any, **query: str) -> Any:
 
 
 def test_t12_another_revision_needs_the_digest_of_its_changes(own: Served) -> None:
-    """What was announced happens, or nothing; each refusal is in the audit."""
+    """O27: What was announced happens, or nothing; each refusal is in the audit."""
     define(own, "stream", STREAM)
     run = started(own, "stream")
     until(own, run, {"RUNNING"})

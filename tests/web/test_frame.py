@@ -41,7 +41,7 @@ def status(answer: bytes) -> int:
     ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "[::2]", "", "localhost@evil", "169.254.169.254"],
 )
 def test_t8_another_host_is_refused(served: Served, host: str) -> None:
-    """A page whose name points at this machine cannot read it: 421, also with a right token (rebinding)."""
+    """U29: A page whose name points at this machine cannot read it: 421, also with a right token (rebinding)."""
     assert status(raw(served, request(served, "GET /api/v1/runs HTTP/1.1", host))) in (400, 421)
 
 
@@ -78,7 +78,7 @@ def test_every_answer_has_the_security_headers(served: Served, path: str, role: 
     ],
 )
 def test_a_problem_has_its_keys(served: Served, path: str, role: Role | None, code: int) -> None:
-    """RFC 9457, with the id of the request."""
+    """U3, U26: RFC 9457, with the id of the request."""
     answer = served.get(path, role)
     plain = answer.json()
 
@@ -187,7 +187,7 @@ PATHS = [
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path[:50])
 def test_t5_a_name_is_never_a_path(served: Served, path: str) -> None:
-    """Whatever its form: nothing outside of the runs answers."""
+    """U27: Whatever its form: nothing outside of the runs answers."""
     answer = raw(served, request(served, f"GET {path} HTTP/1.1"))
 
     assert status(answer) in (404, 409) or (path == "/api/v1/runs/outside" and b"root:" not in answer)

@@ -141,7 +141,7 @@ def test_a_reader_that_comes_back_gets_only_what_is_new(own: Served) -> None:
 
 
 def test_o21_streams_are_limited(own: Served) -> None:
-    """By token and in all; what is too much gets 503 with the time to wait, and the others go on."""
+    """U43: By token and in all; what is too much gets 503 with the time to wait, and the others go on."""
     streams = [Stream(own, "runs") for _ in range(8)]
     for stream in streams:
         stream.wait("runs")
@@ -161,7 +161,7 @@ def test_o21_streams_are_limited(own: Served) -> None:
 
 
 def test_o21_a_reader_that_does_not_read_costs_nothing(own: Served) -> None:
-    """One message for each topic waits for it, whatever has happened meanwhile."""
+    """U19: One message for each topic waits for it, whatever has happened meanwhile."""
     from seatunnel_py.web.reading.live import LiveStream
 
     hub = own.context.hub
@@ -199,7 +199,7 @@ def test_a_revoked_token_ends_its_streams(own: Served) -> None:
 
 
 def test_o22_open_streams_do_not_hold_the_end_up(own: Served) -> None:
-    """Each gets its farewell, and the server does not wait until they end."""
+    """U19: Each gets its farewell, and the server does not wait until they end."""
     streams = [Stream(own, "runs,run:one") for _ in range(8)]
     for stream in streams:
         stream.wait("runs")

@@ -53,7 +53,7 @@ def first(served: Served, what: str = "log") -> str:
 
 
 def test_windows_give_every_line_once_and_in_order(logged: Served) -> None:
-    """Whatever the size of a window; the last bytes begin with a whole line."""
+    """U18: Whatever the size of a window; the last bytes begin with a whole line."""
     lines = [f"line {at} {'ü' * (at % 50)}" for at in range(1_000)]
     file_of(logged).write_text("\n".join(lines) + "\n")
 
@@ -128,7 +128,7 @@ def test_a_text_that_is_no_position_is_refused(logged: Served, begin: str) -> No
 
 
 def test_o17_a_long_line_is_handed_out_in_bounded_parts(logged: Served) -> None:
-    """100 MB in one line in a file of a GiB: windows stay small, and so does the server."""
+    """U18: 100 MB in one line in a file of a GiB: windows stay small, and so does the server."""
     path = file_of(logged)
     with path.open("wb") as file:
         file.write(b"begin\n")
@@ -209,7 +209,7 @@ def test_o18_lines_of_a_newer_version_are_shown_as_such(logged: Served) -> None:
 
 
 def test_events_are_chosen_by_level_and_paged(logged: Served) -> None:
-    """A page ends at its limit, and the next one goes on there."""
+    """U35: A page ends at its limit, and the next one goes on there."""
     path = file_of(logged, "events.jsonl")
     levels = ("DEBUG", "INFO", "WARNING", "ERROR")
     path.write_text(

@@ -104,7 +104,7 @@ def test_the_graph_of_a_real_run(own: Served) -> None:
 
 
 def test_geometry_is_fetched_once_and_counts_are_new(own: Served) -> None:
-    """The tag of the geometry is its digest; a tag of the whole never hides other counts."""
+    """U11: The tag of the geometry is its digest; a tag of the whole never hides other counts."""
     run_job(own.home, "later", rows=5)
     with own.client() as client:
         at = "/api/v1/runs/later/graph"
@@ -153,7 +153,7 @@ def test_the_lineage_of_a_run_is_that_of_its_columns(own: Served) -> None:
 
 
 def test_a_thousand_tables_are_one_small_answer(own: Served) -> None:
-    """No node for each table."""
+    """U10: No node for each table."""
     with own.client(Role.READ) as client:
         answer, again = (client.get("/api/v1/runs/big/graph") for _ in range(2))
 

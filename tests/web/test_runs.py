@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -69,8 +70,17 @@ def test_a_run_is_that_of_the_command_line(served: Served) -> None:
     assert head["tables"] == {"DONE": 1} and "config" not in head["job"]
 
 
+def test_u6_an_ended_run_is_the_same_at_each_look(served: Served) -> None:
+    """Its duration too, however long after its end."""
+    first, listed = served.get("runs/one").json(), served.get("runs", q="one").json()["runs"]
+    time.sleep(1.2)
+
+    assert served.get("runs/one").json() == first
+    assert served.get("runs", q="one").json()["runs"] == listed
+
+
 def test_plugins_are_those_of_the_command_line(served: Served) -> None:
-    """With options, and the schema that an editor uses."""
+    """U38: With options, and the schema that an editor uses."""
     assert served.get("plugins").json()["plugins"] == command(served.home, "plugins", "list")
     found = served.get("plugins/Source/fakesource").json()
     (shown,) = command(served.home, "plugins", "show", "FakeSource")
@@ -80,7 +90,7 @@ def test_plugins_are_those_of_the_command_line(served: Served) -> None:
 
 
 def test_o11_a_broken_place_has_a_row_that_tells_why(served: Served) -> None:
-    """And the others are there."""
+    """U7: And the others are there."""
     found = served.get("runs", limit=200).json()
     faults = {row["job_id"]: row["fault"] for row in found["runs"] if row["state"] == "UNREADABLE"}
 
@@ -102,7 +112,7 @@ def test_o11_a_broken_place_is_no_error_of_the_server(served: Served, run: str, 
 
 
 def test_pages_of_runs_hold_every_run_once(served: Served) -> None:
-    """In each order."""
+    """U8: In each order."""
     whole = {row["job_id"] for row in served.get("runs", limit=200).json()["runs"]}
     for sort in ("started", "rows", "duration", "state", "name"):
         seen, after = list[str](), ""
@@ -142,7 +152,7 @@ def many(tmp_path_factory: pytest.TempPathFactory, runs_home: Home) -> Any:
 
 
 def test_pages_of_tables_hold_every_table_once(many: Served) -> None:
-    """A thousand are five pages of 200 in each order, and no page is larger."""
+    """U9: A thousand are five pages of 200 in each order, and no page is larger."""
     for sort in ("name", "state", "rows", "seconds", "attempts"):
         seen, after, pages = list[str](), "", 0
         while after is not None:
@@ -182,7 +192,7 @@ def test_t7_hostile_names_reach_the_answer_as_text(served: Served) -> None:
 
 
 def test_metrics_are_those_of_the_command_line(served: Served) -> None:
-    """Every series of the runs with its value; and those of the server."""
+    """U4: Every series of the runs with its value; and those of the server."""
     environment = {"SEATUNNEL_HOME": str(served.home.path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
         [sys.executable, "-m", "seatunnel_py", "jobs", "metrics"],

@@ -79,7 +79,7 @@ def test_a_day_is_two_thousand_points(own: Served) -> None:
     ],
 )
 def test_a_series_that_does_not_exist_is_refused(own: Served, query: dict[str, Any], status: int) -> None:
-    """With the reason."""
+    """U13: With the reason."""
     assert own.get("runs/old/series", **query).status_code == status
     assert own.get("runs/none/series", metric="lag").status_code == 404
 

@@ -66,7 +66,7 @@ def browser(served: Served, role: Role = Role.READ, token: str = "") -> Iterator
 
 
 def test_a_token_is_exchanged_for_a_cookie(own: Served) -> None:
-    """That no script reads, no other site sends, and no other port of the host has."""
+    """U47: That no script reads, no other site sends, and no other port of the host has."""
     with browser(own, Role.EDIT) as page:
         (set_cookie,) = page.client.post(f"{API}/session", json={"token": own.tokens[Role.EDIT]}).headers.get_list(
             "set-cookie"

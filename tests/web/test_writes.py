@@ -38,7 +38,7 @@ def define(served: Served, id: str, text: str = TEXT) -> Any:
 
 
 def test_a_definition_has_revisions(own: Served) -> None:
-    """Saved, changed, compared; each with its author and comment."""
+    """U37, U41: Saved, changed, compared; each with its author and comment."""
     made = define(own, "shop")
     assert (made.headers["location"], made.headers["etag"]) == ("/api/v1/definitions/shop", '"1"')
     changed = own.send(
@@ -166,13 +166,13 @@ def test_t15_variables_need_the_role_edit(own: Served) -> None:
     "body", [{"only": ["--fresh"]}, {"restore": "--here"}, {"only": ["a\n"]}, {"job_id": "x"}, {"variables": {"a": 1}}]
 )
 def test_an_option_cannot_be_smuggled_in(own: Served, body: Any) -> None:
-    """Names of tables are arguments of the driver."""
+    """T15: Names of tables are arguments of the driver."""
     define(own, f"smuggled{time.monotonic_ns()}")
     assert own.send("POST", "definitions/nightly/runs", body).status_code == 422
 
 
 def test_a_stream_is_saved_stopped_and_restored(own: Served) -> None:
-    """By requests as the command line writes them; each answer has a route of its own."""
+    """U42: By requests as the command line writes them; each answer has a route of its own."""
     define(own, "stream", STREAM)
     run = started(own, "stream")
     until(own, run, {"RUNNING"})

@@ -112,7 +112,7 @@ def test_a_cycle_is_refused() -> None:
 
 
 def test_a_thousand_boxes_are_placed_in_a_second() -> None:
-    """A log of a thousand tables is one pipeline."""
+    """U11: A log of a thousand tables is one pipeline."""
     lines = [("log", f"t{at}") for at in range(1_000)]
     boxes = [LayoutBox(name, 300, 40) for name in ["log", *(f"t{at}" for at in range(1_000))]]
     begun = time.process_time()

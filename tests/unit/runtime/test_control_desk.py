@@ -167,6 +167,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path, wish: RequestKind, more
 
 
 def test_a_savepoint_that_was_asked_of_a_dead_driver_is_taken_by_the_next_one(tmp_path: Path) -> None:
+    """O24."""
     asked = Asked(tmp_path, two(Target()), of_x)
     asked.ask(RequestKind.SAVEPOINT, run="a dead one")
     begun(asked)
@@ -194,7 +195,7 @@ def test_a_name_that_is_taken_is_refused_before_anything_ends(tmp_path: Path, wi
 
 
 def test_a_savepoint_that_a_driver_kept_and_died_is_told_by_the_next_one(tmp_path: Path) -> None:
-    """Whoever asked for it has it; it is not taken twice."""
+    """O24: Whoever asked for it has it; it is not taken twice."""
     asked = Asked(tmp_path, two(Target()), of_x)
     asked.told["sp"] = SavepointSummary("there", "r", {"x": 4}, ("y",))
     begun(asked)
@@ -209,7 +210,7 @@ def test_a_savepoint_that_a_driver_kept_and_died_is_told_by_the_next_one(tmp_pat
 
 
 def test_a_savepoint_that_takes_too_long_says_who_keeps_it_waiting(tmp_path: Path) -> None:
-    """A unit that does not end: its table is named, and the job goes on."""
+    """U17: A unit that does not end: its table is named, and the job goes on."""
     asked = Asked(tmp_path, two(Target()), of_x)
     begun(asked)
     asked.ask(RequestKind.SAVEPOINT, seconds=0.1)

@@ -67,6 +67,7 @@ def test_a_table_that_is_copied_and_followed_is_one() -> None:
 
 
 def test_tables_beyond_the_chosen_ones_are_summed_up() -> None:
+    """U30."""
     tables = tuple(TableRecord(f"t{n}", "RUNNING", {**dict.fromkeys(COUNTERS, 0), "rows_read": n}) for n in range(999))
     chosen = TableLabels.of("top(3)").chosen((), tables)
     values = values_of(text_of(series([record(tables=tables, labelled=chosen)], 3.0)))
@@ -138,7 +139,7 @@ def test_checkpoints_are_summed_up_over_drivers() -> None:
 
 
 def test_a_hundred_runs_are_a_small_document() -> None:
-    """2 MB, with twenty tables each and all checkpoint series."""
+    """U30: 2 MB, with twenty tables each and all checkpoint series."""
     totals = CheckpointTotals({})
     for number, kind in enumerate(("periodic", "savepoint", "final")):
         facts = CheckpointFacts(kind, "", 1.0, 1.5, "", 1_000, 5)

@@ -38,6 +38,7 @@ def timeline(tmp_path: Path, lines: Iterable[Any], *, alive: bool = False, kept:
 
 
 def test_a_failure_says_where_it_was_and_what_followed(tmp_path: Path) -> None:
+    """U2."""
     found = timeline(tmp_path, [BEGAN, RETRIED, GIVEN_UP, RESTARTED, GIVEN_UP, ISOLATED, ENDED])
     tried, given_up, last = found.failures
 
@@ -72,6 +73,7 @@ def test_text_and_json_hold_the_same(tmp_path: Path) -> None:
 
 
 def test_a_long_job_shows_its_newest_failures_and_counts_all(tmp_path: Path) -> None:
+    """U35, U40: U2."""
     noise = line("rows_moved", level="DEBUG", rows=1)
     found = timeline(tmp_path, [BEGAN, *[RETRIED, noise] * 5000, ENDED], kept=3)
 
@@ -82,7 +84,7 @@ def test_a_long_job_shows_its_newest_failures_and_counts_all(tmp_path: Path) -> 
 
 
 def test_a_driver_that_says_no_last_word_is_a_failure(tmp_path: Path) -> None:
-    """Taken over by the next one, or by nobody yet; one that lives is none."""
+    """U1: Taken over by the next one, or by nobody yet; one that lives is none."""
     lines = [BEGAN, GIVEN_UP, {**BEGAN, "driver": 2}, ENDED | {"driver": 2}]
     given_up, dead = timeline(tmp_path, lines).failures
     assert (dead.what, dead.driver, dead.follows) == ("driver", 1, "driver 2 took over")

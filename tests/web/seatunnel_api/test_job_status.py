@@ -57,5 +57,5 @@ def ended(code: int | None, state: str = "STOPPED") -> RunRow:
     ],
 )
 def test_the_status_of_a_run(row: RunRow | None, intent: Intent | None, more: dict[str, Any], status: str) -> None:
-    """Each line of the table."""
+    """U15: Each line of the table."""
     assert job_status(row, intent, **more) == status
