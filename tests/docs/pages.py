@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.docs import cdc_faults, operation_faults, states, trials, walk
+from tests.docs import fault_tables, states, trials, walk
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
-    "cdc-faults.md": cdc_faults.page,
-    "operation-faults.md": operation_faults.page,
+    "cdc-faults.md": fault_tables.CDC.page,
+    "operation-faults.md": fault_tables.OPERATION.page,
     "protocol-states.md": states.page,
     "protocol-walk.md": walk.page,
     "trials.md": trials.page,

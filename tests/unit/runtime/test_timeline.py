@@ -73,7 +73,7 @@ def test_text_and_json_hold_the_same(tmp_path: Path) -> None:
 
 
 def test_a_long_job_shows_its_newest_failures_and_counts_all(tmp_path: Path) -> None:
-    """U35, U40: U2."""
+    """U2, U35, U40."""
     noise = line("rows_moved", level="DEBUG", rows=1)
     found = timeline(tmp_path, [BEGAN, *[RETRIED, noise] * 5000, ENDED], kept=3)
 
