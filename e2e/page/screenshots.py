@@ -10,12 +10,11 @@ import tempfile
 import time
 from pathlib import Path
 
-import httpx
 from playwright.sync_api import Browser, Page, expect
 
 from e2e.page.browser import chromium, context_of, visit
 from e2e.page.homes import NOUNS, of_tables
-from e2e.server.running import server
+from e2e.server.running import client, server, token_of
 from seatunnel_py.runtime.storage.home import Home
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
@@ -50,17 +49,15 @@ def prepare(home: Home) -> None:
         of_tables(home, f"prices-{300 - at}", 3, 0, 9_000 + 1_800 * at, "prices")
 
 
-def begin(url: str, token: str, target: Path) -> str:
+def begin(url: str, folder: Path) -> str:
     """Store job files, start one, and wait until its rows move. Returns the id of the run."""
-    with httpx.Client(
-        base_url=f"{url}/api/v1/", headers={"Authorization": f"Bearer {token}"}, trust_env=False, timeout=30
-    ) as client:
+    with client(url, folder) as http:
         for name in ("shop-to-warehouse", "prices", "crm-hourly"):
-            assert client.post("definitions", json={"id": name, "text": job(target)}).status_code == 201
-        run = client.post("definitions/shop-to-warehouse/runs", json={}).json()["job_id"]
+            assert http.post("/api/v1/definitions", json={"id": name, "text": job(folder / "lake")}).status_code == 201
+        run = http.post("/api/v1/definitions/shop-to-warehouse/runs", json={}).json()["job_id"]
         until = time.monotonic() + RUNNING_SECONDS
-        while (client.get(f"runs/{run}").json().get("rows_read") or 0) < 6_000:
-            assert time.monotonic() < until, client.get(f"runs/{run}").text
+        while (http.get(f"/api/v1/runs/{run}").json().get("rows_read") or 0) < 6_000:
+            assert time.monotonic() < until, http.get(f"/api/v1/runs/{run}").text
             time.sleep(0.5)
     return str(run)
 
@@ -105,8 +102,7 @@ def main(folder: Path = FOLDER) -> None:
     with tempfile.TemporaryDirectory() as place, chromium() as browser:
         prepare(Home(Path(place) / ".seatunnel"))
         with server(Path(place)) as (_, url):
-            token = (Path(place) / ".seatunnel/server/admin.token").read_text().strip()
-            pictures(browser, url, token, begin(url, token, Path(place) / "lake"), folder)
+            pictures(browser, url, token_of(Path(place)), begin(url, Path(place)), folder)
 
 
 if __name__ == "__main__":

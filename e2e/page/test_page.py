@@ -19,6 +19,8 @@ from e2e.page.measured import answered, filtered, loaded, scrolled
 
 AXE = Path(__file__).parents[2] / "page/node_modules/axe-core/axe.min.js"
 TABS = ("", "/tables", "/checkpoints", "/failures", "/log", "/plan")
+ANSWER_MS = 5_000
+"""A tab that gets no connection waits without an end."""
 Tab = Callable[..., Visit]
 
 
@@ -53,7 +55,7 @@ def test_a2_a_job_of_a_thousand_tables_is_small(site: Site, tab: Tab) -> None:
 
 @pytest.mark.parametrize("run", ["thousand", "ten-thousand"])
 def test_a5_the_list_of_tables_scrolls(site: Site, tab: Tab, run: str) -> None:
-    """U9: From end to end: frames, rows in the document, and no place that stays without rows."""
+    """U9: From end to end: rows in the document, and no place that stays without rows."""
     page = tab(site).open(f"jobs/{run}/tables")
     expect(page.get_by_text("billing.account", exact=False).first).to_be_visible()
     found = scrolled(page)
@@ -65,7 +67,7 @@ def test_a5_the_list_of_tables_scrolls(site: Site, tab: Tab, run: str) -> None:
 
 
 def test_a8_ten_thousand_tables_are_filtered_as_one_types(site: Site, tab: Tab) -> None:
-    """By text and by state; the time is that until the first rows are there."""
+    """By text and by state; `bench.page` has the time."""
     page = tab(site).open("jobs/ten-thousand/tables")
     expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "10001")
     assert filtered(page) is not None
@@ -261,7 +263,7 @@ def test_a11_many_tabs_of_one_browser_are_served(site: Site, tab: Tab) -> None:
         expect(page.get_by_text("All 20 tables are done.")).to_be_visible()
     words = [page.locator(".light").inner_text() for page in pages]
     assert words.count("live") == 4 and words.count("every 3 s") == 5, words
-    assert answered(pages[-1]) > 0
+    assert answered(pages[-1]) <= ANSWER_MS
     pages[0].close()
     first.page = pages[-1]
     until = time.monotonic() + 60

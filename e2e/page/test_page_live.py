@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from e2e.page.browser import Visit, chromium
 from e2e.page.conftest import Site, rows
 from e2e.page.homes import of_tables
-from e2e.server.running import server, token_of
+from e2e.server.running import client, server, token_of
 from seatunnel_py.runtime.storage.home import Home
 from tests.servers.process_tree import descendants
 
 SLOWER = 6
+"""How much longer the bars may take here: tests run beside others."""
 Tab = Callable[..., Visit]
 JOB_SECONDS = 90_000
 """How long a demo job may take here, with the start of its driver, in milliseconds."""
@@ -44,8 +44,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def get(site: Site, path: str) -> Any:
     """An answer of the interface."""
-    headers = {"Authorization": f"Bearer {site.token}"}
-    answer = httpx.get(f"{site.url}/api/v1/{path}", headers=headers, timeout=30, trust_env=False, verify=False)
+    with client(site.url, site.folder) as http:
+        answer = http.get(f"/api/v1/{path}")
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -146,10 +146,9 @@ def test_a_stop_is_asked_and_answered_by_the_driver(fresh: Site, tab: Tab) -> No
 def test_a_driver_that_ends_before_the_job_begins_is_shown_with_its_output(fresh: Site, tab: Tab) -> None:
     """U1: Such a run has no directory: only the server knows of it."""
     text = 'source { FakeSource { schema { fields { id = bigint } } } }\nsink { LocalFile { path = /x, file_format_type = "${MISSING}" } }'
-    headers = {"Authorization": f"Bearer {fresh.token}"}
-    with httpx.Client(base_url=f"{fresh.url}/api/v1/", headers=headers, timeout=30, trust_env=False) as client:
-        assert client.post("definitions", json={"id": "wrong", "text": text}).status_code == 201
-        run = client.post("definitions/wrong/runs", json={}).json()["job_id"]
+    with client(fresh.url, fresh.folder) as http:
+        assert http.post("/api/v1/definitions", json={"id": "wrong", "text": text}).status_code == 201
+        run = http.post("/api/v1/definitions/wrong/runs", json={}).json()["job_id"]
     page = tab(fresh).open(f"jobs/{run}")
     expect(page.get_by_text("before it began the job")).to_be_visible(timeout=JOB_SECONDS)
     expect(page.get_by_role("region", name="output of the driver")).to_contain_text("MISSING")
@@ -157,13 +156,8 @@ def test_a_driver_that_ends_before_the_job_begins_is_shown_with_its_output(fresh
 
 def test_a16_a_reader_may_look_and_no_more(fresh: Site, tab: Tab) -> None:
     """U28: Acts are disabled, with the role that they need; the interface refuses them as well."""
-    headers = {"Authorization": f"Bearer {fresh.token}"}
-    made = httpx.post(
-        f"{fresh.url}/api/v1/tokens",
-        json={"name": f"r{time.time_ns()}", "role": "read"},
-        headers=headers,
-        trust_env=False,
-    )
+    with client(fresh.url, fresh.folder) as http:
+        made = http.post("/api/v1/tokens", json={"name": f"r{time.time_ns()}", "role": "read"})
     assert made.status_code == 201, made.text
     page = tab(Site(fresh.url, made.json()["token"], fresh.folder)).open("")
     start = page.get_by_role("button", name="Start").first
@@ -220,8 +214,8 @@ def test_a26_a_hidden_tab_has_no_stream(fresh: Site, tab: Tab) -> None:
 
 def streams_of(site: Site) -> int:
     """How many streams the server has open."""
-    headers = {"Authorization": f"Bearer {site.token}"}
-    text = httpx.get(f"{site.url}/metrics", headers=headers, timeout=30, trust_env=False).text
+    with client(site.url, site.folder) as http:
+        text = http.get("/metrics").text
     found = re.search(r"^seatunnel_live_streams (\d+)", text, flags=re.MULTILINE)
     assert found is not None
     return int(found[1])
