@@ -53,7 +53,7 @@ def test_rows_of_two_moments_are_never_mixed(job: Job) -> None:
     """The server ends the connection that holds the snapshot: what was read under it is worth nothing, and the table
     is read anew in the same run."""
     source = job.databases.source
-    job.write(job.into_table, parts=4, env="parallelism = 2", slowly=True)
+    job.write(job.into_table, parts=4, env="parallelism = 2", mapped=True)
     process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
     with job.databases.connect(source) as connection:
 
@@ -78,7 +78,7 @@ def test_a_server_that_is_started_again_while_it_is_read(job: Job, own: Postgres
             for row in rows:
                 copy.write_row(row)
         connection.execute("ANALYZE")
-    job.write(job.into_table, parts=4, env="parallelism = 2, job.retry.interval.seconds = 2", slowly=True)
+    job.write(job.into_table, parts=4, env="parallelism = 2, job.retry.interval.seconds = 2", mapped=True)
     conf = job.home / "job.conf"
     there = job.databases.jdbc(shared)
     text = conf.read_text()

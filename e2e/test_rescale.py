@@ -57,7 +57,7 @@ def test_a_table_of_postgresql_is_rescaled(tmp_path: Path, databases: Databases,
 
     def begin(parallelism: int, job_id: str, *more: str) -> Process:
         env = f"parallelism = {parallelism}, source.consistency = per-split, read_limit.rows_per_second = 60000"
-        job.write(job.into_table, parts=12, env=env, slowly=True)
+        job.write(job.into_table, parts=12, env=env, mapped=True)
         return start(job.home, "run", "job.conf", "--job-id", job_id, "--json", *more, program=program)
 
     def checkpoints(job_id: str) -> int:
