@@ -28,15 +28,15 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a target is altered while batches are in channels",
         REPLANNING,
-        "again = self.has_batches or self._has_isolated_since(newest)",
+        "again = not self.is_settled or self._has_isolated_since(newest)",
         "again = self._has_isolated_since(newest)",
         "log_replanning 7",
     ),
     runtime(
         "a target is altered before rows are committed that it has refused",
         REPLANNING,
-        "again = self.has_batches or self._has_isolated_since(newest)",
-        "again = self.has_batches",
+        "again = not self.is_settled or self._has_isolated_since(newest)",
+        "again = not self.is_settled",
         "log_replanning 7",
     ),
     runtime(

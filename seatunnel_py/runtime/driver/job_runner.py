@@ -30,20 +30,11 @@ from seatunnel_py.runtime.driver.performer import Performer, Ports
 from seatunnel_py.runtime.driver.record_batcher import RecordBatcher
 from seatunnel_py.runtime.driver.record_writer import RecordWriter
 from seatunnel_py.runtime.driver.timers import Timers
-from seatunnel_py.runtime.messages import effects, events
-from seatunnel_py.runtime.messages.engine_port import (
-    Clock,
-    Engine,
-    EngineEvent,
-    EngineLost,
-    UnitFinished,
-    UnitLost,
-    UnitStarted,
-)
+from seatunnel_py.runtime.messages import effects, engine_port, events
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
-from seatunnel_py.runtime.resume.isolated_sink_recovery import RecoveryPipeline, Unfinished, recovery_pipelines
+from seatunnel_py.runtime.resume import isolated_sink_recovery as recovery
 from seatunnel_py.runtime.resume.job_claim import JobClaim
 from seatunnel_py.runtime.resume.pipeline_start import past_of
 from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
@@ -73,7 +64,7 @@ class JobRunner:
         store: CheckpointStore,
         journal: JournalFile,
         settings: Settings,
-        clock: Clock,
+        clock: engine_port.Clock,
         executors: Executors,
         post: Callable[[Callable[[], None]], None],
         listen: Callable[[JobEvent], None],
@@ -117,12 +108,14 @@ class JobRunner:
         after = self.logs.order(named)
         for key, pipeline in named.items():
             past = self._past(pipeline, key, authority.records.get(key))
-            machine = self._take(key, pipeline, past)
+            of_its_own = partial(self._past, pipeline)
+            recoveries = tuple(recovery.recovery_pipelines(key, pipeline, past, authority, of_its_own))
+            machine = self._take(key, pipeline, recovery.without_recovered(past, recoveries))
             yield candidate_of(machine.context, after[key])
             behind = key
-            for rest in recovery_pipelines(key, pipeline, past, authority, partial(self._past, pipeline)):
-                machine.isolated.spoken_for(rest.scope, rest.why if isinstance(rest, Unfinished) else None)
-                if isinstance(rest, RecoveryPipeline):
+            for rest in recoveries:
+                machine.isolated.spoken_for(rest.scope, rest.why if isinstance(rest, recovery.Unfinished) else None)
+                if isinstance(rest, recovery.RecoveryPipeline):
                     yield candidate_of(self._take(rest.key, rest.pipeline, rest.past).context, frozenset({behind}))
                     behind = rest.key
 
@@ -154,12 +147,12 @@ class JobRunner:
         return self.at_work or self._journal_batcher.busy or (handler is not None and handler.busy)
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> engine_port.Engine:
         """The engine; only after `begin()`."""
         assert self._performer.engine is not None, "there is no engine yet"
         return self._performer.engine
 
-    def begin(self, engine: Engine) -> None:
+    def begin(self, engine: engine_port.Engine) -> None:
         """Start to submit units to this engine."""
         self._performer.engine = engine
         self._admission.slots = engine.slots
@@ -233,16 +226,16 @@ class JobRunner:
             self._turning = False
         self._records.look()
 
-    def from_engine(self, event: EngineEvent) -> None:
+    def from_engine(self, event: engine_port.EngineEvent) -> None:
         """Pass an event of the engine to its pipeline. Raises EngineError if the engine is lost."""
         match event:
-            case UnitFinished(result):
+            case engine_port.UnitFinished(result):
                 if result.failure is None and result.first_row_at:
                     self.first_row_at = min(self.first_row_at or result.first_row_at, result.first_row_at)
                 self.turn(self._owner[result.id.vertex], event)
-            case UnitLost(unit) | UnitStarted(unit):
+            case engine_port.UnitLost(unit) | engine_port.UnitStarted(unit):
                 self.turn(self._owner[unit.vertex], event)
-            case EngineLost(reason):
+            case engine_port.EngineLost(reason):
                 raise EngineError(reason, "go on with --restore latest")
 
     # ---------------------------------------------------------------- stopping
@@ -346,6 +339,9 @@ class JobRunner:
         self.closed.add(machine.key)
         if self._request_handler is not None:
             self._request_handler.look()
+        if held := self.logs.held_up(machine, self.pipelines):
+            why = f"it is copied again when it has left {machine.pipeline.name}, and that has ended"
+            self.cancel_all(held, why, whole=False)
         if machine.shown_state is TableState.DONE:
             self.last_commit_at = machine.state.shown.ended_at
         if machine.shown_state is TableState.FAILED and self._settings.fail_fast and not self._failed_fast:

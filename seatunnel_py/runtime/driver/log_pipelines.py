@@ -14,6 +14,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 from seatunnel_py.runtime.resume.table_refresh import TableRefreshes
+from seatunnel_py.runtime.state.phases import PipelinePhase
 from seatunnel_py.runtime.storage.journal import reset_line
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -59,6 +60,13 @@ class LogPipelines:
         lacks = set(() if pipeline.becomes is None else pipeline.becomes.tables).difference(pipeline.tables)
         copies = ((key, one) for key, one in machines.items() if one.id in pipeline.after and key not in closed)
         return frozenset(key for key, one in copies if not lacks.isdisjoint(one.pipeline.tables))
+
+    @staticmethod
+    def held_up(log: PipelineMachine, machines: Mapping[str, PipelineMachine]) -> list[PipelineMachine]:
+        """The copies that cannot begin in this run: the log has ended, and their tables have not left it."""
+        again, phase = log_tables.copied_again(log.pipeline), PipelinePhase.WAITING
+        copies = (one for one in machines.values() if one.id in log.pipeline.after and one.state.phase is phase)
+        return [one for one in copies if not again.isdisjoint(one.pipeline.tables)]
 
     def resets_done(
         self, machine: PipelineMachine, machines: Mapping[str, PipelineMachine], resets: Collection[str]

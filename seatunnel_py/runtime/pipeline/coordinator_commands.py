@@ -4,11 +4,14 @@ Rules. (1) Messages between coordinator and participants never leave the machine
 hold any longer are dropped durably before the execution begins that could meet them. (3) Nothing here decides: a commit
 that may succeed later is tried again by the coordinator, and only a bounded job gives up in the end. (4) When an
 execution starts, those that wait for room look again: the full queue may be that of an execution that is over.
+(5) An execution is restored once no journal entry of the one before it is under way: it repeats the entries that are
+durable, and each of those counts as input that was taken (I39).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from seatunnel_py.api.log_source import LogSource
@@ -56,7 +59,7 @@ def _tell(parts: Parts, command: Any) -> None:
 
 def _restart(parts: Parts, command: order.Restart) -> None:
     """End one execution, begin another (rule 2)."""
-    state, snapshot, subtask = parts.state, command.snapshot, command.subtask
+    state, subtask = parts.state, command.subtask
     run = parts.executions[subtask]
     run.stop()
     run.epoch = command.epoch
@@ -64,6 +67,27 @@ def _restart(parts: Parts, command: order.Restart) -> None:
     state.isolated.discard(subtask)
     parts.restarts.began(subtask.vertex, command.epoch, command.checkpoint)
     parts.cleanup.drop(run.unnamed(state.newest))
+    if subtask in state.logging:
+        state.restarting[subtask] = command
+    else:
+        _restore(parts, command)
+
+
+def durable(parts: Parts, entry: Deliver) -> None:
+    """Deliver the letter of a durable entry. If its execution is over, restore the next one after the last (rule 5)."""
+    state, subtask = parts.state, entry.subtask
+    command = None if subtask is None else state.restarting.get(subtask)
+    if command is None:
+        state.mail.append((subtask, replace(entry.event, at=state.at)))
+    elif command.subtask not in state.logging:
+        del state.restarting[command.subtask]
+        _restore(parts, command)
+
+
+def _restore(parts: Parts, command: order.Restart) -> None:
+    """Restore an execution, with the entries that it repeats."""
+    state, snapshot, subtask = parts.state, command.snapshot, command.subtask
+    run = parts.executions[subtask]
     first = (snapshot.taken if snapshot else 0) + 1
     key = state.context.key
     written = [entry for entry in state.context.shared.taken(key, subtask) if entry.number >= first]
@@ -210,7 +234,7 @@ def _is_last_run(parts: Parts) -> bool:
     log = parts.state.context.pipeline.log
     if log is None or not isinstance(log.source, LogSource):
         return False
-    return log.source.drops_when_finished and not parts.replanning.has_batches
+    return log.source.drops_when_finished and parts.replanning.is_settled
 
 
 def _ended(parts: Parts, command: order.PipelineEnded) -> None:

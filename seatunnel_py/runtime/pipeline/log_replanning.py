@@ -8,8 +8,9 @@ savepoint's states hold, and another machine begins from it. (4) A savepoint tha
 again. (5) A driver that is restored from a state with a change begins with the earlier plan, and with (2): its record
 may name rows that are not committed. So it is after a request of a user to stop. (6) The new machine reads the log when
 a record holds its plan: a restored driver repeats units of the journal under the schemas of its record. (7) If batches
-are in channels at the savepoint, because barriers have overtaken them or a loop holds them, the pipeline begins again
-with the plan that it has, and then (2) is repeated. So it does if a target has refused the commit of the savepoint: no
+are in channels at the savepoint, because barriers have overtaken them or a loop holds them, or if a receiver has
+batches that a restarted sender has yet to repeat, the pipeline begins again with the plan that it has, and then (2) is
+repeated. So it does if a target has refused the commit of the savepoint: no
 record shows its sink as isolated yet, and a target is altered only after its rows were committed. (8) A log whose
 splits this driver has read to their ends stops with a savepoint too, and is done: the next driver goes on from it.
 Splits that an earlier driver has ended do not count, for the source is asked for the next one. (9) If the source was
@@ -142,7 +143,7 @@ class LogReplanning:
             return True
         if savepoint != SCHEMA_CHANGE:
             return False
-        again = self.has_batches or self._has_isolated_since(newest)
+        again = not self.is_settled or self._has_isolated_since(newest)
         self._closing.plan_again(None if again else self._effect(newest))
         return True
 
@@ -152,13 +153,19 @@ class LogReplanning:
         return view is not None and view.topology.detached != newest.topology.detached
 
     @property
-    def has_batches(self) -> bool:
-        """Whether channels hold batches in the newest record; those to isolated sinks are read by their recovery."""
+    def is_settled(self) -> bool:
+        """Whether each receiver has exactly the batches that were sent, in the newest record. Isolated sinks do not
+        count: their recovery reads the batches."""
         newest = self._state.newest
         if newest is None:
-            return False
-        live = (one for at, one in newest.snapshots.items() if at.vertex not in newest.topology.detached)
-        return any(batches for one in live for batches in one.channel_state.values())
+            return True
+        out, snapshots = newest.topology.detached, newest.snapshots
+        channels = (one for one in newest.topology.channels if not {one.sender.vertex, one.receiver.vertex} & out)
+        return not any(
+            snapshots[one.receiver].channel_state.get(one, ())
+            or snapshots[one.receiver].applied.get(one, 0) != snapshots[one.sender].sent.get(one, 0)
+            for one in channels
+        )
 
     @property
     def has_ended(self) -> bool:

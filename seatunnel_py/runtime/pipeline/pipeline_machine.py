@@ -34,10 +34,10 @@ from seatunnel_py.runtime.pipeline.log_replanning import events_of_start
 from seatunnel_py.runtime.pipeline.parts import begin_executions, parts_of
 from seatunnel_py.runtime.resume.pipeline_start import StartPlan
 from seatunnel_py.runtime.state.context import PipelineContext
-from seatunnel_py.runtime.state.journal_entries import Activate, AddRound, Deliver
+from seatunnel_py.runtime.state.journal_entries import Activate, AddRound, Deliver, EmptyTargets
 from seatunnel_py.runtime.state.phases import PhaseEvent, PipelinePhase
 from seatunnel_py.runtime.state.troubles import STORE
-from seatunnel_py.runtime.storage.journal import dropped_line, graph_line
+from seatunnel_py.runtime.storage.journal import dropped_line, emptied_line, graph_line
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution, UnitRepeated, begin_all
 from seatunnel_py.runtime.subtasks.unit_table import UnitCounts
 from seatunnel_py.runtime.values import failpoints
@@ -128,7 +128,14 @@ class PipelineMachine:
         if self._engine_ready:
             self.state.shown.starts(self.state.at)
         self.parts.replanning.joins(event.joins)
-        self.state.call("prepare", lambda number: effects.Prepare(number, self.context.past, event.copied))
+        if self.context.past.empties:
+            self.state.journal([emptied_line(self.key)], EmptyTargets(event))
+        else:
+            self._prepare(event)
+
+    def _prepare(self, event: events.Admitted) -> None:
+        if not self.state.is_over:
+            self.state.call("prepare", lambda number: effects.Prepare(number, self.context.past, event.copied))
 
     def _engine_is_ready(self, _: events.EngineReady) -> None:
         self._engine_ready = True
@@ -218,12 +225,6 @@ class PipelineMachine:
         else:
             self.parts.attempts.failed(self.executions[subtask], failure)
 
-    def _started(self, event: UnitStarted) -> None:
-        self.units.begins(event.id)
-
-    def _presumed_lost(self, event: events.UnitPresumedLost) -> None:
-        self.units.presume_lost(event.unit, event.reason)
-
     # ---------------------------------------------------------------- answers
 
     def _call_done(self, event: events.CallDone) -> None:
@@ -251,11 +252,12 @@ class PipelineMachine:
 
     def _journalled(self, event: events.Journalled) -> None:
         match self.state.entries.pop(event.entry):
+            case EmptyTargets(admitted):
+                self._prepare(admitted)
             case Activate():
                 self._activate()
-            case Deliver(subtask, letter):
-                letter = replace(letter, at=self.state.at)
-                self.state.mail.append((subtask, letter))
+            case Deliver() as entry:
+                coordinator_commands.durable(self.parts, entry)
             case AddRound() as added:
                 self.parts.discovery.durable(added, ours=True)
             case _:
@@ -263,7 +265,7 @@ class PipelineMachine:
 
     def _journal_lost(self, event: events.JournalLost) -> None:
         match self.state.entries.pop(event.entry):
-            case Activate() | Deliver():
+            case EmptyTargets() | Activate() | Deliver():
                 pass
             case AddRound() as added:
                 self.parts.discovery.durable(added, ours=False)
@@ -306,9 +308,6 @@ class PipelineMachine:
                 raise AssertionError(f"an unknown timer: {event.timer}")
 
     # ---------------------------------------------------------------- requests
-
-    def _stop(self, event: events.StopRequest) -> None:
-        self.closing.stop(event.failure, keep=event.keep)
 
     def _savepoint(self, event: events.SavepointRequest) -> None:
         if event.stop:
@@ -389,12 +388,12 @@ _HANDLERS: Mapping[type, Callable[[PipelineMachine, Any], None]] = {
     events.JournalLost: PipelineMachine._journal_lost,
     events.RecordStored: PipelineMachine._stored,
     events.RecordNotStored: PipelineMachine._not_stored,
-    events.StopRequest: PipelineMachine._stop,
+    events.StopRequest: lambda machine, event: machine.closing.stop(event.failure, keep=event.keep),
     events.SavepointRequest: PipelineMachine._savepoint,
     events.StopWithdrawn: PipelineMachine._stop_withdrawn,
     events.ClaimLost: PipelineMachine._claim_lost,
-    events.UnitPresumedLost: PipelineMachine._presumed_lost,
-    UnitStarted: PipelineMachine._started,
+    events.UnitPresumedLost: lambda machine, event: machine.units.presume_lost(event.unit, event.reason),
+    UnitStarted: lambda machine, event: machine.units.begins(event.id),
     UnitFinished: PipelineMachine._finished,
     UnitLost: PipelineMachine._lost,
 }

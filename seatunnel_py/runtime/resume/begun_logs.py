@@ -9,7 +9,9 @@ change of its schema leaves the log when a person has decided, and joins it agai
 that is copied again does not. (4) A table whose new copy has begun has left the log, also if no record shows that: the
 log may not write its rows again. (5) Its tables and steps stand in the order of the record, which names channels by
 number; a job file may name tables in another order. (6) One table of the job stays in the log while others leave it. If
-none could, decisions of persons have their effect at a later start, when other tables have joined.
+none could, decisions of persons have their effect at a later start, when other tables have joined. (7) Copies that are
+made again wait for a log that tables still have to leave, and for no other: one that waits for them, or for new tables
+that cannot be copied, never gets that far.
 """
 
 from __future__ import annotations
@@ -142,7 +144,7 @@ def _as_recorded(
             raise FatalError(text, f"restore the old list of tables; or {BEGIN_ANEW}")
         rest = log_tables.without(now, leaves)
         begun = log_tables.following(begun, had.difference(left))
-        has_left = leaves.issubset(left) and set(begun.tables) == set(rest.tables)
+        has_left = leaves.issubset(left) and set(begun.tables) <= set(rest.tables)
         return replace(begun, becomes=rest.becomes if has_left else rest)
     if not had or had == read:
         return begun

@@ -7,12 +7,13 @@ feed the sink, and resumes from its own records. The first time it starts from t
 deleted, unless its rows are visible at once. (3) A sink that cannot be recovered is reported, with its missing rows and
 a remedy. (4) No recovery runs beside an unfinished pipeline; a stream does not end, so its isolated sinks must be
 loaded again. (5) Rows that other vertices reject on the way to the sink are in the quarantine already: they are dropped
-again, but not quarantined again.
+again, but not quarantined again. (6) Only the recovery pipeline issues the unconfirmed commits of its sink again: it
+may have deleted their pieces to start from nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -69,6 +70,15 @@ def recovery_pipelines(
         yield RecoveryPipeline(
             scope, key, rest, anew if record is None else replace(of_its_own(key, record), known_bad=anew.known_bad)
         )
+
+
+def without_recovered(past: EarlierRun, recoveries: Iterable[RecoveryPipeline | Unfinished]) -> EarlierRun:
+    """The state of the former pipeline without the commits of recovered sinks (rule 6)."""
+    scopes = {one.scope for one in recoveries if isinstance(one, RecoveryPipeline)}
+    if past.record is None or not scopes:
+        return past
+    left = tuple(one for one in past.record.uncommitted if one.scope not in scopes)
+    return replace(past, record=replace(past.record, uncommitted=left))
 
 
 def remainder(

@@ -97,8 +97,8 @@ def _start(
 ) -> StartPlan:
     newest = 0 if past.record is None else past.record.checkpoint
     if past.record is None or past.dropped:
-        if past.reset:
-            sink_operations.empty(pipeline.sinks)
+        if past.empties:
+            sink_operations.empty(tuple(groups.values()), job, newest)
         prepared = sink_operations.prepare(
             pipeline, tuple(groups.values()), job, newest=newest, first=not past.dropped, copied=copied
         )

@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.runtime.messages.events import Admitted
 from seatunnel_py.runtime.values.split_progress import SplitRound
 from seatunnel_py.work.unit import UnitResult
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyTargets:
+    """The targets of a table that is copied again are emptied, and its pipeline is prepared."""
+
+    event: Admitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +45,4 @@ class DropAll:
     """The pipeline is given up, and what it staged is dropped."""
 
 
-Entry: TypeAlias = Activate | Deliver | AddRound | DropAll
+Entry: TypeAlias = EmptyTargets | Activate | Deliver | AddRound | DropAll

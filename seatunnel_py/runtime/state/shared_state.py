@@ -13,6 +13,7 @@ from typing import Any
 
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.commands import Restart
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.coordinator.view import CoordinatorView
 from seatunnel_py.protocol.model.ids import Subtask
@@ -27,7 +28,7 @@ from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.state.calls import Calls, OpenCall
 from seatunnel_py.runtime.state.checkpoint_progress import CheckpointProgress
 from seatunnel_py.runtime.state.context import PipelineContext
-from seatunnel_py.runtime.state.journal_entries import Entry
+from seatunnel_py.runtime.state.journal_entries import Deliver, Entry
 from seatunnel_py.runtime.state.phases import PhaseEvent, PipelinePhase, advance
 from seatunnel_py.runtime.state.shown_state import ShownState
 from seatunnel_py.runtime.state.troubles import Troubles, retry_of
@@ -37,9 +38,10 @@ from seatunnel_py.work.unit import UnitFailure, UnitId
 
 class SharedState:
     """The state that the parts of one pipeline share. ``at``: the time of the current event; ``is_over``: the pipeline
-    only waits for units and calls under way; ``entries``: the next step after each journal entry; ``isolated``: the
-    isolated subtasks; ``failures``: failed attempts, by vertex. ``awaits_record``: no record holds the schemas of the
-    plan, so its log is not read. ``released``: tables that wait at a change without their log, by the change."""
+    only waits for units and calls under way; ``entries``: the next step after each journal entry; ``restarting``:
+    restarts that wait for entries under way; ``isolated``: the isolated subtasks; ``failures``: failed attempts, by
+    vertex. ``awaits_record``: no record holds the schemas of the plan, so its log is not read. ``released``: tables
+    that wait at a change without their log, by the change."""
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context
@@ -51,6 +53,7 @@ class SharedState:
         self.calls = Calls()
         self.entries: dict[int, Entry] = {}
         self._last_entry = 0
+        self.restarting: dict[Subtask, Restart] = {}
         self.coordinator: Coordinator | None = None
         self.participants: dict[Subtask, Participant] = {}
         self.isolated: set[Subtask] = set()
@@ -94,6 +97,11 @@ class SharedState:
         self._last_entry += 1
         self.entries[self._last_entry] = entry
         self.emit(effects.AppendJournal(self._last_entry, tuple(lines)))
+
+    @property
+    def logging(self) -> set[Subtask | None]:
+        """The subtasks with a journal entry under way."""
+        return {entry.subtask for entry in self.entries.values() if isinstance(entry, Deliver)}
 
     def after(self, timer: TimerKey, seconds: float) -> None:
         self.emit(StartTimer(timer, self.at + seconds))

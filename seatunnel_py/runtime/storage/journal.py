@@ -46,7 +46,8 @@ class Journal:
     deleted, and which start from nothing. ``graphs``: by pipeline the graph of ``taken``, which also names the batch
     numbers. ``numberings``: other names, for subtasks that have reused numbers for other rows. ``marks``: the newest
     record by pipeline. ``void_records``: records by pipeline that may be in the store, and are not restored.
-    ``resets``: pipelines that copy a table again (``runtime/resume/table_reset.py``). ``decisions``: by pipeline and
+    ``resets``: pipelines that copy a table again (``runtime/resume/table_reset.py``); ``emptied``: of these, the ones
+    that copy already: their targets may be empty. ``decisions``: by pipeline and
     change, those of persons and rules (``runtime/control/change_decisions.py``). ``rules``: by id, those that decide
     about changes; ``removed_rules``: those that do not any more, with the removal."""
 
@@ -59,14 +60,10 @@ class Journal:
     marks: dict[str, int] = field(default_factory=dict)
     void_records: dict[str, set[int]] = field(default_factory=dict)
     resets: set[str] = field(default_factory=set)
+    emptied: set[str] = field(default_factory=set)
     decisions: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     rules: dict[str, dict[str, Any]] = field(default_factory=dict)
     removed_rules: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    @property
-    def emptied(self) -> set[str]:
-        """Of ``resets``, the pipelines that copy already: their targets are emptied, and set up again."""
-        return self.resets - self.dropped
 
     def apply(self, line: Mapping[str, Any]) -> None:
         """Apply one line of any kind."""
@@ -83,6 +80,10 @@ class Journal:
             return
         if "reset" in line:
             (self.resets.add if line["reset"] else self.resets.discard)(pipeline)
+            self.emptied &= self.resets
+            return
+        if "emptied" in line:
+            self.emptied.add(pipeline)
             return
         if "dropped" in line:
             self.dropped.add(pipeline)
@@ -154,6 +155,7 @@ class Journal:
             yield dropped_line(pipeline)
         for pipeline in sorted(self.resets):
             yield reset_line(pipeline, begins=True)
+        yield from map(emptied_line, sorted(self.emptied))
         for pipeline, decisions in self.decisions.items():
             yield from (decision_line(pipeline, one) for one in decisions.values())
         yield from map(rule_line, self.rules.values())
@@ -191,6 +193,11 @@ def voids(line: Mapping[str, Any]) -> bool:
     return "void" in line
 
 
+def needs_claim(line: Mapping[str, Any]) -> bool:
+    """Return True for a line whose consequences a newer driver could not undo: its writer must still have the job."""
+    return voids(line) or "emptied" in line
+
+
 def dropped_line(pipeline: str) -> dict[str, Any]:
     """Line: all pieces of a pipeline were deleted, so its next run starts from nothing."""
     return {"p": pipeline, "dropped": True}
@@ -199,6 +206,11 @@ def dropped_line(pipeline: str) -> dict[str, Any]:
 def reset_line(pipeline: str, *, begins: bool) -> dict[str, Any]:
     """Line: a pipeline copies its table again, or the table has joined its log again."""
     return {"p": pipeline, "reset": begins}
+
+
+def emptied_line(pipeline: str) -> dict[str, Any]:
+    """Line: the targets of a pipeline that copies its table again are emptied from now on."""
+    return {"p": pipeline, "emptied": True}
 
 
 def decision_line(pipeline: str, decision: dict[str, Any]) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 Rules. (1) Lines that arrive during a write go into the next write together. (2) The callback of a line runs on the
 loop, after the line is durable. (3) For a line that cannot be written the callback never runs: the loop gets the error,
 and the calls for the case that another driver has taken the job over. (4) Pieces that a void record names will be
-deleted, so a line that voids one counts only if this driver has the job after the line is durable: a later driver
-reads the journal after it has taken the job over.
+deleted, and so will the rows of a table that is copied again. A line about them counts only if this driver has the job
+after the line is durable: a later driver reads the journal after it has taken the job over.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_py.protocol.model.records import CheckpointRecord
-from seatunnel_py.runtime.storage.journal import JournalFile, voids
+from seatunnel_py.runtime.storage.journal import JournalFile, needs_claim
 from seatunnel_py.runtime.values import failpoints
 
 Line = Mapping[str, Any]
@@ -104,6 +104,6 @@ class JournalBatcher:
             self._file.rewrite(anew)
         failpoints.BEFORE_JOURNAL.hit()
         self._file.append(lines)
-        if any(map(voids, lines)):
+        if any(map(needs_claim, lines)):
             self._check()
         failpoints.JOURNALLED.hit()

@@ -63,10 +63,15 @@ def prepare(
     return replace(_opened(pipeline, before, _first_round, copied), swept=tuple(swept))
 
 
-def empty(nodes: Iterable[SinkNode]) -> None:
-    """Remove all rows of these targets, because their table is copied again."""
+def empty(groups: Groups, job: JobIdentity, newest: int) -> None:
+    """Remove all rows of these targets, because their table is copied again. Each group first refuses a driver that was
+    overtaken: rows of the newer one stay."""
+    nodes = [node for group in groups for node in group]
+    setups = {node.id: plugin_calls.setup_of(node.step, node.sink) for node in nodes}
+    for group in groups:
+        begin(group[0], setups, job, newest)
     for node in nodes:
-        setup = plugin_calls.setup_of(node.step, node.sink)
+        setup = setups[node.id]
         if setup.present is None or setup.present.treatment is not Treatment.NEW:
             failpoints.BEFORE_ALTERATION.hit()
             plugin_calls.truncated_by(node.step, node.sink, setup)

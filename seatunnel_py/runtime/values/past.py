@@ -38,3 +38,8 @@ class EarlierRun:
     altered: AlteredLog | None = None
     reset: bool = False
     refreshes: tuple[RefreshWish, ...] = ()
+
+    @property
+    def empties(self) -> bool:
+        """Whether its targets are emptied before it starts."""
+        return self.reset and (self.record is None or self.dropped)

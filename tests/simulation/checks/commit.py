@@ -125,7 +125,9 @@ class I43EndOfInput(Checker):
             self.expect(ended and not held, "success, but the last cut is not an end")
         refused = driver.machine.view.commits.refused
         targets = driver.targets()
-        for commit in record.uncommitted:
+        begun = driver.record  # without the commits of isolated sinks, which their recovery issues
+        commits = begun if begun is not None and begun.checkpoint == record.checkpoint else record
+        for commit in commits.uncommitted:
             for target in targets.get(commit.scope, ()) if commit.scope not in refused else ():
                 there = target.ledger.holds(commit.checkpoint)
                 self.expect(there, f"success, but {target.node} lacks {commit.checkpoint}")

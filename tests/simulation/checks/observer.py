@@ -301,6 +301,11 @@ class Observer:
             if not gone <= known:
                 known |= gone
                 self.line.tell("lost", driver, node)
+        if driver.anew:  # also of splits that are not found again yet
+            found = {split.id for split in driver.machine.state.prepared.splits[vertex]}
+            for (name, split), end in self.world.gone.items():
+                if name == vertex and split not in found:
+                    self.world.lost.setdefault((vertex, split), set()).update(range(end))
 
     def handled(self, driver: Driver, node: Node, event: Any, commands: tuple[Any, ...]) -> None:
         """What a participant hears."""

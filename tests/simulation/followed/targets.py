@@ -47,9 +47,9 @@ class FollowedSink(SimulatedSink):
         return True
 
     def plan_setup(self) -> Setup:
-        """Refuses rows of a version that the table does not have, once it has rows."""
+        """Refuses rows of a version that the table does not have."""
         table = self._table
-        if self.state is table.logged and table.version < self.version and table.places:
+        if self.state is table.logged and table.version < self.version:
             raise FatalError(f"{self.name} has no version {self.version}", "mend the target")
         setup = super().plan_setup()
         return replace(setup, data={**setup.data, VERSION: self.version})

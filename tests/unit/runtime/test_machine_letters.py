@@ -44,27 +44,32 @@ def journal(bench: MachineBench) -> None:
         bench.answer(waiting[0])
 
 
-def test_an_execution_that_is_over_begins_no_unit_while_its_journal_is_cut() -> None:
-    """Its last line becomes durable behind its end, and before its successor begins."""
+def last_entry_under_way(retain: Retain) -> tuple[MachineBench, effects.AppendJournal]:
+    """A source that restarts while its second entry is under way."""
     line = changing(fork("x", (30,), 1, 1, Visible.COMMITTED))
-    bench = MachineBench(
-        line, replace(SETTINGS, retain=Retain.NEVER), effects.SubmitUnit, effects.AppendJournal
-    ).begin()
+    bench = MachineBench(line, replace(SETTINGS, retain=retain), effects.SubmitUnit, effects.AppendJournal).begin()
     journal(bench)
     bench.answer(submitted(bench, "x")[0])
     journal(bench)
     bench.answer(submitted(bench, "x")[0])
     (last,) = bench.held(effects.AppendJournal)
+    vertex = "x>0" if retain is Retain.NEVER else "x"
     for _ in range(SETTINGS.retry.times + 1):
-        (unit,) = submitted(bench, "x>0")
+        (unit,) = submitted(bench, vertex)
         bench.answer(unit, UnitFinished(UnitResult(unit.unit.id, done=False, failure=AWAY)))
         if bench.asked[-1] != last:
             bench.fire("retry")
     bench.fire("coordinator")
-    assert len(bench.held(effects.AppendJournal)) == 2, "its line, and the cut"
+    return bench, last
+
+
+def test_a_restart_waits_for_the_entries_under_way() -> None:
+    """The last line of an execution becomes durable after its end, and before its successor is restored."""
+    bench, last = last_entry_under_way(Retain.NEVER)
+    assert bench.held(effects.AppendJournal) == [last], "its line, and no cut yet"
 
     bench.answer(last)
-    assert submitted(bench, "x") == []
+    assert submitted(bench, "x") == [] and len(bench.held(effects.AppendJournal)) == 1, "the cut"
     journal(bench)
     (begun,) = submitted(bench, "x")
     assert (begun.unit.id.epoch, begun.unit.id.sequence) == (1, 1)
