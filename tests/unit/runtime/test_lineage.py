@@ -15,11 +15,10 @@ from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 from tests.unit.runtime.test_savepoint import savepoint
 
 
-@pytest.fixture(params=["file", "sqlite"])
+@pytest.fixture(params=["file://{}/shared", "sqlite:///{}/shared/store.db"], ids=["file", "sqlite"])
 def places(request: pytest.FixtureRequest, tmp_path: Path) -> SavepointLocations:
     (tmp_path / "shared").mkdir()
-    shared = f"{request.param}://{tmp_path}/shared" + "/store.db" * (request.param == "sqlite")
-    return SavepointLocations(tmp_path / "savepoints", shared)
+    return SavepointLocations(tmp_path / "savepoints", request.param.format(tmp_path))
 
 
 def start(places: SavepointLocations, tmp_path: Path, job: str, name: str) -> LineageMember:
