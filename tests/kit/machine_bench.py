@@ -59,6 +59,7 @@ class MachineBench:
         settings: Settings = SETTINGS,
         *hold: type,
         dropped: bool = False,
+        reset: bool = False,
         result: Callable[[UnitResult], UnitResult] = lambda found: found,
     ) -> None:
         storage = MemoryStorage()
@@ -66,7 +67,7 @@ class MachineBench:
         (key,) = names
         authority = claim_job(CheckpointStore(storage), names)
         self._journal = JournalFile(storage, authority.incarnation).journal
-        past = replace(past_of(self._journal, key, None, per_split=settings.per_split), dropped=dropped)
+        past = replace(past_of(self._journal, key, None, per_split=settings.per_split), dropped=dropped, reset=reset)
         identity, shared = identity_of("j", authority, settings), SharedUse(self._journal, settings)
         context = context_of(key, pipeline, settings, identity, authority.claims[key], past, shared)
         self.machine = PipelineMachine(context)

@@ -17,6 +17,7 @@ from tests.mutants import (
     passage_rules,
     phase_rules,
     planning_rules,
+    recopy_rules,
     record_rules,
     simulated,
     state_rules,
@@ -43,4 +44,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *closing_rules.MUTANTS,
     *driver_rules.MUTANTS,
     *log_rules.MUTANTS,
+    *recopy_rules.MUTANTS,
 )

@@ -124,7 +124,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "the target of a table that is copied again keeps its rows",
         START,
-        "        if past.reset:\n",
+        "        if past.empties:\n",
         "        if False:\n",
         "pipeline_start 8, table_reset 1, I42",
     ),
@@ -358,13 +358,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if wanted.issuperset(had or now):\n",
         "table_reset 4",
         "tests/unit/plan/test_table_reset.py",
-    ),
-    runtime(
-        "batches to an isolated sink are waited for",
-        REPLANNING,
-        "live = (one for at, one in newest.snapshots.items() if at.vertex not in newest.topology.detached)",
-        "live = newest.snapshots.values()",
-        "log_replanning 7",
     ),
     # ---- how far the log is confirmed
     runtime(

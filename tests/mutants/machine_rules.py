@@ -151,8 +151,8 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "lines that were lost let a subtask go on",
         MACHINE,
-        "            case Activate() | Deliver():\n                pass\n",
-        "            case Activate():\n                pass\n            case Deliver(subtask, letter):\n"
+        "            case EmptyTargets() | Activate() | Deliver():\n                pass\n",
+        "            case EmptyTargets() | Activate():\n                pass\n            case Deliver(subtask, letter):\n"
         "                self.state.mail.append((subtask, letter))\n",
         "pipeline_machine 3",
         "tests/unit/runtime/test_machine_end.py",

@@ -159,12 +159,11 @@ class LogReplanning:
         newest = self._state.newest
         if newest is None:
             return True
-        out, snapshots = newest.topology.detached, newest.snapshots
-        channels = (one for one in newest.topology.channels if not {one.sender.vertex, one.receiver.vertex} & out)
+        snapshots = newest.snapshots
         return not any(
             snapshots[one.receiver].channel_state.get(one, ())
             or snapshots[one.receiver].applied.get(one, 0) != snapshots[one.sender].sent.get(one, 0)
-            for one in channels
+            for one in newest.topology.channels
         )
 
     @property

@@ -83,7 +83,7 @@ class Journal:
             self.emptied &= self.resets
             return
         if "emptied" in line:
-            self.emptied.add(pipeline)
+            self.emptied |= self.resets & {pipeline}
             return
         if "dropped" in line:
             self.dropped.add(pipeline)
@@ -98,6 +98,7 @@ class Journal:
         if "done" in line:
             self.done.setdefault(pipeline, set()).add(line["done"])
             self.dropped.discard(pipeline)
+            self.emptied |= self.resets & {pipeline}  # earlier versions wrote no line before
             return
         if "found" in line:
             rounds = self.found.setdefault(pipeline, {}).setdefault(line["v"], {})

@@ -28,6 +28,7 @@ from seatunnel_py.runtime.storage.journal import (
     JournalFile,
     done_line,
     dropped_line,
+    emptied_line,
     found_line,
     graph_line,
     kept_line,
@@ -53,6 +54,7 @@ lines = st.one_of(
     st.builds(done_line, pipelines, st.sampled_from(["s/0", "t/0"])),
     st.builds(dropped_line, pipelines),
     st.builds(reset_line, pipelines, begins=st.booleans()),
+    st.builds(emptied_line, pipelines),
     st.builds(graph_line, pipelines, st.sampled_from(["g", "h"]), st.sampled_from(["", "2"])),
     st.builds(void_line, pipelines, st.lists(st.integers(1, 9), min_size=1), st.integers(0, 9)),
     st.builds(kept_line, pipelines, subtasks, st.integers(1, 9), st.integers(0, 9), st.sampled_from(["1.2", "3.4"])),
@@ -74,7 +76,7 @@ def meaning(journal: Journal) -> Any:
     found = {key: rounds for key, rounds in journal.found.items() if rounds}
     taken = {key: mine for key, mine in journal.taken.items() if mine}
     void = {key: mine for key, mine in journal.void_records.items() if mine}
-    return (taken, journal.done, journal.dropped, *filter(None, [found, void, journal.resets]))
+    return (taken, journal.done, journal.dropped, *filter(None, [found, void, journal.resets, journal.emptied]))
 
 
 def place(directory: Path, incarnation: int) -> Path:
