@@ -7,10 +7,10 @@ the target is altered, and no row of the new one is read. (3) Then the steps are
 savepoint's states hold, and another machine begins from it. (4) A savepoint that is refused or fails is requested
 again. (5) A driver that is restored from a state with a change begins with the earlier plan, and with (2): its record
 may name rows that are not committed. So it is after a request of a user to stop. (6) The new machine reads the log when
-a record holds its plan: a restored driver repeats units of the journal under the schemas of its record. (7) If batches
-are in channels at the savepoint, because barriers have overtaken them or a loop holds them, or if a receiver has
-batches that a restarted sender has yet to repeat, the pipeline begins again with the plan that it has, and then (2) is
-repeated. So it does if a target has refused the commit of the savepoint: no
+a record holds its plan: a restored driver repeats units of the journal under the schemas of its record. (7) At the
+savepoint each receiver must have exactly the batches that were sent. It may not: barriers have overtaken batches, a
+loop holds them, or a restarted sender has yet to repeat them. Then the pipeline begins again with the plan that it has,
+and (2) is repeated. So it does if a target has refused the commit of the savepoint: no
 record shows its sink as isolated yet, and a target is altered only after its rows were committed. (8) A log whose
 splits this driver has read to their ends stops with a savepoint too, and is done: the next driver goes on from it.
 Splits that an earlier driver has ended do not count, for the source is asked for the next one. (9) If the source was
