@@ -237,9 +237,12 @@ def _nearest_key(name: str, model: type[Options] | None) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The name that was probably meant, or an empty text."""
-    by_fold = {known.casefold(): known for known in names}
-    found = difflib.get_close_matches(name.casefold()[:100], by_fold, n=1, cutoff=0.6)
+    """The name that was probably meant, or an empty text: the only one that has this name as its first words, else the
+    one with the most letters in common."""
+    by_fold, asked = {known.casefold(): known for known in names}, name.casefold()[:100]
+    found = [known for known in by_fold if asked and re.match(rf"{re.escape(asked)}[_.-]", known)]
+    if len(found) != 1:
+        found = difflib.get_close_matches(asked, by_fold, n=1, cutoff=0.6)
     return by_fold[found[0]] if found else ""
 
 
