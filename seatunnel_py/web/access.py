@@ -38,12 +38,14 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="seatunnel"'}
 @dataclass(frozen=True, slots=True)
 class Need:
     """The needs of a route. ``role``: None for probes, and for what is public. ``costly``: it opens connections, or
-    starts a process. ``public``: it holds no data, so it is answered from any address without a token.
-    ``status_open``: some addresses may call it without a token, for the status of one job."""
+    starts a process. ``checks``: it starts a short process that connects nowhere, and an editor asks at each pause of
+    typing. ``public``: it holds no data, so it is answered from any address without a token. ``status_open``: some
+    addresses may call it without a token, for the status of one job."""
 
     role: Role | None
     costly: bool = False
     public: bool = False
+    checks: bool = False
     status_open: bool = False
 
 
@@ -64,6 +66,7 @@ class Access:
         self._rate = Rate(settings.requests_per_second, settings.requests_per_second * 2)
         self._noted = Rate(NOTED_PER_SECOND, NOTED_BURST)
         self._costly = Rate(settings.costly_per_minute / 60, settings.costly_per_minute)
+        self._checks = Rate(settings.checks_per_minute / 60, settings.checks_per_minute / 2)
         self._logins = Rate(settings.logins_per_minute / 60, settings.logins_per_minute)
         self.sessions = BrowserSessions(database, settings)
 
@@ -153,6 +156,8 @@ class Access:
         waits = self._rate.taken(caller)
         if not waits and need.costly:
             waits = self._costly.taken(caller)
+        if not waits and need.checks:
+            waits = self._checks.taken(caller)
         if waits:
             raise _too_many(waits)
 

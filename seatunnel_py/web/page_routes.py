@@ -37,6 +37,11 @@ def job(request: Request, run: str) -> Response:
     return start(request)
 
 
+def edited(request: Request, id: str) -> Response:
+    """The web page with the text of a definition. Whether there is such a definition only its data show."""
+    return start(request)
+
+
 def part(request: Request, run: str, part: str) -> Response:
     """The web page of a part of a run. For another one it shows that there is no such page."""
     return _start(request, 200 if part in PARTS else 404)

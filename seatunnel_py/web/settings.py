@@ -45,6 +45,7 @@ class ServerSettings:
     request_seconds: float = 30.0
     requests_per_second: float = 100.0
     costly_per_minute: float = 30.0
+    checks_per_minute: float = 120.0
     logins_per_minute: float = 10.0
     streams_max: int = 500
     streams_per_token: int = 20

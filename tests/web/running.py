@@ -28,7 +28,9 @@ env { job.name = NAME }
 source { FakeSource { row.num = ROWS, schema { table = "TABLE", fields { id = bigint } } } }
 sink { Console {} }
 """
-CALM = ServerSettings(port=0, requests_per_second=10_000, costly_per_minute=10_000, logins_per_minute=10_000)
+CALM = ServerSettings(
+    port=0, requests_per_second=10_000, costly_per_minute=10_000, checks_per_minute=10_000, logins_per_minute=10_000
+)
 """Settings whose rates no test reaches."""
 
 

@@ -207,6 +207,14 @@ def test_t11_one_token_has_a_rate(tmp_path: Path) -> None:
         assert served.get("whoami", Role.ADMIN).status_code == 200
 
 
+def test_checks_have_a_rate_of_their_own(tmp_path: Path) -> None:
+    """T11: An editor asks at each pause of typing; what opens connections is not used up by that."""
+    with serving(tmp_path, replace(CALM, checks_per_minute=6, costly_per_minute=1)) as served:
+        found = [served.send("POST", "check", {"text": "x {"}, Role.EDIT).status_code for _ in range(5)]
+        assert found == [200, 200, 200, 429, 429]
+        assert [served.send("POST", "plan", {"text": "x {"}, Role.EDIT).status_code for _ in range(2)] == [200, 429]
+
+
 HELD_SECONDS = 5.0
 
 

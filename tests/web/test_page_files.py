@@ -36,7 +36,13 @@ def built(served: Served, tmp_path: Path) -> Iterator[Path]:
 
 def test_each_address_of_the_page_finds_the_same_assets(served: Served, built: Path) -> None:
     """Relative to the address, so that a proxy may serve it below a path of its own."""
-    for path, above in (("/", "./"), ("/jobs", "./"), ("/jobs/one", "../"), ("/jobs/one/tables", "../../")):
+    for path, above in (
+        ("/", "./"),
+        ("/jobs", "./"),
+        ("/jobs/one", "../"),
+        ("/edit/one", "../"),
+        ("/jobs/one/tables", "../../"),
+    ):
         answer = served.get(path, None)
         assert answer.text == START.replace("./assets", f"{above}assets"), path
         assert answer.headers["content-type"] == "text/html; charset=utf-8"

@@ -80,8 +80,10 @@ def test_u6_an_ended_run_is_the_same_at_each_look(served: Served) -> None:
 
 
 def test_plugins_are_those_of_the_command_line(served: Served) -> None:
-    """U38: With options, and the schema that an editor uses."""
-    assert served.get("plugins").json()["plugins"] == command(served.home, "plugins", "list")
+    """U38: With options, those of the job itself, and the schema that an editor uses."""
+    listed = served.get("plugins").json()
+    assert listed["plugins"] == command(served.home, "plugins", "list")
+    assert {"job.name", "parallelism"} <= {one["key"] for one in listed["env"]}
     found = served.get("plugins/Source/fakesource").json()
     (shown,) = command(served.home, "plugins", "show", "FakeSource")
 

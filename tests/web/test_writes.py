@@ -222,6 +222,17 @@ def test_a_check_is_that_of_the_command_line(own: Served) -> None:
     assert [*own.home.path.glob("server/question-*")] == []
 
 
+def test_a_plan_before_a_run_has_its_graph(own: Served) -> None:
+    """The page shows it as it shows the graph of a run; rows are unknown yet. A wrong job file has its problems."""
+    found = own.send("POST", "plan", {"text": TEXT}, Role.EDIT).json()
+    assert [one["name"] for one in found["pipelines"]] == ["shop.nightly"]
+    assert [one["plugin"] for one in found["graph"]["nodes"]] == ["FakeSource", "Console"]
+    (edge,) = found["graph"]["edges"]
+    assert len(edge["points"]) >= 2 and not edge["rows"]
+    wrong = own.send("POST", "plan", {"text": TEXT.replace("row.num", "row.nun")}, Role.EDIT).json()
+    assert "graph" not in wrong and wrong["problems"][0]["suggestion"] == "row.num"
+
+
 @pytest.mark.parametrize(
     "text",
     [

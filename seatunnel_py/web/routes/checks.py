@@ -8,6 +8,8 @@ from fastapi import Request
 from pydantic import Field
 from starlette.responses import Response
 
+from seatunnel_py.plan.picture import graph_data
+from seatunnel_py.plan.picture.step_graph import step_graph
 from seatunnel_py.redaction import redacted_plain
 from seatunnel_py.web.acts import Body, caller
 from seatunnel_py.web.answers import answer
@@ -45,9 +47,15 @@ def check(request: Request, body: JobBody) -> Response:
 
 
 def plan(request: Request, body: JobBody) -> Response:
-    """The plan of a run, as `plan --json`. Reads from both ends."""
+    """The plan of a run, as `plan --json`, and its graph with the places of its steps. Reads from both ends."""
     code, found = _asked(request, "plan", body)
-    return answer({"exit_code": code, **found})
+    return answer({"exit_code": code, **found, **({"graph": _drawn(found)} if "pipelines" in found else {})})
+
+
+def _drawn(plan: dict[str, Any]) -> dict[str, Any]:
+    """The graph of a plan, before any row has moved."""
+    steps = step_graph(plan)
+    return graph_data.whole(graph_data.geometry(steps), graph_data.counts(steps, ()))
 
 
 def preview(request: Request, body: PreviewBody) -> Response:

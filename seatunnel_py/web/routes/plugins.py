@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import Request
 from starlette.responses import Response
 
+from seatunnel_py.api.options import describe
+from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.plugins.plugin_rows import plugin_rows, plugins_named
 from seatunnel_py.web.answers import answer
@@ -14,8 +17,8 @@ from seatunnel_py.web.problems import ApiError
 
 
 def listing(request: Request) -> Response:
-    """All plugins, as `plugins list --json`."""
-    return answer({"plugins": plugin_rows()})
+    """All plugins, as `plugins list --json`; ``env``: the options of the job itself."""
+    return answer({"plugins": plugin_rows(), "env": [asdict(one) for one in describe(EnvOptions)]})
 
 
 def show(request: Request, kind: str, name: str) -> Response:
