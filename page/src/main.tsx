@@ -14,8 +14,11 @@ import { JobsPage } from "./jobs/page";
 import { logIn, Login, takenCode } from "./login";
 import { Frame } from "./parts/frame";
 import { pageKeys } from "./parts/keys";
+import { lazily } from "./parts/lazily";
 import { Empty, Failed } from "./parts/views";
 import { followLink, linkTo, route } from "./state/location";
+
+const EditorPage = lazily(() => import("./edit/page").then((one) => one.EditorPage));
 
 /** Begin with the code of a login link, or with the session that the browser has. */
 async function begin(code: string): Promise<void> {
@@ -53,6 +56,7 @@ function Shown() {
   if (broken) return <Failed problem={new Problem(0, "The page has a fault and cannot show this.", `${String(broken)}. Please report it.`)} again={whole} />;
   if (found.page === "jobs") return <JobsPage />;
   if (found.page === "job") return <JobPage key={found.run} run={found.run} tab={found.tab} />;
+  if (found.page === "edit") return <EditorPage key={found.id} id={found.id} />;
   return (
     <Empty title="There is no such page.">
       <p>

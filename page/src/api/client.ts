@@ -1,7 +1,7 @@
 // Asks the server. Addresses are relative to the place of the scripts, so the page works below any path of a proxy.
 
 import { signal } from "@preact/signals";
-import type { Session } from "./shapes";
+import type { Fault, Session } from "./shapes";
 
 const here = import.meta.url;
 /** Where the server's own addresses begin. */
@@ -18,6 +18,8 @@ export class Problem extends Error {
     readonly remedy = "",
     readonly request = "",
     readonly kind = "",
+    /** The faults of a job file, each with its place. */
+    readonly faults: readonly Fault[] = [],
   ) {
     super(message);
   }
@@ -77,11 +79,11 @@ async function problemOf(answer: Response): Promise<Problem> {
   const text = await answer.text();
   try {
     const told = JSON.parse(text) as Record<string, unknown>;
-    const faults = Array.isArray(told.problems) ? (told.problems as { message?: string }[]) : [];
-    const more = faults.map((one) => one.message ?? "").filter(Boolean);
+    const faults = Array.isArray(told.problems) ? (told.problems as Fault[]) : [];
+    const more = faults.filter((one) => one.message).map((one) => (one.line ? `${one.message} (line ${one.line}, column ${one.column ?? 1})` : one.message));
     const detail = [String(told.detail ?? told.title ?? ""), ...more].filter(Boolean).join(": ");
     const kind = String(told.type ?? "").replace("urn:seatunnel:problem:", "");
-    return new Problem(answer.status, detail, String(told.remedy ?? ""), String(told.request ?? ""), kind);
+    return new Problem(answer.status, detail, String(told.remedy ?? ""), String(told.request ?? ""), kind, faults);
   } catch {
     return new Problem(answer.status, `The server answered with status ${answer.status}.`, "Try again.");
   }

@@ -34,6 +34,21 @@ export interface Session {
   name: string;
 }
 
+/** A fault of a job file; lines and columns count from 1, columns in characters. */
+export interface Fault {
+  message: string;
+  line?: number | null;
+  column?: number | null;
+  path?: string;
+  remedy?: string;
+  suggestion?: string;
+}
+
+export interface Check {
+  valid: boolean;
+  problems?: Fault[];
+}
+
 export interface RunRow {
   job_id: string;
   job_name: string;
@@ -184,9 +199,9 @@ export interface PlanNode {
 export interface PlanPipeline {
   id: string;
   name: string;
-  vertices: { id: string; parallelism: number; nodes: PlanNode[]; splits_total?: number }[];
+  vertices: { id: string; parallelism: number; nodes: PlanNode[]; splits_total?: number; problem?: string; remedy?: string }[];
   guarantees: { guarantee: string; why: string }[];
-  sinks: { table: string; target: string; effects: { action: string; target: string; statement?: string; destructive?: boolean }[] }[];
+  sinks: { table: string; target: string; problem?: string; remedy?: string; effects?: { action: string; target: string; statement?: string; destructive?: boolean }[] }[];
 }
 
 export interface Plan {
@@ -195,6 +210,16 @@ export interface Plan {
   file: string;
   steps: { id: string; kind: string; plugin: string }[];
   pipelines: PlanPipeline[];
+}
+
+/** The plan of a text before a run; of a wrong text only its problems. */
+export interface Planned extends Partial<Plan> {
+  exit_code: number;
+  problems?: Fault[];
+  graph?: Graph;
+  notes?: string[];
+  isolated?: { table: string; problem: string; remedy: string }[];
+  summary?: { tables: number; rows_estimate: number | null };
 }
 
 export interface GraphNode {
@@ -229,7 +254,46 @@ export interface Series {
 export interface Definition {
   id: string;
   created_by: string;
-  newest: { number: number; author: string; at: number; comment: string };
+  newest: Revision;
+}
+
+export interface DefinitionText extends Definition {
+  newest: Revision & { text: string };
+}
+
+export interface Revision {
+  number: number;
+  author: string;
+  at: number;
+  comment: string;
+}
+
+export interface PluginRow {
+  kind: "source" | "transform" | "sink";
+  name: string;
+  distribution: string;
+  summary: string;
+}
+
+export interface PluginOption {
+  key: string;
+  fallback: string[];
+  type: string;
+  default: string;
+  required: boolean;
+  secret: boolean;
+  doc: string;
+  choices: string[];
+}
+
+export interface PluginList {
+  plugins: PluginRow[];
+  env: PluginOption[];
+}
+
+export interface PluginDetail extends PluginRow {
+  schema: unknown;
+  options: PluginOption[];
 }
 
 export interface DefinitionList {

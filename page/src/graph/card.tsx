@@ -31,7 +31,7 @@ export function GraphCard({ run, head, turn }: { run: string; head: RunHead; tur
 /** At most 1.2 times the size that the server has computed: two boxes do not fill a screen. */
 const SCALE_MAX = 1.2;
 
-function Drawing({ graph }: { graph: Graph }) {
+export function Drawing({ graph }: { graph: Graph }) {
   return (
     <div class="drawing">
       <svg viewBox={`0 0 ${graph.width} ${graph.height}`} width={graph.width * SCALE_MAX} role="img" aria-label={`graph of ${counted(graph.nodes.length, "step")}`}>

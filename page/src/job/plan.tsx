@@ -19,9 +19,9 @@ export function alike(pipelines: readonly PlanPipeline[]): Alike[] {
   const found = new Map<string, Alike>();
   for (const one of pipelines) {
     const shape = JSON.stringify([
-      one.vertices.map((vertex) => [vertex.parallelism, vertex.nodes.map((node) => node.step)]),
+      one.vertices.map((vertex) => [vertex.parallelism, vertex.problem, vertex.nodes.map((node) => node.step)]),
       one.guarantees.map((each) => [each.guarantee, each.why]),
-      one.sinks.map((sink) => sink.effects.map((effect) => [effect.action, effect.destructive])),
+      one.sinks.map((sink) => [sink.problem, ...(sink.effects ?? []).map((effect) => [effect.action, effect.destructive])]),
     ]);
     const known = found.get(shape);
     if (known) known.names.push(one.name);
@@ -37,7 +37,6 @@ export function PlanTab({ run }: { run: string }) {
     return found.slow ? <Loading /> : null;
   }
   const plan = found.data;
-  const groups = alike(plan.pipelines);
   return (
     <>
       <section class="card" aria-label="plan">
@@ -58,7 +57,16 @@ export function PlanTab({ run }: { run: string }) {
           ))}
         </ol>
       </section>
-      {groups.map((group) => (
+      <PlanGroups pipelines={plan.pipelines} />
+    </>
+  );
+}
+
+/** The tables of a plan: those with equal shapes as one group. */
+export function PlanGroups({ pipelines }: { pipelines: readonly PlanPipeline[] }) {
+  return (
+    <>
+      {alike(pipelines).map((group) => (
         <Group key={group.first.id} group={group} />
       ))}
     </>
@@ -69,7 +77,8 @@ function Group({ group }: { group: Alike }) {
   const [all, setAll] = useState(false);
   const { first, names } = group;
   const shown = all ? names.slice(0, 2000) : names.slice(0, SHOWN);
-  const effects = first.sinks.flatMap((sink) => sink.effects);
+  const effects = first.sinks.flatMap((sink) => sink.effects ?? []);
+  const unknown = [...first.vertices, ...first.sinks].filter((one) => one.problem);
   return (
     <section class="card" aria-label={names.length > 1 ? `${names.length} tables alike` : names[0]}>
       <div class="card-head">
@@ -108,6 +117,12 @@ function Group({ group }: { group: Alike }) {
           <div key={at}>
             <dt>{one.guarantee}</dt>
             <dd>{plainName(one.why)}</dd>
+          </div>
+        ))}
+        {unknown.map((one, at) => (
+          <div key={at}>
+            <dt class="tone-bad">problem</dt>
+            <dd>{plainName([one.problem, one.remedy].filter(Boolean).join(". "))}</dd>
           </div>
         ))}
         {effects.map((one, at) => (

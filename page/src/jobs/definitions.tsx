@@ -6,7 +6,7 @@ import { ActButton, ProgressLine, type Progress } from "../parts/acts";
 import { Ago, Name } from "../parts/marks";
 import { Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
-import { go, linkTo, query, setQuery } from "../state/location";
+import { go, linkTo, linkToEditor, query, setQuery } from "../state/location";
 import { counted } from "../text/format";
 
 const SHOWN = 6;
@@ -34,6 +34,9 @@ export function Definitions() {
                 <span class="faint">
                   revision {one.newest.number}, <Ago at={one.newest.at} /> by <Name text={one.newest.author} most={24} />
                 </span>
+                <a class="edit-link" href={linkToEditor(one.id)} title="text, problems, plan and revisions">
+                  Edit
+                </a>
                 <ActButton label="Start" path={`definitions/${encodeURIComponent(one.id)}/runs`} asked={`asked to start ${one.id}`} report={setProgress} then={(answer) => go(linkTo(answer.job_id))} />
               </li>
             ))}

@@ -4,7 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Problem, send, session } from "../api/client";
 import { connection, tryNow } from "../api/stream";
-import { linkTo } from "../state/location";
+import { lockDrafts } from "../state/drafts";
+import { linkTo, linkToEditor } from "../state/location";
 import { switchTheme, theme } from "../state/theme";
 import { clock } from "../text/format";
 import { helpOpen, KEYS } from "./keys";
@@ -39,6 +40,7 @@ function Head() {
       </a>
       <nav aria-label="pages">
         <a href={linkTo()}>Jobs</a>
+        <a href={linkToEditor()}>New job</a>
       </nav>
       <div class="head-end">
         <Light />
@@ -69,6 +71,7 @@ async function logOut(): Promise<void> {
     // The server is away, or the login is over already: this tab forgets it in any case.
     if (!(error instanceof Problem)) throw error;
   }
+  lockDrafts();
   session.value = "out";
 }
 

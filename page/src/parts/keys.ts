@@ -22,15 +22,16 @@ const inText = (target: EventTarget | null): boolean =>
 let went = -Infinity;
 
 export function pageKeys(event: KeyboardEvent): void {
+  const target = event.composedPath()[0] ?? event.target; // inside of a shadow tree, too
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && helpOpen.value) {
     helpOpen.value = false;
     return;
   }
-  if (inText(event.target)) {
-    if (event.key === "Escape") {
+  if (inText(target)) {
+    if (event.key === "Escape" && !event.defaultPrevented) {
       event.preventDefault(); // a browser would clear the field
-      (event.target as HTMLElement).blur();
+      (target as HTMLElement).blur();
     }
     return;
   }

@@ -6,7 +6,7 @@ import { root } from "../api/client";
 
 export const TABS = ["overview", "tables", "checkpoints", "failures", "log", "plan"] as const;
 export type Tab = (typeof TABS)[number];
-export type Route = { page: "jobs" } | { page: "job"; run: string; tab: Tab } | { page: "unknown"; path: string };
+export type Route = { page: "jobs" } | { page: "job"; run: string; tab: Tab } | { page: "edit"; id: string } | { page: "catalogue" } | { page: "unknown"; path: string };
 
 const address = signal(location.href);
 
@@ -14,6 +14,8 @@ const address = signal(location.href);
 export function routeOf(path: string): Route {
   const parts = path.split("/").filter(Boolean).map(decoded);
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { page: "jobs" };
+  if (parts.length <= 2 && parts[0] === "edit") return { page: "edit", id: parts[1] ?? "" };
+  if (parts.length === 1 && parts[0] === "catalogue") return { page: "catalogue" };
   const [first, run, tab = "overview", ...more] = parts;
   if (first === "jobs" && run && more.length === 0 && (TABS as readonly string[]).includes(tab)) {
     return { page: "job", run, tab: tab as Tab };
@@ -34,7 +36,16 @@ export const query = computed(() => new URL(address.value).searchParams);
 
 /** The address of the jobs page, or of a tab of a job. */
 export function linkTo(run?: string, tab: Tab = "overview", more: Record<string, string> = {}): string {
-  const path = run === undefined ? "" : `jobs/${encodeURIComponent(run)}${tab === "overview" ? "" : `/${tab}`}`;
+  return linkBelow(run === undefined ? "" : `jobs/${encodeURIComponent(run)}${tab === "overview" ? "" : `/${tab}`}`, more);
+}
+
+/** The address of the editor: of a definition, or of a new one. */
+export const linkToEditor = (id = "", more: Record<string, string> = {}): string => linkBelow(id ? `edit/${encodeURIComponent(id)}` : "edit", more);
+
+/** The address of the catalogue of plugins. */
+export const linkToCatalogue = (more: Record<string, string> = {}): string => linkBelow("catalogue", more);
+
+function linkBelow(path: string, more: Record<string, string>): string {
   const found = new URL(path, root);
   for (const [name, value] of Object.entries(more)) found.searchParams.set(name, value);
   return found.href;
