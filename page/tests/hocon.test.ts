@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outputs, pieces, placeAt, spanAt, written } from "../src/edit/hocon";
+import { outputs, pieces, placeAt, replacedBy, spanAt, written } from "../src/edit/hocon";
 
 const looks = (line: string, open = false) => pieces(line, open).pieces.map((one) => [line.slice(one.from, one.to), one.look]);
 
@@ -63,6 +63,18 @@ describe("a problem", () => {
   });
   it("is mended by a name that is written as a job file needs it", () => {
     expect([written("job.mode", false), written("parquet", true), written("a b", false)]).toEqual(["job.mode", '"parquet"', '"a b"']);
+  });
+  it("is mended at the word that the nearest name stands for", () => {
+    const mended = (line: string, column: number, name: string): string | null => {
+      const span = replacedBy(line, column, name);
+      return span && line.slice(0, span.from) + written(name, span.quoted) + line.slice(span.to);
+    };
+    expect(mended("F { file_format_type = parquett }", 5, "parquet")).toBe("F { file_format_type = parquet }");
+    expect(mended('F { file_format_type = "parquett" }', 5, "parquet")).toBe('F { file_format_type = "parquet" }');
+    expect(mended('F { plugin_inpt = "x" }', 5, "plugin_input")).toBe('F { plugin_input = "x" }');
+    expect(mended("mode = mod", 1, "mode")).toBe("mode = mode");
+    expect(mended("env { mode = BATCH }", 7, "job.mode")).toBe("env { job.mode = BATCH }");
+    expect(mended('query = "select a from orderz"', 9, "orders")).toBeNull();
   });
   it("knows the data sets of a text", () => {
     expect(outputs('a { plugin_output = "x" }\nb { result_table_name: y_1 }')).toEqual(["x", "y_1"]);

@@ -228,7 +228,8 @@ def test_a_plan_before_a_run_has_its_graph(own: Served) -> None:
     assert [one["name"] for one in found["pipelines"]] == ["shop.nightly"]
     assert [one["plugin"] for one in found["graph"]["nodes"]] == ["FakeSource", "Console"]
     (edge,) = found["graph"]["edges"]
-    assert len(edge["points"]) >= 2 and not edge["rows"]
+    assert len(edge["points"]) >= 2 and edge["rows"] is None
+    assert [one["tables"] for one in found["graph"]["nodes"]] == [{"PENDING": 1}] * 2
     wrong = own.send("POST", "plan", {"text": TEXT.replace("row.num", "row.nun")}, Role.EDIT).json()
     assert "graph" not in wrong and wrong["problems"][0]["suggestion"] == "row.num"
 

@@ -171,5 +171,31 @@ export function spanAt(line: string, column: number): { from: number; to: number
   return { from, to: from + text.length, quoted: string !== "" };
 }
 
+/** The word of a line that a suggested name stands for: the one at the column, or a value after it. Null: none is alike,
+ * as where the problem is inside of a statement. */
+export function replacedBy(line: string, column: number, suggestion: string): { from: number; to: number; quoted: boolean } | null {
+  const first = spanAt(line, column);
+  let found: { from: number; to: number; quoted: boolean; alike: number } | null = null;
+  for (const one of pieces(line, false).pieces) {
+    if (one.from < first.from || one.look === "mark" || one.look === "comment") continue;
+    const quoted = line[one.from] === '"';
+    const text = quoted ? line.slice(one.from + 1, one.to - 1) : line.slice(one.from, one.to);
+    const alike = likeness(text.toLowerCase(), suggestion.toLowerCase());
+    if (text !== suggestion && alike >= 0.5 && (found === null || alike > found.alike)) found = { from: one.from, to: one.to, quoted, alike };
+  }
+  return found && { from: found.from, to: found.to, quoted: found.quoted };
+}
+
+/** How alike two texts are, from 0 to 1: letters in common, in order. */
+function likeness(one: string, other: string): number {
+  let row = new Array<number>(other.length + 1).fill(0);
+  for (const letter of one.slice(0, 200)) {
+    const next = [0];
+    for (let at = 1; at <= other.length; at += 1) next.push(letter === other[at - 1] ? (row[at - 1] ?? 0) + 1 : Math.max(row[at] ?? 0, next[at - 1] ?? 0));
+    row = next;
+  }
+  return (2 * (row[other.length] ?? 0)) / Math.max(1, one.length + other.length);
+}
+
 /** A suggested name as a text of a job file. */
 export const written = (name: string, quoted: boolean): string => (quoted || !/^[\w.-]+$/.test(name) ? JSON.stringify(name) : name);

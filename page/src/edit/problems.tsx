@@ -5,7 +5,7 @@ import type { Fault } from "../api/shapes";
 import { Failed } from "../parts/views";
 import { counted, plainName } from "../text/format";
 import type { Checked } from "./checking";
-import { goTo, mend, sentence } from "./text";
+import { goTo, mend, mendable, sentence } from "./text";
 
 interface Props {
   checked: Checked;
@@ -17,8 +17,8 @@ interface Props {
 }
 
 export function Problems({ checked, faults, fresh, may, view }: Props) {
+  const on = view();
   const at = (fault: Fault, does: (on: EditorView, fault: Fault) => void) => () => {
-    const on = view();
     if (on !== null) does(on, fault);
   };
   if (!may) return <p class="none">The check of a text needs the role edit.</p>;
@@ -37,10 +37,14 @@ export function Problems({ checked, faults, fresh, may, view }: Props) {
             <span class="problem-text">
               {plainName(sentence(fault))}
               {fault.path ? <span class="sub mono">{plainName(fault.path)}</span> : null}
-              {fault.suggestion && fault.line ? (
+              {fault.suggestion && on && mendable(on.state, fault) ? (
                 <button type="button" class="fix" onClick={at(fault, mend)} disabled={!fresh} title={fresh ? undefined : "The text is being checked."}>
                   Change to <code>{plainName(fault.suggestion)}</code>
                 </button>
+              ) : fault.suggestion ? (
+                <span class="sub">
+                  Did you mean <code>{plainName(fault.suggestion)}</code>?
+                </span>
               ) : null}
             </span>
           </li>

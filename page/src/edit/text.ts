@@ -8,7 +8,7 @@ import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutt
 import type { Fault } from "../api/shapes";
 import { colours } from "./colours";
 import { aboutName, catalogue, complete } from "./completing";
-import { placeAt, spanAt, written } from "./hocon";
+import { placeAt, replacedBy, spanAt, written } from "./hocon";
 import { look } from "./look";
 
 interface Given {
@@ -36,6 +36,7 @@ function extensions({ writable, changed, save }: Given): Extension[] {
     closeBrackets(),
     autocompletion({ override: [complete], icons: false }),
     hoverTooltip(about),
+    EditorView.domEventHandlers({ beforeinput: typedOver }),
     colours,
     look,
     EditorState.tabSize.of(2),
@@ -57,12 +58,25 @@ function extensions({ writable, changed, save }: Given): Extension[] {
   ];
 }
 
+/** Text that replaces a selection. A browser would keep the style of the old text in an attribute, which the content policy
+ * of the page refuses. */
+function typedOver(event: InputEvent, view: EditorView): boolean {
+  const { from, to, empty } = view.state.selection.main;
+  const text = event.data;
+  if (event.inputType !== "insertText" || !text || empty || view.composing) return false;
+  event.preventDefault();
+  if (view.state.readOnly) return true;
+  const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: "input.type", scrollIntoView: true });
+  if (!view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, text, insert))) view.dispatch(insert());
+  return true;
+}
+
 /** The place of a fault in the text; null: it has none. */
-export function rangeOf(state: EditorState, fault: Fault): { from: number; to: number; quoted: boolean } | null {
+function rangeOf(state: EditorState, fault: Fault): { from: number; to: number } | null {
   if (!fault.line || fault.line > state.doc.lines) return null;
   const line = state.doc.line(fault.line);
   const span = spanAt(line.text, fault.column ?? 1);
-  return { from: line.from + span.from, to: line.from + span.to, quoted: span.quoted };
+  return { from: line.from + span.from, to: line.from + span.to };
 }
 
 /** Show these faults, and only these. */
@@ -71,7 +85,7 @@ export function showFaults(view: EditorView, faults: readonly Fault[]): void {
   for (const fault of faults) {
     const range = rangeOf(view.state, fault);
     if (range === null) continue;
-    const actions = fault.suggestion && !view.state.readOnly ? [{ name: `Change to ${fault.suggestion}`, apply: (on: EditorView) => mend(on, fault) }] : [];
+    const actions = !view.state.readOnly && mendable(view.state, fault) ? [{ name: `Change to ${fault.suggestion}`, apply: (on: EditorView) => mend(on, fault) }] : [];
     found.push({ from: range.from, to: range.to, severity: "error", message: sentence(fault), actions });
   }
   view.dispatch(setDiagnostics(view.state, found));
@@ -80,9 +94,17 @@ export function showFaults(view: EditorView, faults: readonly Fault[]): void {
 /** A fault with its remedy. */
 export const sentence = (fault: Fault): string => [fault.message, fault.remedy].filter(Boolean).join(". ");
 
+/** The place that the nearest name belongs to; null: it cannot be told. */
+export function mendable(state: EditorState, fault: Fault): { from: number; to: number; quoted: boolean } | null {
+  if (!fault.suggestion || !fault.line || fault.line > state.doc.lines) return null;
+  const line = state.doc.line(fault.line);
+  const span = replacedBy(line.text, fault.column ?? 1, fault.suggestion);
+  return span && { from: line.from + span.from, to: line.from + span.to, quoted: span.quoted };
+}
+
 /** Write the nearest name in the place of a wrong one. */
 export function mend(view: EditorView, fault: Fault): void {
-  const range = rangeOf(view.state, fault);
+  const range = mendable(view.state, fault);
   if (range === null || !fault.suggestion) return;
   const insert = written(fault.suggestion, range.quoted);
   view.dispatch({ changes: { from: range.from, to: range.to, insert }, selection: { anchor: range.from + insert.length }, scrollIntoView: true });

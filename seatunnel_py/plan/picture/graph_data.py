@@ -75,6 +75,16 @@ def counts(graph: StepGraph, tables: Iterable[Mapping[str, Any]]) -> dict[str, A
     return {"nodes": nodes, "edges": edges, "elsewhere": dict(found.elsewhere)}
 
 
+def before(graph: StepGraph) -> dict[str, Any]:
+    """The counts before a run: every table waits, and rows are unknown."""
+    passing = Counter(id for route in graph.routes.values() for id in route.nodes)
+    nodes = {
+        node.id: {"tables": {"PENDING": passing[node.id]} if passing[node.id] else {}, "rows_in": None, "rows_out": None}
+        for node in graph.nodes
+    }
+    return {"nodes": nodes, "edges": [{"from": a, "to": b, "rows": None} for a, b in graph.lines], "elsewhere": {}}
+
+
 def _sum(rows: Counter[Line], lines: list[Line], counted: set[Line]) -> int | None:
     return sum(rows[line] for line in lines) if lines and counted.issuperset(lines) else None
 

@@ -55,7 +55,7 @@ def plan(request: Request, body: JobBody) -> Response:
 def _drawn(plan: dict[str, Any]) -> dict[str, Any]:
     """The graph of a plan, before any row has moved."""
     steps = step_graph(plan)
-    return graph_data.whole(graph_data.geometry(steps), graph_data.counts(steps, ()))
+    return graph_data.whole(graph_data.geometry(steps), graph_data.before(steps))
 
 
 def preview(request: Request, body: PreviewBody) -> Response:
