@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page
+
+AXE = Path(__file__).parents[2] / "page/node_modules/axe-core/axe.min.js"
 
 _LOADED = """
 ending => performance.getEntriesByType('resource').filter(one => one.name.endsWith(ending))
@@ -76,3 +79,27 @@ def answered(page: Page) -> float:
     """Milliseconds until a tab of a job has the list of runs."""
     found: float = page.evaluate(_ANSWERED)
     return found
+
+
+def serious(page: Page) -> list[Any]:
+    """The serious and critical faults that axe finds on the page, each with its first elements."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    shown = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    bad = [one for one in shown["violations"] if one["impact"] in ("serious", "critical")]
+    return [(each["id"], [node["html"][:150] for node in each["nodes"][:3]]) for each in bad]
+
+
+def busy_per_key(page: Page, text: str) -> float:
+    """Milliseconds of the main thread for each key of a text that is typed where the focus is."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def busy() -> float:
+        found = session.send("Performance.getMetrics")["metrics"]
+        return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
+
+    before = busy()
+    page.keyboard.type(text)
+    took = (busy() - before) * 1_000 / len(text)
+    session.detach()
+    return took

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,9 +14,8 @@ from playwright.sync_api import Browser, expect
 from e2e.page.browser import Visit, chromium
 from e2e.page.conftest import Site, rows
 from e2e.page.homes import HOSTILE
-from e2e.page.measured import answered, filtered, loaded, scrolled
+from e2e.page.measured import answered, filtered, loaded, scrolled, serious
 
-AXE = Path(__file__).parents[2] / "page/node_modules/axe-core/axe.min.js"
 TABS = ("", "/tables", "/checkpoints", "/failures", "/log", "/plan")
 ANSWER_MS = 5_000
 """A tab that gets no connection waits without an end."""
@@ -126,10 +124,7 @@ def test_a13_axe_finds_nothing_serious(site: Site, tab: Tab, theme: str) -> None
         expect(page.locator(".card").first).to_be_visible()
         page.wait_for_load_state("load")
         expect(page.locator(".loading, .awaited")).to_have_count(0)
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        shown = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        bad = [one for one in shown["violations"] if one["impact"] in ("serious", "critical")]
-        found += [(path, each["id"], [node["html"][:150] for node in each["nodes"][:3]]) for each in bad]
+        found += [(path, *each) for each in serious(page)]
     logged_out = tab(site, token=False, color_scheme=theme).open("")
     expect(logged_out.get_by_label("Token")).to_be_focused()
     assert found == []

@@ -20,6 +20,8 @@ import { followLink, linkTo, route } from "./state/location";
 
 const EditorPage = lazily(() => import("./edit/page").then((one) => one.EditorPage));
 
+const CataloguePage = lazily(() => import("./catalogue/page").then((one) => one.CataloguePage));
+
 /** Begin with the code of a login link, or with the session that the browser has. */
 async function begin(code: string): Promise<void> {
   if (code) await logIn({ code });
@@ -56,6 +58,7 @@ function Shown() {
   if (broken) return <Failed problem={new Problem(0, "The page has a fault and cannot show this.", `${String(broken)}. Please report it.`)} again={whole} />;
   if (found.page === "jobs") return <JobsPage />;
   if (found.page === "job") return <JobPage key={found.run} run={found.run} tab={found.tab} />;
+  if (found.page === "catalogue") return <CataloguePage />;
   if (found.page === "edit") return <EditorPage key={found.id} id={found.id} />;
   return (
     <Empty title="There is no such page.">

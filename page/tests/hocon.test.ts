@@ -4,7 +4,7 @@ import { outputs, pieces, placeAt, replacedBy, spanAt, written } from "../src/ed
 const looks = (line: string, open = false) => pieces(line, open).pieces.map((one) => [line.slice(one.from, one.to), one.look]);
 
 describe("the colours of a line", () => {
-  it("tell keys from values, texts from comments", () => {
+  it("differ for keys and values, texts and comments", () => {
     expect(looks('  url = "jdbc:x#y" # why')).toEqual([["url", "key"], ["=", "mark"], ['"jdbc:x#y"', "string"], ["# why", "comment"]]);
     expect(looks("row.num = 10, id += ${x} // y")).toEqual([["row.num", "key"], ["=", "mark"], ["10", "number"], [",", "mark"], ["id", "key"], ["+=", "mark"], ["${x}", "variable"], ["// y", "comment"]]);
     expect(looks("Jdbc {")).toEqual([["Jdbc", "key"], ["{", "mark"]]);

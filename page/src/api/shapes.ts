@@ -47,6 +47,7 @@ export interface Fault {
 export interface Check {
   valid: boolean;
   problems?: Fault[];
+  notes?: string[];
 }
 
 export interface RunRow {

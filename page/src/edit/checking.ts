@@ -12,6 +12,8 @@ export interface Checked {
   /** The text that was checked; null: none yet. */
   text: string | null;
   faults: readonly Fault[];
+  /** Remarks on a text without faults. */
+  notes: readonly string[];
   problem: Problem | null;
 }
 
@@ -27,7 +29,7 @@ export function variablesOf(lines: string): Record<string, string> {
 
 /** The newest check of a text; while another one is on its way, that of the text before. */
 export function useCheck(text: string | null, variables: string, may: boolean): Checked {
-  const [found, setFound] = useState<Checked>({ text: null, faults: [], problem: null });
+  const [found, setFound] = useState<Checked>({ text: null, faults: [], notes: [], problem: null });
   const [tries, setTries] = useState(0);
   useEffect(() => {
     if (text === null || !may) return;
@@ -35,12 +37,12 @@ export function useCheck(text: string | null, variables: string, may: boolean): 
     const look = async (): Promise<void> => {
       try {
         const answer = await ask<Check>("check", { method: "POST", body: { text, variables: variablesOf(variables) }, signal: ending.signal });
-        setFound({ text, faults: answer.problems ?? [], problem: null });
+        setFound({ text, faults: answer.problems ?? [], notes: answer.notes ?? [], problem: null });
       } catch (error) {
         if (ending.signal.aborted) return;
         const problem = error instanceof Problem ? error : new Problem(0, String(error));
         const again = BUSY_MS[problem.status];
-        if (again === undefined) setFound({ text, faults: problem.faults, problem });
+        if (again === undefined) setFound({ text, faults: problem.faults, notes: [], problem });
         else timer = window.setTimeout(() => setTries((before) => before + 1), again);
       }
     };

@@ -1,6 +1,6 @@
 // Completes names of plugins and options, and values of options, from the catalogue of the server.
 
-import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
+import { type Completion, type CompletionContext, type CompletionResult, snippet } from "@codemirror/autocomplete";
 import { ask } from "../api/client";
 import type { PluginDetail, PluginList, PluginOption } from "../api/shapes";
 import { outputs, type Place, placeAt } from "./hocon";
@@ -109,18 +109,21 @@ function objectOf(one: Schema, whole: Schema): Schema | undefined {
 
 const aboutOf = (one: PluginOption): string => [one.doc, one.default ? `default: ${one.default}` : "", one.fallback.length > 0 ? `also: ${one.fallback.join(", ")}` : ""].filter(Boolean).join("; ");
 
+/** A block with the cursor inside of it. */
+const opened = (name: string) => snippet(`${name} {\n\t\${}\n}`);
+
 function ofOption(one: PluginOption): Completion {
   const block = /^(object|map)/.test(one.type);
-  return { label: one.key, detail: one.required ? `${one.type}, required` : one.type, info: aboutOf(one), apply: block ? `${one.key} { ` : `${one.key} = `, type: "property", boost: one.required ? 1 : 0 };
+  return { label: one.key, detail: one.required ? `${one.type}, required` : one.type, info: aboutOf(one), apply: block ? snippet(`${one.key} { \${} }`) : `${one.key} = `, type: "property", boost: one.required ? 1 : 0 };
 }
 
 /** What may stand at a place. */
 export async function completionsAt(place: Place, text: string, from: Catalogue): Promise<Completion[]> {
   const { path, key } = place;
-  if (path.length === 0) return key === null ? BLOCKS.map(([label, detail]) => ({ label, detail, apply: `${label} {\n  `, type: "keyword" })) : [];
+  if (path.length === 0) return key === null ? BLOCKS.map(([label, detail]) => ({ label, detail, apply: opened(label), type: "keyword" })) : [];
   if (path.length === 1 && path[0] !== "env" && key === null) {
     const found = (await from.list()).plugins.filter((one) => one.kind === path[0]);
-    return found.map((one) => ({ label: one.name, info: one.summary, apply: `${one.name} {\n    `, type: "class" }));
+    return found.map((one) => ({ label: one.name, info: one.summary, apply: opened(one.name), type: "class" }));
   }
   const options = await optionsAt(place, from);
   if (options === null) return [];

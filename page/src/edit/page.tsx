@@ -27,6 +27,7 @@ export function EditorPage({ id }: { id: string }) {
   const plugin = query.value.get("plugin");
   const begun = useAnswer<PluginDetail>(id === "" && plugin ? `plugins/${plugin.split("/").map(encodeURIComponent).join("/")}` : null);
   const draft = drafts.value.get(id);
+  const kept = useRef(draft !== undefined && isChanged(draft));
   useEffect(() => {
     document.title = `${id || "New job file"} · SeaTunnel`;
     return () => {
@@ -46,7 +47,12 @@ export function EditorPage({ id }: { id: string }) {
     if (stored.problem) return <Failed problem={stored.problem} again={stored.again} />;
     return <Loading rows={8} />;
   }
-  return <Editing id={id} draft={draft} stored={stored.data} again={stored.again} />;
+  return (
+    <>
+      {id === "" && plugin && kept.current && isChanged(draft) ? <p class="note">A text that is not saved stands here already. Save or discard it, then choose the plugin again.</p> : null}
+      <Editing id={id} draft={draft} stored={stored.data} again={stored.again} />
+    </>
+  );
 }
 
 interface EditingProps {

@@ -50,6 +50,11 @@ export function Problems({ checked, faults, fresh, may, view }: Props) {
           </li>
         ))}
       </ol>
+      {checked.notes.map((note, number) => (
+        <p key={number} class="check-note">
+          {plainName(note)}
+        </p>
+      ))}
     </>
   );
 }

@@ -94,7 +94,7 @@ export function showFaults(view: EditorView, faults: readonly Fault[]): void {
 /** A fault with its remedy. */
 export const sentence = (fault: Fault): string => [fault.message, fault.remedy].filter(Boolean).join(". ");
 
-/** The place that the nearest name belongs to; null: it cannot be told. */
+/** The place that the nearest name belongs to; null: no word at its place is alike. */
 export function mendable(state: EditorState, fault: Fault): { from: number; to: number; quoted: boolean } | null {
   if (!fault.suggestion || !fault.line || fault.line > state.doc.lines) return null;
   const line = state.doc.line(fault.line);

@@ -4,6 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { setQuery } from "../state/location";
 
 interface Props {
+  /** The parameter of the address. */
+  name?: string;
   text: string;
   hint: string;
   /** For those who do not see the hint. */
@@ -11,7 +13,7 @@ interface Props {
   pause: number;
 }
 
-export function FilterField({ text, hint, label, pause }: Props) {
+export function FilterField({ name = "q", text, hint, label, pause }: Props) {
   const timer = useRef(0);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -21,7 +23,7 @@ export function FilterField({ text, hint, label, pause }: Props) {
   return (
     <input
       ref={field}
-      data-filter
+      data-filter={name}
       class="filter"
       type="search"
       placeholder={hint}
@@ -30,7 +32,7 @@ export function FilterField({ text, hint, label, pause }: Props) {
       onInput={(event) => {
         const value = event.currentTarget.value;
         window.clearTimeout(timer.current);
-        timer.current = window.setTimeout(() => setQuery({ q: value, after: "" }), pause);
+        timer.current = window.setTimeout(() => setQuery({ [name]: value, after: "" }), pause);
       }}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== "ArrowDown") return;

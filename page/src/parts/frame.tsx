@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Problem, send, session } from "../api/client";
 import { connection, tryNow } from "../api/stream";
 import { lockDrafts } from "../state/drafts";
-import { linkTo, linkToEditor } from "../state/location";
+import { linkTo, linkToCatalogue, linkToEditor } from "../state/location";
 import { switchTheme, theme } from "../state/theme";
 import { clock } from "../text/format";
 import { helpOpen, KEYS } from "./keys";
@@ -41,6 +41,7 @@ function Head() {
       <nav aria-label="pages">
         <a href={linkTo()}>Jobs</a>
         <a href={linkToEditor()}>New job</a>
+        <a href={linkToCatalogue()}>Catalogue</a>
       </nav>
       <div class="head-end">
         <Light />

@@ -1,7 +1,7 @@
 // Keys of the whole page. Keys in a field of text are its own, but for Esc.
 
 import { signal } from "@preact/signals";
-import { go, linkTo } from "../state/location";
+import { go, linkTo, linkToCatalogue } from "../state/location";
 
 export const helpOpen = signal(false);
 
@@ -12,6 +12,7 @@ export const KEYS: [string, string][] = [
   ["Esc", "close, back"],
   ["PageDown  PageUp  Home  End", "move in a list"],
   ["g j", "list of jobs"],
+  ["g c", "catalogue of plugins"],
   ["1 … 6", "tabs of a job"],
   ["?", "this help"],
 ];
@@ -46,10 +47,10 @@ export function pageKeys(event: KeyboardEvent): void {
     helpOpen.value = true;
   } else if (event.key === "g") {
     went = performance.now();
-  } else if (event.key === "j" && second) {
+  } else if (second && (event.key === "j" || event.key === "c")) {
     event.preventDefault();
     event.stopImmediatePropagation();
-    go(linkTo());
+    go(event.key === "j" ? linkTo() : linkToCatalogue());
   } else if (/^[1-6]$/.test(event.key)) {
     document.querySelectorAll<HTMLAnchorElement>("[role=tab]")[Number(event.key) - 1]?.click();
   } else if ((event.key === "j" || event.key === "k") && !(event.target as Element | null)?.closest?.("[data-rows]")) {
