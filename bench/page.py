@@ -1,4 +1,4 @@
-"""How quick the page is, in Chromium, over runs of 1 to 10,000 tables: the times of A1, A2, A5, A8 and A11.
+"""How quick the page is, in Chromium, over runs of 1 to 10,000 tables: the times of A1, A2, A3, A5, A8 and A11.
 
     python -m bench.page [--rounds 7]
 
@@ -20,7 +20,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 from bench import pairs
 from e2e.page.browser import chromium, context_of, visit
 from e2e.page.homes import sizes
-from e2e.page.measured import answered, filtered, scrolled
+from e2e.page.measured import answered, busy_per_key, filtered, scrolled
+from e2e.page.wrong_jobs import RIGHT
 from e2e.server.running import client, server, token_of
 
 _USABLE = """
@@ -29,11 +30,25 @@ new MutationObserver((_, own) => {
 }).observe(document, {childList: true, subtree: true})
 """
 _PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+_PROBLEM = """
+async () => {
+  const began = performance.now();
+  while (!document.querySelector('.problems')?.textContent.includes('unknown block')) {
+    if (performance.now() - began > 20000) throw new Error('there is no problem');
+    await new Promise(requestAnimationFrame);
+  }
+  return performance.now() - began;
+}
+"""
+PAUSE_MS = 300
+"""As in ``edit/checking.ts``."""
 BARS_MS = {
     "A1 first paint": 400.0,
     "A1 list of 105 runs": 800.0,
     "A2 job of 1,000 tables": 1_000.0,
     "A2 answer with 100 tables": 80.0,
+    "A3 key in 2,000 lines": 16.0,
+    "A3 problem after a pause": 700.0,
     "A5 frame, middle": 20.0,
     "A5 frame, 99 of 100": 50.0,
     "A8 filter of 10,000 tables": 200.0,
@@ -55,6 +70,19 @@ def of_a_job(context: BrowserContext, url: str) -> dict[str, float]:
     page = one.open("jobs/thousand")
     expect(page.get_by_role("link", name="all 1,000")).to_be_visible()
     return {"A2 job of 1,000 tables": (time.perf_counter() - began) * 1_000}
+
+
+def of_an_editor(context: BrowserContext, url: str) -> dict[str, float]:
+    """A job file of two thousand lines: the main thread for each key, and a problem after the pause of typing."""
+    page = visit(context, url).open("edit/long")
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+Home")
+    took = busy_per_key(page, "# a comment of some letters, all of them typed at once ")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(1_500)
+    page.keyboard.type("enf {}")
+    shown = page.evaluate(_PROBLEM)
+    return {"A3 key in 2,000 lines": took, "A3 problem after a pause": shown - PAUSE_MS}
 
 
 def ten_thousand(context: BrowserContext, url: str) -> Page:
@@ -90,7 +118,13 @@ def of_answers(url: str, folder: Path) -> dict[str, float]:
         return {"A2 answer with 100 tables": (time.perf_counter() - began) * 1_000}
 
 
-PARTS: tuple[Callable[[BrowserContext, str], dict[str, float]], ...] = (of_runs, of_a_job, of_tables, of_tabs)
+PARTS: tuple[Callable[[BrowserContext, str], dict[str, float]], ...] = (
+    of_runs,
+    of_a_job,
+    of_an_editor,
+    of_tables,
+    of_tabs,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -102,6 +136,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder = Path(directory)
         sizes(folder / ".seatunnel")
         with server(folder) as (_, url):
+            long = RIGHT + "".join(f"# line {at} of a long job file\n" for at in range(2_000))
+            with client(url, folder) as http:
+                http.post("/api/v1/definitions", json={"id": "long", "text": long}).raise_for_status()
             for _ in range(given.rounds):
                 taken = of_answers(url, folder)
                 for part in PARTS:

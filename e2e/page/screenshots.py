@@ -12,13 +12,14 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from e2e.page.browser import chromium, context_of, visit
+from e2e.page.browser import Visit, chromium, context_of, visit
 from e2e.page.homes import NOUNS, of_tables
+from e2e.page.wrong_jobs import RIGHT
 from e2e.server.running import client, server, token_of
 from seatunnel_py.runtime.storage.home import Home
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
-BYTES_MAX = 150_000
+BYTES_MAX = 160_000
 RUNNING_SECONDS = 60
 TABLES = 12
 
@@ -54,6 +55,9 @@ def begin(url: str, folder: Path) -> str:
     with client(url, folder) as http:
         for name in ("shop-to-warehouse", "prices", "crm-hourly"):
             assert http.post("/api/v1/definitions", json={"id": name, "text": job(folder / "lake")}).status_code == 201
+        text = RIGHT.replace("job.mode", "job.mod").replace("include_fields", "include_field")
+        body = {"id": "orders-to-lake", "text": text, "comment": "only the ids"}
+        assert http.post("/api/v1/definitions", json=body).status_code == 201
         run = http.post("/api/v1/definitions/shop-to-warehouse/runs", json={}).json()["job_id"]
         until = time.monotonic() + RUNNING_SECONDS
         while (http.get(f"/api/v1/runs/{run}").json().get("rows_read") or 0) < 6_000:
@@ -69,6 +73,17 @@ def taken(page: Page, folder: Path, name: str) -> None:
     page.screenshot(path=str(file))
     assert file.stat().st_size <= BYTES_MAX, f"{file} has {file.stat().st_size} bytes"
     print(file, file.stat().st_size)
+
+
+def editor_and_catalogue(one: Visit, folder: Path, theme: str) -> None:
+    """A job file with two mistakes, and the options of a plugin."""
+    page = one.open("edit/orders-to-lake")
+    expect(page.locator(".problems li")).to_have_count(2)
+    taken(page, folder, f"page-editor-{theme}")
+    page = one.open("catalogue?plugin=source/Jdbc")
+    expect(page.locator(".options tbody tr").first).to_be_visible()
+    expect(page.get_by_role("link", name="Kafka").first).to_be_visible()
+    taken(page, folder, f"page-catalogue-{theme}")
 
 
 def pictures(browser: Browser, url: str, token: str, run: str, folder: Path) -> None:
@@ -88,6 +103,7 @@ def pictures(browser: Browser, url: str, token: str, run: str, folder: Path) -> 
         page.locator(".lines [role=row]").nth(3).click()
         expect(page.get_by_role("complementary", name="table").locator(".facts")).to_be_visible()
         taken(page, folder, f"page-tables-{theme}")
+        editor_and_catalogue(one, folder, theme)
         context.close()
     context = context_of(browser, token, color_scheme="light", viewport={"width": 390, "height": 720})
     page = visit(context, url).open("")
@@ -99,7 +115,7 @@ def pictures(browser: Browser, url: str, token: str, run: str, folder: Path) -> 
 def main(folder: Path = FOLDER) -> None:
     """Make all pictures."""
     folder.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as place, chromium() as browser:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place, chromium() as browser:
         prepare(Home(Path(place) / ".seatunnel"))
         with server(Path(place)) as (_, url):
             pictures(browser, url, token_of(Path(place)), begin(url, Path(place)), folder)

@@ -1,7 +1,7 @@
 // The text of a job file on the page, with the faults that are known of it.
 
 import type { EditorView } from "@codemirror/view";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Fault } from "../api/shapes";
 import { openText, showFaults } from "./text";
 
@@ -20,7 +20,7 @@ export function TextPane(props: Props) {
   const view = useRef<EditorView | null>(null);
   const newest = useRef(props);
   newest.current = props;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (place.current === null) return;
     const made = openText(place.current, {
       text: props.text,
@@ -35,7 +35,7 @@ export function TextPane(props: Props) {
       made.destroy();
     };
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (view.current !== null) showFaults(view.current, props.faults);
   }, [props.faults]);
   return <div ref={place} class="text-pane" />;
