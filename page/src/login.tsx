@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { ask, Problem, session } from "./api/client";
 import type { Session } from "./api/shapes";
+import { drafts, isChanged } from "./state/drafts";
 
 /** Log in with a token, or with the code of the link that the server has printed. */
 export async function logIn(given: { token: string } | { code: string }): Promise<void> {
@@ -49,6 +50,7 @@ export function Login({ failed }: { failed?: Problem | undefined }) {
           The first one is in <code>server/admin.token</code> of the home. <code>seatunnel server token create NAME</code> makes
           another one.
         </p>
+        {[...drafts.value.values()].some(isChanged) ? <p role="status">The text that was edited here is kept until the tab is closed.</p> : null}
         {problem ? (
           <div class="failed" role="alert">
             <p>

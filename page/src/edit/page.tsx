@@ -122,7 +122,7 @@ function Editing({ id, draft, stored, again }: EditingProps) {
                 </button>
               </Planning>
             ) : shown === "revisions" ? (
-              <Revisions id={id} newest={stored?.newest.number ?? draft.base} take={may ? (text) => take(text) : null} />
+              <Revisions id={id} draft={draft} newest={stored?.newest.number ?? draft.base} take={may ? (text) => take(text) : null} />
             ) : (
               <Problems checked={checked} faults={faults} fresh={fresh} may={may} view={() => view.current} />
             )

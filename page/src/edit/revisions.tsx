@@ -7,8 +7,10 @@ import { Choice } from "../parts/choice";
 import { Ago, Name } from "../parts/marks";
 import { Failed, Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
+import { type Draft, isChanged } from "../state/drafts";
 import { query, setQuery } from "../state/location";
 import { plainName } from "../text/format";
+import { difference } from "./difference";
 
 interface RevisionList {
   revisions: Revision[];
@@ -17,12 +19,13 @@ interface RevisionList {
 
 interface Props {
   id: string;
+  draft: Draft;
   /** The newest one: another one is read again. */
   newest: number;
   take: ((text: string, number: number) => void) | null;
 }
 
-export function Revisions({ id, newest, take }: Props) {
+export function Revisions({ id, draft, newest, take }: Props) {
   const path = `definitions/${encodeURIComponent(id)}`;
   const before = query.value.get("before");
   const found = useAnswer<RevisionList>(`${path}/revisions${before ? `?before=${before}` : ""}`, newest);
@@ -40,6 +43,12 @@ export function Revisions({ id, newest, take }: Props) {
   return (
     <>
       {problem ? <Failed problem={problem} /> : null}
+      {isChanged(draft) ? (
+        <section aria-label="not saved">
+          <h3>not saved: from revision {draft.base} to the text as it is here</h3>
+          <DiffLines lines={difference(draft.saved, draft.text, ["saved", "here"])} />
+        </section>
+      ) : null}
       <Shown of={found} rows={3}>
         {(data) => (
           <>
@@ -78,7 +87,8 @@ export function Revisions({ id, newest, take }: Props) {
 
 function Difference({ path, from, to, newest }: { path: string; from: number; to: number; newest: number }) {
   const found = useAnswer<{ diff: string[] }>(`${path}/diff?from=${from}&to=${to}`);
-  const numbers = Array.from({ length: newest }, (_, at) => [String(newest - at), `revision ${newest - at}`] as const);
+  const shown = [...new Set([...Array.from({ length: Math.min(newest, CHOICES_MAX) }, (_, at) => newest - at), to, from])];
+  const numbers = shown.map((one) => [String(one), `revision ${one}`] as const);
   return (
     <section aria-label="difference">
       <h3>
@@ -92,6 +102,7 @@ function Difference({ path, from, to, newest }: { path: string; from: number; to
   );
 }
 
+const CHOICES_MAX = 100;
 const LOOKS: Record<string, string> = { "+": "diff-added", "-": "diff-removed", "@": "diff-place" };
 
 /** Lines in the form of `diff -u`, without the names of both texts. */

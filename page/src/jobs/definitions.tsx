@@ -34,8 +34,11 @@ export function Definitions() {
                 <span class="faint">
                   revision {one.newest.number}, <Ago at={one.newest.at} /> by <Name text={one.newest.author} most={24} />
                 </span>
-                <a class="edit-link" href={linkToEditor(one.id)} title="text, problems, plan and revisions">
+                <a class="edit-link" href={linkToEditor(one.id)} title="text, problems and revisions">
                   Edit
+                </a>
+                <a href={linkToEditor(one.id, { view: "plan" })} title="the run in advance, with its start">
+                  Plan
                 </a>
                 <ActButton label="Start" path={`definitions/${encodeURIComponent(one.id)}/runs`} asked={`asked to start ${one.id}`} report={setProgress} then={(answer) => go(linkTo(answer.job_id))} />
               </li>

@@ -78,10 +78,8 @@ def counts(graph: StepGraph, tables: Iterable[Mapping[str, Any]]) -> dict[str, A
 def before(graph: StepGraph) -> dict[str, Any]:
     """The counts before a run: every table waits, and rows are unknown."""
     passing = Counter(id for route in graph.routes.values() for id in route.nodes)
-    nodes = {
-        node.id: {"tables": {"PENDING": passing[node.id]} if passing[node.id] else {}, "rows_in": None, "rows_out": None}
-        for node in graph.nodes
-    }
+    waiting = {node.id: {"PENDING": passing[node.id]} if passing[node.id] else {} for node in graph.nodes}
+    nodes = {id: {"tables": tables, "rows_in": None, "rows_out": None} for id, tables in waiting.items()}
     return {"nodes": nodes, "edges": [{"from": a, "to": b, "rows": None} for a, b in graph.lines], "elsewhere": {}}
 
 
