@@ -344,6 +344,43 @@ def test_a_reader_sees_a_text_and_cannot_change_it(edited: Site, tab: Tab) -> No
     expect(page.get_by_role("alert")).to_contain_text("there is no definition 'no-such-definition'")
 
 
+def test_an_operator_starts_a_text_and_does_not_change_it(edited: Site, tab: Tab) -> None:
+    """A16: The start needs less than the plan."""
+    define(edited, "operated", RIGHT.replace("/tmp/lake", str(edited.folder / "operated")))
+    with client(edited.url, edited.folder) as http:
+        token = http.post("/api/v1/tokens", json={"name": "operates", "role": "operate"}).json()["token"]
+    page = tab(Site(edited.url, token, edited.folder)).open("edit/operated?view=plan")
+    expect(page.get_by_text("A plan needs the role edit.")).to_be_visible()
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator(".job-title .state")).to_have_text("succeeded", timeout=JOB_SECONDS)
+
+
+def test_a_name_below_the_pointer_is_explained(edited: Site, tab: Tab) -> None:
+    """An option and a plugin, as the catalogue has them."""
+    page = tab(edited).open("edit")
+    paste(page, RIGHT)
+    about = page.locator(".cm-tooltip-about")
+    page.locator(".look-key", has_text="row.num").hover()
+    expect(about).to_contain_text("row.num: int")
+    page.mouse.move(0, 0)
+    expect(about).to_have_count(0)
+    page.locator(".look-key", has_text="FakeSource").hover()
+    expect(about).to_contain_text("Generates rows")
+    page.get_by_role("button", name="Discard").click()
+
+
+def test_a14_an_editor_that_cannot_be_loaded_names_the_remedy(edited: Site, tab: Tab) -> None:
+    """As after another build of the page, and where the server is away."""
+    page = tab(edited).open("")
+    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
+    page.route("**/assets/page-*.js", lambda route: route.abort())
+    page.get_by_role("link", name="New job").click()
+    expect(page.get_by_role("alert")).to_contain_text("Load the page again.")
+    page.unroute("**/assets/page-*.js")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".cm-content")).to_be_visible()
+
+
 def test_the_catalogue_has_every_option_of_every_plugin(edited: Site, tab: Tab) -> None:
     """U38: As `plugins show --json`; filtered by text; a job file begins with one of them."""
     words = [*SEATUNNEL, "plugins", "show", "Jdbc", "--json"]

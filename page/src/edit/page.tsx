@@ -79,8 +79,9 @@ function Editing({ id, draft, stored, again }: EditingProps) {
   };
   const saveNow = async (): Promise<string | null> => {
     const now = drafts.peek().get(id);
-    if (!may || now === undefined) return null;
+    if (now === undefined) return null;
     if (id !== "" && !isChanged(now)) return id;
+    if (!may) return null;
     setProgress({ is: "asked", what: "asked to save" });
     const own = await save(id, now).catch(failed);
     if (own === null) return null;

@@ -40,7 +40,14 @@ export function Planning({ text, variables, may, children }: Props) {
     return () => ending.abort();
   }, [turn, may]);
   const again = () => setTurn((before) => before + 1);
-  if (!may) return <p class="none">A plan needs the role edit.</p>;
+  if (!may) {
+    return (
+      <>
+        <div class="plan-acts">{children}</div>
+        <p class="none">A plan needs the role edit.</p>
+      </>
+    );
+  }
   return (
     <>
       <div class="plan-acts">
