@@ -4,19 +4,18 @@ import "../style/edit.css";
 
 import type { EditorView } from "@codemirror/view";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Problem } from "../api/client";
 import type { DefinitionText, Fault, PluginDetail } from "../api/shapes";
-import { mayDo, ProgressLine, type Progress } from "../parts/acts";
+import { mayDo, ProgressLine } from "../parts/acts";
 import { Ago, Name } from "../parts/marks";
 import { Failed, Loading } from "../parts/views";
 import { useAnswer } from "../state/asking";
 import { type Draft, drafts, dropDraft, isChanged, keepDraft } from "../state/drafts";
-import { go, linkTo, linkToEditor, query } from "../state/location";
+import { linkToEditor, query } from "../state/location";
 import { useCheck } from "./checking";
 import { Planning } from "./planning";
 import { Problems } from "./problems";
 import { Revisions } from "./revisions";
-import { save, start } from "./saving";
+import { useSaving } from "./saving";
 import { template } from "./template";
 import { TextPane } from "./text_pane";
 
@@ -64,39 +63,11 @@ interface EditingProps {
 
 function Editing({ id, draft, stored, again }: EditingProps) {
   const may = mayDo("edit");
-  const [progress, setProgress] = useState<Progress>({ is: "ready" });
-  const [refused, setRefused] = useState<{ text: string; faults: readonly Fault[] }>({ text: "", faults: [] });
   const [turn, setTurn] = useState(0);
   const view = useRef<EditorView | null>(null);
+  const { progress, close, refused, saveNow, startNow } = useSaving(id, draft, may, again);
   const checked = useCheck(draft.text, draft.variables, may);
   const faults = useMemo(() => joined(checked.faults, refused.text === draft.text ? refused.faults : []), [checked.faults, refused, draft.text]);
-  const failed = (error: unknown): null => {
-    const problem = error instanceof Problem ? error : new Problem(0, String(error));
-    setRefused({ text: draft.text, faults: problem.faults });
-    if (problem.status === 412) again();
-    setProgress({ is: "refused", problem });
-    return null;
-  };
-  const saveNow = async (): Promise<string | null> => {
-    const now = drafts.peek().get(id);
-    if (now === undefined) return null;
-    if (id !== "" && !isChanged(now)) return id;
-    if (!may) return null;
-    setProgress({ is: "asked", what: "asked to save" });
-    const own = await save(id, now).catch(failed);
-    if (own === null) return null;
-    setProgress({ is: "done", what: "Saved." });
-    if (id === "") go(linkToEditor(own, Object.fromEntries([...query.peek()].filter(([name]) => name === "view"))), "replace");
-    else again();
-    return own;
-  };
-  const startNow = async () => {
-    const own = await saveNow();
-    if (own === null) return;
-    setProgress({ is: "asked", what: `asked to start ${own}` });
-    const run = await start(own, draft).catch(failed);
-    if (run !== null) go(linkTo(run));
-  };
   const take = (text: string, changes: Partial<Draft> = {}) => {
     keepDraft(id, { text, ...changes });
     setTurn((before) => before + 1);
@@ -105,11 +76,11 @@ function Editing({ id, draft, stored, again }: EditingProps) {
   return (
     <>
       <Head id={id} draft={draft} stored={stored} busy={progress.is === "asked"} may={may} save={() => void saveNow()} discard={() => take(draft.saved)} />
-      <ProgressLine progress={progress} close={() => setProgress({ is: "ready" })} />
+      <ProgressLine progress={progress} close={close} />
       {stored && stored.newest.number > draft.base ? <Overtaken id={id} stored={stored} take={take} /> : null}
       <div class="editing">
         <section class="card text-card" aria-label="text">
-          <TextPane key={turn} text={draft.text} writable={may} faults={faults} changed={(text) => keepDraft(id, { text })} save={() => void saveNow()} opened={(made) => { view.current = made; }} />
+          <TextPane key={turn} text={draft.text} writable={may} faults={faults} fresh={fresh} changed={(text) => keepDraft(id, { text })} save={() => void saveNow()} opened={(made) => { view.current = made; }} />
           <p class="faint keys">
             {may ? "Ctrl-S saves. Ctrl-Space completes, F8 goes to the next problem. Esc, then Tab, leaves the text." : "You may read this text; changing it needs the role edit."}
           </p>
@@ -118,9 +89,7 @@ function Editing({ id, draft, stored, again }: EditingProps) {
           {(shown) =>
             shown === "plan" ? (
               <Planning text={draft.text} variables={draft.variables} may={may}>
-                <button type="button" class="main" disabled={!mayDo("operate") || progress.is === "asked" || (id === "" && !draft.id.trim())} title={id === "" && !draft.id.trim() ? "Give it a name first." : undefined} onClick={() => void startNow()}>
-                  {id === "" || isChanged(draft) ? "Save and start" : "Start"}
-                </button>
+                <StartButton id={id} draft={draft} busy={progress.is === "asked"} start={() => void startNow()} />
               </Planning>
             ) : shown === "revisions" ? (
               <Revisions id={id} draft={draft} newest={stored?.newest.number ?? draft.base} take={may ? (text) => take(text) : null} />
@@ -131,6 +100,16 @@ function Editing({ id, draft, stored, again }: EditingProps) {
         </Side>
       </div>
     </>
+  );
+}
+
+function StartButton({ id, draft, busy, start }: { id: string; draft: Draft; busy: boolean; start: () => void }) {
+  const nameless = id === "" && !draft.id.trim();
+  const may = mayDo("operate");
+  return (
+    <button type="button" class="main" disabled={!may || busy || nameless} title={!may ? "This needs the role operate." : nameless ? "Give it a name first." : undefined} onClick={start}>
+      {id === "" || isChanged(draft) ? "Save and start" : "Start"}
+    </button>
   );
 }
 

@@ -10,6 +10,8 @@ interface Props {
   text: string;
   writable: boolean;
   faults: readonly Fault[];
+  /** Whether the faults are those of the text as it is now. */
+  fresh: boolean;
   changed: (text: string) => void;
   save: () => void;
   opened: (view: EditorView | null) => void;
@@ -36,7 +38,7 @@ export function TextPane(props: Props) {
     };
   }, []);
   useLayoutEffect(() => {
-    if (view.current !== null) showFaults(view.current, props.faults);
-  }, [props.faults]);
+    if (view.current !== null && props.fresh) showFaults(view.current, props.faults);
+  }, [props.faults, props.fresh]);
   return <div ref={place} class="text-pane" />;
 }
