@@ -24,7 +24,7 @@ from seatunnel_py.control.run_index import STALLED, RunIndex
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.control.store import definitions, intents, kept_keys, queue, wishes
 from seatunnel_py.control.store.audit import Act
-from seatunnel_py.control.store.database import Database
+from seatunnel_py.control.store.database import AuditedWrite, Database
 from seatunnel_py.control.store.intents import Intent, IntentState, StartKind, StartOptions, StartWish
 from seatunnel_py.control.store.kept_keys import KeptKey
 from seatunnel_py.control.store.wishes import RestartPolicy, Wish
@@ -87,23 +87,28 @@ class RunCommands:
         IdempotencyKeyError, RunStateError for an id that is taken, and SeaTunnelError for a secret among the
         variables."""
         require_no_secret(options)
-        now = self.now()
+        wish = StartWish(run, definition, revision, StartKind.NEW, options, act.actor, key, body_digest)
         with self.database.acting(replace(act, object=definition)) as write:
-            newest = definitions.found(write.connection, definition).newest
-            if revision:
-                newest = definitions.revision(write.connection, definition, revision)
-            if run and (self.index.look(run) is not None or intents.of_run(write.connection, run)):
-                raise RunStateError(f"there is a run {run!r} already", "choose another id, or restore that run")
-            run = run or new_run_id(definition, now)
-            wish = StartWish(run, definition, newest.number, StartKind.NEW, options, act.actor, key, body_digest)
-            intent = intents.add(write.connection, wish, now)
-            write.note(object=intent.run, revision=intent.revision, digest=newest.digest)
-            if intent.run == run:
-                queue.put(write.connection, intent, now, priority)
-                self._wish(write.connection, definition, run, now)
-            else:
-                write.note(result="the same request again")
+            intent = self.start_within(write, wish, priority)
         self.asked()
+        return intent
+
+    def start_within(self, write: AuditedWrite, asked: StartWish, priority: int = 0) -> Intent:
+        """``start`` within a transaction of the caller. Raises as ``start``."""
+        now, connection = self.now(), write.connection
+        revision = definitions.found(connection, asked.definition).newest
+        if asked.revision:
+            revision = definitions.revision(connection, asked.definition, asked.revision)
+        if asked.run and (self.index.look(asked.run) is not None or intents.of_run(connection, asked.run)):
+            raise RunStateError(f"there is a run {asked.run!r} already", "choose another id, or restore that run")
+        run = asked.run or new_run_id(asked.definition, now)
+        intent = intents.add(connection, replace(asked, run=run, revision=revision.number), now)
+        write.note(object=intent.run, revision=intent.revision, digest=revision.digest)
+        if intent.run == run:
+            queue.put(connection, intent, now, priority)
+            self._wish(connection, asked.definition, run, now)
+        else:
+            write.note(result="the same request again")
         return intent
 
     def restore(

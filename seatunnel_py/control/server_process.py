@@ -18,6 +18,8 @@ from seatunnel_py.control.launching import Launcher, environment_of
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
+from seatunnel_py.control.schedule.performer import SchedulePerformer
+from seatunnel_py.control.schedule.schedule_commands import ScheduleCommands
 from seatunnel_py.control.series.row_sampler import EVERY_SECONDS, RowSampler
 from seatunnel_py.control.server_lock import ServerLock
 from seatunnel_py.control.start_order import StartLimits
@@ -69,6 +71,8 @@ class ServerProcess:
     lock: ServerLock
     due: threading.Event
     warm: WarmDrivers
+    performer: SchedulePerformer
+    schedules: ScheduleCommands
     _broken: str = ""
     _ending: threading.Event = field(default_factory=threading.Event)
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -108,7 +112,9 @@ class ServerProcess:
         supervisor = Supervisor(database, index, launcher, machine, files.launch_of, limits)
         commands = RunCommands(database, index, machine.now, launcher, due.set)
         sampler = RowSampler(database, index, machine.now)
-        return cls(home, database, index, commands, supervisor, sampler, files, lock, due, warm)
+        performer = SchedulePerformer(database, commands, machine.now)
+        schedules = ScheduleCommands(database, commands, machine.now)
+        return cls(home, database, index, commands, supervisor, sampler, files, lock, due, warm, performer, schedules)
 
     @property
     def fault(self) -> str:
@@ -129,6 +135,7 @@ class ServerProcess:
             if self._ending.is_set():
                 return
             try:
+                self.performer.turn()  # first, so that its starts begin in the same turn
                 self.supervisor.turn()
                 self._broken = ""
             except Exception as error:  # noqa: BLE001 - the next turn may succeed; readyz shows the fault meanwhile

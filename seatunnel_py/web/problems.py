@@ -18,6 +18,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from seatunnel_py.control.run_commands import RunStateError, UnknownRunError
+from seatunnel_py.control.schedule.stored_schedules import (
+    ScheduleExistsError,
+    StaleScheduleError,
+    UnknownScheduleError,
+)
+from seatunnel_py.control.schedule.terms import ScheduleTermsError
 from seatunnel_py.control.store.database import StoreUnreadableError, StoreUnwritableError
 from seatunnel_py.control.store.definitions import (
     DefinitionExistsError,
@@ -83,6 +89,10 @@ _KINDS: Mapping[type[SeaTunnelError], tuple[int, str]] = {
     StaleRevisionError: (412, "changed"),
     IdempotencyKeyError: (422, "key"),
     IntentStateError: (409, "state"),
+    UnknownScheduleError: (404, "unknown-schedule"),
+    ScheduleExistsError: (409, "exists"),
+    StaleScheduleError: (412, "changed"),
+    ScheduleTermsError: (422, "schedule"),
     UnknownRunError: (404, "unknown-run"),
     RunStateError: (409, "state"),
     StoreUnwritableError: (503, "database"),

@@ -26,6 +26,7 @@ from seatunnel_py.web.routes import (
     sessions,
     starts,
 )
+from seatunnel_py.web.schedules import schedule_routes
 
 API = "/api/v1"
 
@@ -101,6 +102,16 @@ ROUTES = (
     _write("POST", "/definitions/{id}/runs", starts.start, Role.OPERATE, 202),
     _write("PUT", "/definitions/{id}/policy", starts.policy, Role.EDIT),
     _write("POST", "/definitions/{id}/release", starts.release, Role.OPERATE, 202),
+    _read(f"{API}/schedules", schedule_routes.listing),
+    _read(f"{API}/schedule-times", schedule_routes.times),
+    _write("POST", "/definitions/{id}/schedules", schedule_routes.create, Role.EDIT, 201),
+    _read(f"{API}/schedules/{{id}}", schedule_routes.show),
+    _write("PUT", "/schedules/{id}", schedule_routes.change, Role.EDIT),
+    _write("DELETE", "/schedules/{id}", schedule_routes.delete, Role.EDIT),
+    _write("POST", "/schedules/{id}/pause", schedule_routes.pause, Role.OPERATE),
+    _write("POST", "/schedules/{id}/resume", schedule_routes.resume, Role.OPERATE),
+    _write("POST", "/schedules/{id}/runs", schedule_routes.start, Role.OPERATE, 202),
+    _read(f"{API}/schedules/{{id}}/fires", schedule_routes.fires),
     Route("POST", f"{API}/check", checks.check, Need(Role.EDIT, checks=True)),
     _write("POST", "/plan", checks.plan, Role.EDIT, costly=True),
     _write("POST", "/preview", checks.preview, Role.EDIT, costly=True),

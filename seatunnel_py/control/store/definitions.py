@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Select, desc, insert, select, update
 from sqlalchemy.sql.functions import count
 
 from seatunnel_py.control.definition_text import DefinitionText, is_definition_id
-from seatunnel_py.control.store.intents import OPEN
-from seatunnel_py.control.store.tables import DEFINITION, INTENT, REVISION
+from seatunnel_py.control.store import intents
+from seatunnel_py.control.store.tables import DEFINITION, REVISION
 from seatunnel_py.errors import SeaTunnelError
 
 
@@ -103,9 +103,9 @@ def delete(connection: Connection, id: str, at: float) -> Definition:
     """Delete a definition; its revisions stay, for runs name them. Raises UnknownDefinitionError, and
     DefinitionInUseError while runs of it wait or are alive."""
     before = found(connection, id)
-    alive = (INTENT.c.definition == id) & INTENT.c.state.in_(OPEN)
-    if runs := connection.execute(select(INTENT.c.run).where(alive).distinct().limit(3)).scalars().all():
-        raise DefinitionInUseError(f"{id!r} is in use by {', '.join(runs)}", "stop them, or drop them from the queue")
+    if runs := intents.open_runs(connection, id):
+        shown = ", ".join(runs[:3])
+        raise DefinitionInUseError(f"{id!r} is in use by {shown}", "stop them, or drop them from the queue")
     connection.execute(update(DEFINITION).where(DEFINITION.c.id == id).values(deleted_at=at))
     return before
 

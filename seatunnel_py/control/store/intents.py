@@ -118,11 +118,10 @@ def add(connection: Connection, wish: StartWish, at: float) -> Intent:
         if before.body_digest != wish.body_digest:
             raise IdempotencyKeyError("this Idempotency-Key was used for another request", "make a new key")
         return before
-    options = {name: getattr(wish.options, name) for name in StartOptions.__slots__}
     made = connection.execute(
         insert(INTENT).values(
             run=wish.run, definition=wish.definition, revision=wish.revision, kind=wish.kind.value,
-            state=IntentState.WAITING.value, options=json.dumps(options), key=wish.key or None,
+            state=IntentState.WAITING.value, options=options_text(wish.options), key=wish.key or None,
             body_digest=wish.body_digest, asked_by=wish.asked_by, at=at, previous_driver="",
         )
     )  # fmt: skip
@@ -207,12 +206,29 @@ def of_definition(
     return [_intent(row) for row in connection.execute(query).mappings()]
 
 
-def _intent(row: Mapping[Any, Any]) -> Intent:
-    written = json.loads(row["options"])
-    options = StartOptions(
+def open_runs(connection: Connection, definition: str) -> Sequence[str]:
+    """The runs of a definition that wait or are alive, oldest first."""
+    alive = (INTENT.c.definition == definition) & INTENT.c.state.in_(OPEN)
+    query = select(INTENT.c.run).where(alive).group_by(INTENT.c.run).order_by(func.min(INTENT.c.id))
+    return connection.execute(query).scalars().all()
+
+
+def options_text(options: StartOptions) -> str:
+    """The options as they are stored."""
+    return json.dumps({name: getattr(options, name) for name in StartOptions.__slots__})
+
+
+def options_of(text: str) -> StartOptions:
+    """Stored options."""
+    written = json.loads(text)
+    return StartOptions(
         dict(written["variables"]), tuple(written["environment"]), tuple(written["only"]), written["restore"],
         bool(written["accept_changes"]),
     )  # fmt: skip
+
+
+def _intent(row: Mapping[Any, Any]) -> Intent:
+    options = options_of(row["options"])
     values = {name: row[name] for name in Intent.__slots__}
     values |= {"kind": StartKind(row["kind"]), "state": IntentState(row["state"]), "options": options}
     return Intent(**{**values, "key": row["key"] or ""})

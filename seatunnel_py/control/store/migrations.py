@@ -59,7 +59,17 @@ _KEYS = (
     """CREATE TABLE kept_key (key VARCHAR NOT NULL PRIMARY KEY, digest VARCHAR NOT NULL, made VARCHAR NOT NULL,
     driver VARCHAR NOT NULL, at FLOAT NOT NULL)""",
 )
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _SESSIONS, _SERIES, _KEYS)
+_SCHEDULES = (
+    """CREATE TABLE schedule (id VARCHAR NOT NULL PRIMARY KEY, definition VARCHAR NOT NULL, number INTEGER NOT NULL,
+    cron VARCHAR NOT NULL, zone VARCHAR NOT NULL, every INTEGER NOT NULL, overlap VARCHAR NOT NULL,
+    missed VARCHAR NOT NULL, begins FLOAT, ends FLOAT, options VARCHAR NOT NULL, paused INTEGER NOT NULL,
+    anchor FLOAT NOT NULL, decided FLOAT NOT NULL, queued FLOAT, created_at FLOAT NOT NULL,
+    created_by VARCHAR NOT NULL, changed_at FLOAT NOT NULL)""",
+    "CREATE INDEX schedule_definition ON schedule (definition)",
+    """CREATE TABLE schedule_fire (schedule VARCHAR NOT NULL, due FLOAT NOT NULL, at FLOAT NOT NULL,
+    outcome VARCHAR NOT NULL, why VARCHAR NOT NULL, run VARCHAR NOT NULL, PRIMARY KEY (schedule, due)) WITHOUT ROWID""",
+)
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _SESSIONS, _SERIES, _KEYS, _SCHEDULES)
 """Statements by version, which counts from 1."""
 
 

@@ -51,6 +51,14 @@ SESSION = _table(
 LOGIN_CODE = _table("login_code", ("digest",), digest=String, token=String, created_by=String, expires_at=Float)
 SERIES_5S = _table("series_5s", ("run", "at"), run=String, at=Float, rows_read=Integer, rows_written=Integer)
 SERIES_1M = _table("series_1m", ("run", "at"), run=String, at=Float, rows_read=Integer, rows_written=Integer)
+SCHEDULE = _table(
+    "schedule", ("id",), id=String, definition=String, number=Integer, cron=String, zone=String, every=Integer,
+    overlap=String, missed=String, begins=Float, ends=Float, options=String, paused=Integer, anchor=Float,
+    decided=Float, queued=Float, created_at=Float, created_by=String, changed_at=Float,
+)  # fmt: skip
+SCHEDULE_FIRE = _table(
+    "schedule_fire", ("schedule", "due"), schedule=String, due=Float, at=Float, outcome=String, why=String, run=String,
+)  # fmt: skip
 KEPT_KEY = _table("kept_key", ("key",), key=String, digest=String, made=String, driver=String, at=Float)
 SETTING = _table("setting", ("name",), name=String, value=String)
 SCHEMA_VERSION = _table("schema_version", ("version",), version=Integer, at=Float)

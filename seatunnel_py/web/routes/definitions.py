@@ -11,6 +11,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from seatunnel_py.control.definition_text import DefinitionText
+from seatunnel_py.control.schedule import stored_schedules
+from seatunnel_py.control.schedule.plain import next_start
 from seatunnel_py.control.store import definitions, wishes
 from seatunnel_py.control.store.definitions import Definition, Revision
 from seatunnel_py.web.acts import Body, act_of, caller
@@ -37,11 +39,17 @@ class DefinitionBody(RevisionBody):
 
 
 def listing(request: Request, q: Text = "", after: After = "", limit: Limit = 50) -> Response:
-    """The definitions in the order of their ids, without their texts."""
+    """The definitions in the order of their ids, without their texts. ``next_start``: the next time of their
+    schedules."""
+    now = time.time()
     with context_of(request).database.reading() as connection:
         found = definitions.listing(connection, after=after, text=q, limit=limit + 1)
         total = definitions.number(connection)
-    shown = [_plain(one, text=False) for one in found[:limit]]
+        scheduled = stored_schedules.of_definitions(connection, [one.id for one in found])
+    shown = []
+    for one in found[:limit]:
+        own = scheduled[one.id]
+        shown.append({**_plain(one, text=False), "schedules": len(own), "next_start": next_start(own, now)})
     next = found[limit - 1].id if len(found) > limit else None
     return answer({"definitions": shown, "next": next, "total": total})
 
@@ -67,21 +75,28 @@ def show(request: Request, id: str) -> Response:
 
 def change(request: Request, id: str, body: RevisionBody, if_match: IfMatch = "") -> Response:
     """Save a new revision. 412: it was changed since the revision that `If-Match` names."""
-    expected = if_match.strip('"')
-    if not expected.isdecimal():
-        raise ApiError(428, "condition", "If-Match is missing", 'send the ETag that you have read, as in If-Match: "3"')
+    number = revision_of(if_match)
     text = DefinitionText.of(body.text, f"{id[:63]}.conf")
     with context_of(request).database.acting(act_of(request, "definition.change", id, digest=text.digest)) as write:
-        by, number = caller(request).name, int(expected)
+        by = caller(request).name
         made = definitions.change(write.connection, id, text, by, body.comment, time.time(), expected=number)
         write.note(revision=made.number)
     return _saved(made, text, 200)
 
 
+def revision_of(if_match: str) -> int:
+    """The number in `If-Match`. Raises ApiError if there is none."""
+    expected = if_match.strip('"')
+    if not expected.isdecimal():
+        raise ApiError(428, "condition", "If-Match is missing", 'send the ETag that you have read, as in If-Match: "3"')
+    return int(expected)
+
+
 def delete(request: Request, id: str) -> Response:
-    """Delete a definition that no run waits for or uses; its revisions stay."""
+    """Delete a definition that no run waits for or uses, and its schedules; its revisions stay."""
     with context_of(request).database.acting(act_of(request, "definition.delete", id)) as write:
         found = definitions.delete(write.connection, id, time.time())
+        stored_schedules.remove_of(write.connection, id)
         write.note(revision=found.newest.number, digest=found.newest.digest)
     return answer({"id": id, "deleted": True})
 

@@ -4,6 +4,7 @@ queue; the supervisor begins it."""
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from fastapi import Request
 from pydantic import Field
@@ -59,8 +60,7 @@ def start(request: Request, id: str, body: StartBody, idempotency_key: Key = "")
     """Start a new run of a definition. The answer comes at once; the run waits in the queue, or begins."""
     if body.variables:
         require_role(request, Role.EDIT, "a start with variables")
-    if any(len(value) > VARIABLE_MAX for value in body.variables.values()):
-        raise ApiError(422, "request", f"a variable has at most {VARIABLE_MAX:,} characters")
+    require_variables_fit(body.variables)
     _require_no_option([*body.only, body.restore])
     options = StartOptions(dict(body.variables), (), tuple(body.only), body.restore)
     intent = context_of(request).control.commands.start(
@@ -71,7 +71,13 @@ def start(request: Request, id: str, body: StartBody, idempotency_key: Key = "")
         body_digest=digest_of("start", id, body.model_dump()),
         priority=body.priority,
     )
-    return _accepted(intent)
+    return started(intent)
+
+
+def require_variables_fit(variables: Mapping[str, str]) -> None:
+    """Raise ApiError for a value that is too long."""
+    if any(len(value) > VARIABLE_MAX for value in variables.values()):
+        raise ApiError(422, "request", f"a variable has at most {VARIABLE_MAX:,} characters")
 
 
 def _require_no_option(names: list[str]) -> None:
@@ -96,7 +102,7 @@ def restore(request: Request, run: str, body: RestoreBody, dry: Dry = False) -> 
             return answer({**about, **found})
         require_announced(context, act, announced, body.digest)
         accepts = True
-    return _accepted(commands.restore(run, act, accept_changes=accepts, priority=body.priority, revision=revision))
+    return started(commands.restore(run, act, accept_changes=accepts, priority=body.priority, revision=revision))
 
 
 def _once_ended(context: ServerContext, run: str) -> Intent:
@@ -137,10 +143,11 @@ def policy(request: Request, id: str, body: PolicyBody) -> Response:
 
 def release(request: Request, id: str) -> Response:
     """Restore the run of a definition that is held, because a person has looked."""
-    return _accepted(context_of(request).control.commands.release(id, act_of(request, "definition.release", id)))
+    return started(context_of(request).control.commands.release(id, act_of(request, "definition.release", id)))
 
 
-def _accepted(intent: Intent) -> Response:
+def started(intent: Intent) -> Response:
+    """The answer for a start that was asked for."""
     where = f"/api/v1/runs/{intent.run}"
     about = {"job_id": intent.run, "definition": intent.definition, "revision": intent.revision}
     began = {"intent": intent.id, "state": intent.state.value, "exit_code": intent.exit_code}

@@ -1,0 +1,1 @@
+"""Schedules: when runs of a definition begin without being asked."""
