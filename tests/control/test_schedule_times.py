@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -37,7 +37,7 @@ def changes(zone: str) -> list[int]:
     """The hours in which the clocks of a zone change."""
     clock = ZoneInfo(zone)
     offsets = [(at, datetime.fromtimestamp(at, clock).utcoffset()) for at in range(BEGIN, END, 3_600)]
-    return [at for (at, offset), (_, later) in zip(offsets, offsets[1:], strict=False) if offset != later]
+    return [at for (at, offset), (_, later) in pairwise(offsets) if offset != later]
 
 
 @dataclass(frozen=True)

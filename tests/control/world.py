@@ -15,6 +15,11 @@ from seatunnel_py.control.launching import Launch, ProcessEnd
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
+from seatunnel_py.control.schedule import stored_schedules
+from seatunnel_py.control.schedule.performer import SchedulePerformer
+from seatunnel_py.control.schedule.schedule_commands import ScheduleCommands
+from seatunnel_py.control.schedule.stored_schedules import StoredFire
+from seatunnel_py.control.schedule.terms import terms_of
 from seatunnel_py.control.start_order import StartLimits
 from seatunnel_py.control.store import audit, definitions, intents, wishes
 from seatunnel_py.control.store.audit import Act
@@ -220,6 +225,8 @@ class Server:
         chosen = limits or StartLimits()
         self.supervisor = Supervisor(self.database, self.index, self.launcher, world, files.launch_of, lambda: chosen)
         self.commands = RunCommands(self.database, self.index, world.now, LocalLauncher())
+        self.performer = SchedulePerformer(self.database, self.commands, world.now)
+        self.schedules = ScheduleCommands(self.database, self.commands, world.now)
         self.supervisor.adopt()
 
     def define(self, name: str = "shop", policy: RestartPolicy = RestartPolicy.ON_FAILURE) -> None:
@@ -241,7 +248,20 @@ class Server:
                 for run, driver in self.world.drivers.items():
                     if not driver.hangs and self.world.home.place(run).path.exists():
                         self.world.beat(run)
+            self.performer.turn()
             self.supervisor.turn()
+
+    def schedule(self, name: str = "shop", **terms: object) -> None:
+        """Give a definition a schedule of its name."""
+        act = Act("tester", "schedule.create", name)
+        self.schedules.create(name, name, terms_of(**terms), {}, "tester", act)  # type: ignore[arg-type]
+
+    def fires(self, name: str = "shop") -> list[StoredFire]:
+        with self.database.reading() as connection:
+            return list(reversed(stored_schedules.fires(connection, name, limit=1_000)))
+
+    def outcomes(self, name: str = "shop") -> list[str]:
+        return [one.fire.outcome.value for one in self.fires(name)]
 
     def state(self, run: str) -> str:
         row = self.index.row(run)
