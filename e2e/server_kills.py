@@ -1,9 +1,10 @@
-"""Kills the supervising process at random moments while it starts, stops and restores runs.
+"""Kills the supervising process at random moments while it starts, stops, restores and schedules runs.
 
     python -m e2e.server_kills [--short] [--seed N]
 
 After each kill the next process goes on. In the end: each accepted start has one run, no run ever had two drivers at
-once, each run stands where its acts have brought it, and each act has its line in the audit.
+once, each run stands where its acts have brought it, each time of a schedule was decided once, and has one run if it
+started one, and each act has its line in the audit.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from e2e.server.hosted import Hosted
+from e2e.server.scheduled import Scheduled
 from seatunnel_py.control.run_commands import RunStateError, UnknownRunError
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.intents import IntentState
@@ -45,10 +47,14 @@ class Campaign:
     ended: bool = False
     definitions: int = 0
 
+    def __post_init__(self) -> None:
+        self.scheduled = Scheduled(self.hosted)
+
     def run(self, minutes: float) -> None:
         watch = threading.Thread(target=self._watch_for_two, daemon=True)
         watch.start()
         until = time.monotonic() + 60 * minutes
+        self.scheduled.begin()
         self.hosted.begin()
         while time.monotonic() < until:
             self._act()
@@ -59,6 +65,7 @@ class Campaign:
                 self._act()  # found by the next server
             self.hosted.begin()
             time.sleep(self.luck.uniform(0.0, 2.0))
+        self.scheduled.end()
         self._settle()
         self.ended = True
         watch.join(10)
@@ -114,8 +121,10 @@ class Campaign:
 
     def _settle(self) -> None:
         def holds() -> bool:
-            return all(self.hosted.state(run) == "RUNNING" for run in self.wished) and all(
-                self.hosted.intents(run)[-1].state is IntentState.ENDED for run in self.given_up
+            return (
+                self.scheduled.settled()
+                and all(self.hosted.state(run) == "RUNNING" for run in self.wished)
+                and all(self.hosted.intents(run)[-1].state is IntentState.ENDED for run in self.given_up)
             )
 
         with suppress(AssertionError):
@@ -130,7 +139,7 @@ class Campaign:
                     f"{run} is {self.hosted.state(run)} with {drivers.get(run, [])}: {self.hosted.intents(run)}"
                 )
         found += [f"{run} runs, and was stopped" for run in sorted(self.given_up) if run in drivers]
-        done = Counter(act.act for act in self.every_act() if act.result == "done")
+        done = Counter(act.act for act in self.every_act() if act.result == "done" and act.actor == "tester")
         found += [
             f"{number} acts {act}, {done[act]} audit lines" for act, number in self.acts.items() if done[act] != number
         ]
@@ -139,7 +148,7 @@ class Campaign:
             noted = [one for one in self.hosted.intents(run) if one.state is IntentState.ENDED]
             if ends[run] != len(noted):
                 found.append(f"{run}: {len(noted)} ends, {ends[run]} audit lines")
-        return found
+        return found + self.scheduled.faults()
 
     def every_act(self) -> list[Act]:
         return self.hosted.acts("")
@@ -164,7 +173,8 @@ def main() -> int:
     started, ends = sum(campaign.acts.values()), len(campaign.given_up)
     print(
         f"seed {given.seed}: {campaign.kills} kills of the server, {campaign.driver_kills} of drivers, {started} acts, "
-        f"{campaign.definitions} runs, {ends} stopped: {len(faults)} faults"
+        f"{campaign.definitions} runs, {ends} stopped, {len(campaign.scheduled.started)} started by schedules: "
+        f"{len(faults)} faults"
     )
     for fault in faults:
         print(f"  {fault}")

@@ -17,6 +17,7 @@ from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.run_row import RunRow
+from seatunnel_py.control.schedule.schedule_commands import ScheduleCommands
 from seatunnel_py.control.server_process import database_file
 from seatunnel_py.control.store import audit, definitions, intents, wishes
 from seatunnel_py.control.store.audit import Act
@@ -49,6 +50,7 @@ class Hosted:
         self.database = Database.open(database_file(self.home.path), time.time)
         self.index = RunIndex(self.home, time.monotonic)
         self.commands = RunCommands(self.database, self.index, time.time, LocalLauncher())
+        self.schedules = ScheduleCommands(self.database, self.commands, time.time)
 
     def begin(self) -> float:
         """Start the supervising process; return the seconds until it was ready."""

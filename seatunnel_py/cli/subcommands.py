@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from seatunnel_py.cli.arguments import AsJson, JobId, StoreOf, Timeout, Variables, Where, variables_of, where_of
+from seatunnel_py.cli.schedule_subcommands import schedule_app
 
 quarantine_app = typer.Typer(no_args_is_help=True, help="Quarantined rows.")
 table_app = typer.Typer(no_args_is_help=True, help="Single tables of jobs.")
@@ -172,6 +173,7 @@ def table_refresh(
 server_app = typer.Typer(no_args_is_help=True, help="The server: jobs over HTTP.")
 token_app = typer.Typer(no_args_is_help=True, help="Tokens that open the server.")
 server_app.add_typer(token_app, name="token")
+server_app.add_typer(schedule_app, name="schedule")
 PORT = 5801  # as `ServerSettings.port`, which needs no import here
 
 

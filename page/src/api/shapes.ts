@@ -258,6 +258,11 @@ export interface Definition {
   newest: Revision;
 }
 
+export interface DefinitionRow extends Definition {
+  schedules: number;
+  next_start: number | null;
+}
+
 export interface DefinitionText extends Definition {
   newest: Revision & { text: string };
 }
@@ -298,7 +303,7 @@ export interface PluginDetail extends PluginRow {
 }
 
 export interface DefinitionList {
-  definitions: Definition[];
+  definitions: DefinitionRow[];
   next: string | null;
   total: number;
 }

@@ -1,19 +1,32 @@
 // The stored job files, each with its start button.
 
-import { useState } from "preact/hooks";
-import type { DefinitionList } from "../api/shapes";
+import { useEffect, useState } from "preact/hooks";
+import type { DefinitionList, DefinitionRow } from "../api/shapes";
 import { ActButton, ProgressLine, type Progress } from "../parts/acts";
-import { Ago, Name } from "../parts/marks";
+import { Ago, Name, When } from "../parts/marks";
 import { Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
+import { now } from "../state/clock";
 import { go, linkTo, linkToEditor, query, setQuery } from "../state/location";
 import { counted } from "../text/format";
 
 const SHOWN = 6;
 
+/** When a schedule starts it next. */
+function NextStart({ of }: { of: DefinitionRow }) {
+  if (of.schedules === 0) return null;
+  return <span class="next-start">{of.next_start === null ? "no next start" : <>next start <When at={of.next_start} /></>}</span>;
+}
+
 export function Definitions() {
   const after = query.value.get("stored") ?? "";
-  const found = useAnswer<DefinitionList>(`definitions?limit=${SHOWN}&after=${encodeURIComponent(after)}`);
+  const [passed, setPassed] = useState(0);
+  const found = useAnswer<DefinitionList>(`definitions?limit=${SHOWN}&after=${encodeURIComponent(after)}`, passed);
+  const next = Math.min(...(found.data?.definitions ?? []).map((one) => one.next_start ?? Infinity));
+  const due = next <= now.value;
+  useEffect(() => {
+    if (due) setPassed(next); // another time is the next one by now
+  }, [due, next]);
   const [progress, setProgress] = useState<Progress>({ is: "ready" });
   if (found.data && found.data.total === 0) return null;
   return (
@@ -31,6 +44,7 @@ export function Definitions() {
                 <span class="mono">
                   <Name text={one.id} most={40} />
                 </span>
+                <NextStart of={one} />
                 <span class="faint">
                   revision {one.newest.number}, <Ago at={one.newest.at} /> by <Name text={one.newest.author} most={24} />
                 </span>

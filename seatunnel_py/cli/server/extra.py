@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from seatunnel_py.errors import SeaTunnelError
 
-LIBRARIES = ("fastapi", "starlette", "uvicorn", "sqlalchemy", "prometheus_client", "h11")
+LIBRARIES = ("fastapi", "starlette", "uvicorn", "sqlalchemy", "prometheus_client", "h11", "cronsim")
 
 
 @contextmanager
