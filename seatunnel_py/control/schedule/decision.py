@@ -21,7 +21,7 @@ CLOCK_SECONDS = 86_400.0
 
 
 class FireOutcome(StrEnum):
-    """What became of a time. ``QUEUED``: it starts a run once the one before has ended; ``REFUSED``: no run could be
+    """The answer to a time. ``QUEUED``: it starts a run once the one before has ended; ``REFUSED``: no run could be
     asked for."""
 
     STARTED = "started"
@@ -33,7 +33,7 @@ class FireOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fire:
-    """A time of a schedule, and what became of it. ``run``: the one that it started."""
+    """A time of a schedule with its outcome. ``run``: the one that it started."""
 
     due: float
     outcome: FireOutcome
@@ -76,7 +76,7 @@ class ScheduleDecision:
 
 
 def decide_times(now: float, schedule: Schedule, under_way: Sequence[str]) -> ScheduleDecision:
-    """What a schedule does now. ``under_way``: the runs of its definition that wait or are alive."""
+    """The acts of a schedule now. ``under_way``: the runs of its definition that wait or are alive."""
     if schedule.paused:
         return ScheduleDecision((), schedule.decided, schedule.queued)
     decided = _decided(now, schedule)

@@ -1,9 +1,9 @@
 """Does what schedules decide: the only place where a time of a schedule starts a run.
 
-Rules. (1) A fire, the start that it asks for, the next state of its schedule and the audit row are one transaction: a
-server that dies at any moment has started a time once or not at all, and the next one goes on from there. (2) A fire is
-stored under its schedule and its time, so that a time has one. (3) A decision holds for the rows that it was made from:
-if they have changed since, it is made again. (4) A schedule that fails does not stop the others.
+Rules. (1) A fire, the start that it asks for, the next state of its schedule and the audit row are one transaction. So
+a server that dies at any moment has started a time once or not at all, and the next one goes on from there. (2) A time
+of a schedule has one fire: its key is both. (3) A decision holds for the rows that it was made from: if they have
+changed since, it is made again. (4) A schedule that fails does not stop the others.
 """
 
 from __future__ import annotations

@@ -136,9 +136,7 @@ def fires(connection: Connection, id: str, *, before: float | None = None, limit
     if before is not None:
         query = query.where(SCHEDULE_FIRE.c.due < before)
     rows = connection.execute(query.order_by(desc(SCHEDULE_FIRE.c.due)).limit(limit)).mappings()
-    return [
-        StoredFire(Fire(row["due"], FireOutcome(row["outcome"]), row["why"], row["run"]), row["at"]) for row in rows
-    ]
+    return [_fire(row) for row in rows]
 
 
 def _fire(row: Mapping[Any, Any]) -> StoredFire:
