@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 
-from e2e.server.running import client, server
+from e2e.server.running import client, server, token_of
 from e2e.support import seatunnel
 from seatunnel_py.control.definition_text import DefinitionText
 from seatunnel_py.control.server_process import database_file
 from seatunnel_py.control.store import audit, definitions
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database
+from tests.web.how_to_pages import blocks, curl, lines
 
 TEXT = "source { FakeSource { row.num = 10, schema { fields { id = bigint } } } }\nsink { Console {} }"
 
@@ -87,3 +89,22 @@ def test_a_server_that_runs_follows_the_command_line(tmp_path: Path) -> None:
             fires = http.get("/api/v1/schedules/people/fires").json()["fires"]
             runs = [one["job_id"] for one in fires if one["job_id"]]
         assert seatunnel(tmp_path, "server", "schedule", "remove", "people").code == 0
+
+
+def test_the_page_about_schedules_does_what_it_shows(tmp_path: Path) -> None:
+    """Every command in its order, beside a server that runs."""
+    with server(tmp_path) as (_, url):
+        places = {"TOKEN": token_of(tmp_path), "URL": f"{url}/api/v1", "server": url}
+        defined(tmp_path).close()
+        printed: dict[str, str] = {}
+        for line in lines("schedule.md"):
+            if line.startswith("curl "):
+                answer = curl(line, places)
+                assert answer.is_success, (line, answer.text)
+                continue
+            done = seatunnel(tmp_path, *shlex.split(line)[1:])
+            assert done.code == 0, (line, done.err)
+            printed[line] = done.out
+    made, times = blocks("schedule.md", "text")
+    assert made.partition(", next ")[0] == next(iter(printed.values())).partition(", next ")[0]
+    assert times in printed.values()

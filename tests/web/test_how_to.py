@@ -8,36 +8,15 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from string import Template
 
-import httpx
+from tests.web.how_to_pages import blocks, curl, lines
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "run-the-server.md"
+PAGE = "run-the-server.md"
 NIGHTLY = """
 env { job.name = nightly }
 source { FakeSource { row.num = 10, schema { table = "shop.t", fields { id = bigint } } } }
 sink { Console {} }
 """
-
-
-def lines() -> list[str]:
-    """The command lines of the page, in order."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    return [line for block in blocks for line in block.splitlines()]
-
-
-def curl(line: str, places: dict[str, str]) -> httpx.Response:
-    """Send what curl would send."""
-    words, headers, body = shlex.split(line)[1:], {}, None
-    while words[0] in ("-H", "-d"):
-        if words[0] == "-H":
-            name, _, value = Template(words[1]).substitute(places).partition(": ")
-            headers[name] = value
-        else:
-            body = words[1]
-        words = words[2:]
-    url = Template(words[0]).substitute(places).replace("http://127.0.0.1:5801", places["server"])
-    return httpx.request("POST" if body else "GET", url, headers=headers, content=body, timeout=30, trust_env=False)
 
 
 def test_the_page_does_what_it_says(tmp_path: Path) -> None:
@@ -62,7 +41,7 @@ def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     assert server.stdout is not None
     printed = [server.stdout.readline(), server.stdout.readline()]
     try:
-        shown = re.findall(r"^```text\n(.*?)^```", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)[0].splitlines()
+        shown = blocks(PAGE, "text")[0].splitlines()
         url = re.search(r"http://\S+(?=;)", printed[1])
         assert url is not None
         wanted = [
@@ -73,7 +52,7 @@ def test_the_page_does_what_it_says(tmp_path: Path) -> None:
         token = (tmp_path / ".seatunnel/server/admin.token").read_text().strip()
         places = {"TOKEN": token, "URL": f"{url[0]}/api/v1", "server": url[0]}
         done = []
-        for line in lines():
+        for line in lines(PAGE):
             if line.startswith("curl "):
                 answer = curl(line, places)
                 assert answer.is_success, (line, answer.text)
