@@ -74,6 +74,7 @@ class ServerProcess:
     performer: SchedulePerformer
     schedules: ScheduleCommands
     _broken: str = ""
+    _turned_at: float = 0.0
     _ending: threading.Event = field(default_factory=threading.Event)
     _threads: list[threading.Thread] = field(default_factory=list)
 
@@ -121,9 +122,14 @@ class ServerProcess:
         """Why nothing can be started now; empty: it can."""
         return self._broken or self.supervisor.fault
 
+    def turned_within(self, seconds: float) -> bool:
+        """Whether the supervisor has ended a turn in the last seconds; else it hangs."""
+        return self.supervisor.machine.clock() - self._turned_at <= seconds
+
     def start(self) -> None:
         """Adopt the runs of the home, and go on in a thread."""
         self.supervisor.adopt()
+        self._turned_at = self.supervisor.machine.clock()
         for name, run in (("supervisor", self._run), ("series", self._sample)):
             self._threads.append(threading.Thread(target=run, name=name, daemon=True))
             self._threads[-1].start()
@@ -140,6 +146,7 @@ class ServerProcess:
                 self._broken = ""
             except Exception as error:  # noqa: BLE001 - the next turn may succeed; readyz shows the fault meanwhile
                 self._broken = worded(error)
+            self._turned_at = self.supervisor.machine.clock()
 
     def _sample(self) -> None:
         """Apart from the supervisor, whose turns must not wait for files and writes of pictures."""

@@ -25,7 +25,10 @@ from seatunnel_py.web.request_frame import RequestFrame
 from seatunnel_py.web.rest_v2.fail_answers import fail_answer
 from seatunnel_py.web.rest_v2.rest_v2_table import EVERY, RAW, TEMPLATES, chosen_routes
 from seatunnel_py.web.route_table import ROUTES, STREAMS
+from seatunnel_py.web.service.service_notices import serve_notices
 
+HANGS_SECONDS = 60.0
+"""A supervisor without a turn for so long hangs: the service manager of the machine may start the server again."""
 NEEDS = {(route.method, route.path): route.need for route in ROUTES}
 _EVERY_NEED = NEEDS | {(route.method, route.path): route.need for route in EVERY}
 
@@ -57,11 +60,13 @@ def application(context: ServerContext) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         looking = asyncio.ensure_future(context.hub.run())
+        serving = asyncio.ensure_future(serve_notices(lambda: context.control.turned_within(HANGS_SECONDS)))
         # The first document reads all runs of the home: a scraper that waits for it may give up.
         threading.Thread(target=context.metrics.text, name="first metrics", daemon=True).start()
         try:
             yield
         finally:
+            serving.cancel()
             looking.cancel()
 
     app = FastAPI(
