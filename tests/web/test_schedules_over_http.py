@@ -82,7 +82,7 @@ def test_a_schedule_starts_real_runs(own: Served) -> None:
         time.sleep(0.2)
         fires = own.get("schedules/often/fires").json()["fires"]
     own.send("DELETE", "schedules/often")
-    assert fires[-1]["outcome"] == "started" and 0 <= fires[-1]["at"] - fires[-1]["due"] < 5
+    assert fires[-1]["outcome"] == "started" and 0 <= fires[-1]["at"] - fires[-1]["due"] <= 60
     (row,) = own.get("audit", Role.ADMIN, object=fires[-1]["job_id"], act="run.start").json()["audit"]
     assert row["actor"] == "schedule:often"
 
