@@ -24,7 +24,7 @@ def browser() -> Iterator[Browser]:
 
 
 def test_u36_the_next_start_of_a_job_file_is_shown(browser: Browser, tab: Callable[..., Visit], tmp_path: Path) -> None:
-    """In the zone of the viewer; of a paused schedule there is none, and without a schedule nothing is shown."""
+    """With the exact time, in the zone of the viewer; of a paused schedule there is none, and without a schedule nothing is shown."""
     with server(tmp_path) as (_, url):
         with client(url, tmp_path) as http:
             for name in ("hourly", "paused", "plain"):
@@ -35,7 +35,9 @@ def test_u36_the_next_start_of_a_job_file_is_shown(browser: Browser, tab: Callab
             assert http.post("/api/v1/schedules/paused/pause", json={}).status_code == 200
         page = tab(Site(url, token_of(tmp_path), tmp_path)).open("")
         lines = page.get_by_role("region", name="stored job files").get_by_role("listitem")
-        expect(lines.filter(has_text="hourly")).to_contain_text(re.compile(r"next start 20\d\d-\d\d-\d\d \d\d:\d\d"))
+        expect(lines.filter(has_text="hourly")).to_contain_text(re.compile(r"next start in (5\d min|1 h)"))
+        exactly = lines.filter(has_text="hourly").locator("time.next-start")
+        expect(exactly).to_have_attribute("title", re.compile(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d GMT"))
         expect(lines.filter(has_text="paused")).to_contain_text("no next start")
         expect(lines.filter(has_text="plain")).to_have_count(1)
         expect(lines.filter(has_text="plain")).not_to_contain_text("next start")

@@ -3,19 +3,24 @@
 import { useEffect, useState } from "preact/hooks";
 import type { DefinitionList, DefinitionRow } from "../api/shapes";
 import { ActButton, ProgressLine, type Progress } from "../parts/acts";
-import { Ago, Name, When } from "../parts/marks";
+import { Ago, Name } from "../parts/marks";
 import { Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
 import { now } from "../state/clock";
 import { go, linkTo, linkToEditor, query, setQuery } from "../state/location";
-import { counted } from "../text/format";
+import { age, counted, whenExactly } from "../text/format";
 
 const SHOWN = 6;
 
-/** When a schedule starts it next. */
+/** How long until a schedule starts it next, with the exact time on hover. */
 function NextStart({ of }: { of: DefinitionRow }) {
   if (of.schedules === 0) return null;
-  return <span class="next-start">{of.next_start === null ? "no next start" : <>next start <When at={of.next_start} /></>}</span>;
+  if (of.next_start === null) return <span class="next-start">no next start</span>;
+  return (
+    <time class="next-start num" dateTime={new Date(of.next_start * 1000).toISOString()} title={whenExactly(of.next_start)}>
+      next start in {age(of.next_start - now.value)}
+    </time>
+  );
 }
 
 export function Definitions() {
