@@ -16,6 +16,8 @@ from typing import Any, Self
 from seatunnel_py.control.driver_files import PROGRAM, DriverFiles, own_environment
 from seatunnel_py.control.launching import Launcher, environment_of
 from seatunnel_py.control.local_launcher import LocalLauncher
+from seatunnel_py.control.notify.notifier import Notifier
+from seatunnel_py.control.notify.target_book import TargetBook
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.schedule.performer import SchedulePerformer
@@ -73,6 +75,7 @@ class ServerProcess:
     warm: WarmDrivers
     performer: SchedulePerformer
     schedules: ScheduleCommands
+    notifier: Notifier
     _broken: str = ""
     _turned_at: float = 0.0
     _ending: threading.Event = field(default_factory=threading.Event)
@@ -90,11 +93,12 @@ class ServerProcess:
         passed: frozenset[str] | None = None,
         program: Sequence[str] = PROGRAM,
         warm_drivers: int = 0,
+        book: TargetBook | None = None,
     ) -> Self:
         """Take a home and open its database; ``address``: where the server answers; ``passed``: variables of its
         environment that definitions may refer to, None: all of them; ``program``: the command line of drivers;
-        ``warm_drivers``: how many wait for a job. Raises ServerRunsError, NewerDatabaseError and
-        StoreUnreadableError."""
+        ``warm_drivers``: how many wait for a job; ``book``: the targets of notifications, None: there are none. Raises
+        ServerRunsError, NewerDatabaseError and StoreUnreadableError."""
         machine = machine or RealMachine()
         lock = ServerLock.take(home.path, address)
         try:
@@ -110,12 +114,16 @@ class ServerProcess:
         )
         launcher = launcher or LocalLauncher(warm)
         limits, due = partial(limits_of, database), threading.Event()
-        supervisor = Supervisor(database, index, launcher, machine, files.launch_of, limits)
+        book = book or TargetBook(None, {})
+        clocks = machine.clock, machine.now, machine.random
+        notifier = Notifier.of(database, index, book, address, *clocks)
+        supervisor = Supervisor(database, index, launcher, machine, files.launch_of, limits, notifier.notes)
         commands = RunCommands(database, index, machine.now, launcher, due.set)
         sampler = RowSampler(database, index, machine.now)
         performer = SchedulePerformer(database, commands, machine.now)
         schedules = ScheduleCommands(database, commands, machine.now)
-        return cls(home, database, index, commands, supervisor, sampler, files, lock, due, warm, performer, schedules)
+        parts = commands, supervisor, sampler, files, lock, due, warm, performer, schedules, notifier
+        return cls(home, database, index, *parts)
 
     @property
     def fault(self) -> str:
@@ -133,6 +141,7 @@ class ServerProcess:
         for name, run in (("supervisor", self._run), ("series", self._sample)):
             self._threads.append(threading.Thread(target=run, name=name, daemon=True))
             self._threads[-1].start()
+        self.notifier.start()
 
     def _run(self) -> None:
         while True:
@@ -163,6 +172,7 @@ class ServerProcess:
         self.due.set()
         for thread in self._threads:
             thread.join(END_SECONDS)
+        self.notifier.close()
         self.supervisor.launcher.close()
         self.database.close()
         self.lock.release()

@@ -16,7 +16,8 @@ from typing import Protocol
 from seatunnel_py.control.backoff import FIRST_SECONDS, backoff_seconds
 from seatunnel_py.control.intent_progress import Progress, ProgressKind, StartEvidence, progress
 from seatunnel_py.control.launching import Launch, Launcher, LaunchError, ProcessEnd
-from seatunnel_py.control.restart_policy import EndKind, RunEnd, decide, end_kind
+from seatunnel_py.control.notify.run_notes import RunNotes
+from seatunnel_py.control.restart_policy import EndKind, RestartDecision, RunEnd, decide, end_kind
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.control.start_order import StartFacts, StartLimits, WaitingStart, order
@@ -25,6 +26,7 @@ from seatunnel_py.control.store.audit import SUPERVISOR, Act
 from seatunnel_py.control.store.database import AuditedWrite, Database, StoreUnreadableError, StoreUnwritableError
 from seatunnel_py.control.store.intents import Intent, IntentState, StartKind, StartOptions, StartWish
 from seatunnel_py.control.store.queue import QueueEntry
+from seatunnel_py.control.store.wishes import Wish
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
 
 TRIES_MAX = 3
@@ -46,7 +48,7 @@ class Machine(Protocol):
 
 @dataclass(slots=True)
 class Supervisor:
-    """``launch_of``: what is to be started for an intent; it may raise SeaTunnelError."""
+    """``launch_of``: what is to be started for an intent; it may raise SeaTunnelError; ``notes``: reports the acts."""
 
     database: Database
     index: RunIndex
@@ -54,6 +56,7 @@ class Supervisor:
     machine: Machine
     launch_of: Callable[[Intent], Launch]
     limits: Callable[[], StartLimits] = StartLimits
+    notes: RunNotes | None = None
     waiting: Sequence[WaitingStart] = ()
     fault: str = ""
     _known_since: dict[int, float] = field(default_factory=dict)
@@ -100,6 +103,8 @@ class Supervisor:
         if step.kind is ProgressKind.STARTED:
             with self.database.writing() as connection:
                 begun = intents.move(connection, intent.id, IntentState.STARTED)
+                if self.notes is not None:
+                    self.notes.begun(connection, begun, row)
             if row is not None and not row.alive:  # it has ended since
                 self._judge_again(begun, row)
         elif step.kind is ProgressKind.NOT_STARTED:
@@ -122,12 +127,15 @@ class Supervisor:
         with self.database.acting(act) as write:
             intents.move(write.connection, intent.id, IntentState.ENDED, **noted)
             before = wishes.of_definition(write.connection, intent.definition)
+            decision = RestartDecision(Wish(intent.definition), restore=False)
             if before.run == intent.run:
                 decision = decide(before, end)
                 wishes.keep(write.connection, decision.wish, now)
                 write.note(result="; ".join(filter(None, (str(end.kind), why, decision.wish.held))))
                 if decision.restore:
                     self._add_next(write, intent, row, now)
+            if self.notes is not None:
+                self.notes.ended(write.connection, intent, row, end, decision.wish, restores=decision.restore)
         self._ends.pop(intent.run, None)
         self._not_before.pop(intent.run, None)
         self._alive_since = {key: since for key, since in self._alive_since.items() if key[0] != intent.run}
@@ -164,6 +172,8 @@ class Supervisor:
                 )
                 queue.put(write.connection, intents.add(write.connection, wish, now), now)
                 write.note(result="asked again")
+            elif self.notes is not None:
+                self.notes.lost(write.connection, intent)
 
     def _begin_next(self) -> None:
         with self.database.reading() as connection:

@@ -69,7 +69,32 @@ _SCHEDULES = (
     """CREATE TABLE schedule_fire (schedule VARCHAR NOT NULL, due FLOAT NOT NULL, at FLOAT NOT NULL,
     outcome VARCHAR NOT NULL, why VARCHAR NOT NULL, run VARCHAR NOT NULL, PRIMARY KEY (schedule, due)) WITHOUT ROWID""",
 )
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _SESSIONS, _SERIES, _KEYS, _SCHEDULES)
+_OUTBOX = (
+    """CREATE TABLE outbox_event (id INTEGER NOT NULL PRIMARY KEY, event VARCHAR NOT NULL, kind VARCHAR NOT NULL,
+    run VARCHAR NOT NULL, definition VARCHAR NOT NULL, job VARCHAR NOT NULL, at FLOAT NOT NULL,
+    body VARCHAR NOT NULL)""",
+    "CREATE UNIQUE INDEX outbox_event_id ON outbox_event (event)",
+    """CREATE TABLE outbox_delivery (id INTEGER NOT NULL PRIMARY KEY, event INTEGER NOT NULL, target VARCHAR NOT NULL,
+    state VARCHAR NOT NULL, attempts INTEGER NOT NULL, at FLOAT NOT NULL, tried_at FLOAT, ended_at FLOAT, code INTEGER,
+    error VARCHAR NOT NULL)""",
+    "CREATE INDEX outbox_delivery_target ON outbox_delivery (target, state, id)",
+    "CREATE INDEX outbox_delivery_ended ON outbox_delivery (ended_at)",
+    "CREATE INDEX outbox_delivery_event ON outbox_delivery (event)",
+    """CREATE TABLE outbox_target (name VARCHAR NOT NULL PRIMARY KEY, failures INTEGER NOT NULL, failing_since FLOAT,
+    next_at FLOAT, tried_at FLOAT, sent_at FLOAT, code INTEGER, error VARCHAR NOT NULL, disabled VARCHAR NOT NULL)""",
+    """CREATE TABLE notice_cursor (run VARCHAR NOT NULL PRIMARY KEY, position VARCHAR NOT NULL, begun VARCHAR NOT NULL,
+    ended VARCHAR NOT NULL, stalled VARCHAR NOT NULL, at FLOAT NOT NULL)""",
+    """CREATE TABLE trouble (subject VARCHAR NOT NULL PRIMARY KEY, event VARCHAR NOT NULL, run VARCHAR NOT NULL,
+    driver VARCHAR NOT NULL, position VARCHAR NOT NULL, reported VARCHAR NOT NULL, at FLOAT NOT NULL)""",
+)
+MIGRATIONS: Sequence[Sequence[str]] = (
+    _FIRST,
+    _SESSIONS,
+    _SERIES,
+    _KEYS,
+    _SCHEDULES,
+    _OUTBOX,
+)
 """Statements by version, which counts from 1."""
 
 

@@ -60,5 +60,24 @@ SCHEDULE_FIRE = _table(
     "schedule_fire", ("schedule", "due"), schedule=String, due=Float, at=Float, outcome=String, why=String, run=String,
 )  # fmt: skip
 KEPT_KEY = _table("kept_key", ("key",), key=String, digest=String, made=String, driver=String, at=Float)
+OUTBOX_EVENT = _table(
+    "outbox_event", ("id",), id=Integer, event=String, kind=String, run=String, definition=String, job=String, at=Float,
+    body=String,
+)  # fmt: skip
+OUTBOX_DELIVERY = _table(
+    "outbox_delivery", ("id",), id=Integer, event=Integer, target=String, state=String, attempts=Integer, at=Float,
+    tried_at=Float, ended_at=Float, code=Integer, error=String,
+)  # fmt: skip
+OUTBOX_TARGET = _table(
+    "outbox_target", ("name",), name=String, failures=Integer, failing_since=Float, next_at=Float, tried_at=Float,
+    sent_at=Float, code=Integer, error=String, disabled=String,
+)  # fmt: skip
+NOTICE_CURSOR = _table(
+    "notice_cursor", ("run",), run=String, position=String, begun=String, ended=String, stalled=String, at=Float
+)
+TROUBLE = _table(
+    "trouble", ("subject",), subject=String, event=String, run=String, driver=String, position=String, reported=String,
+    at=Float,
+)  # fmt: skip
 SETTING = _table("setting", ("name",), name=String, value=String)
 SCHEMA_VERSION = _table("schema_version", ("version",), version=Integer, at=Float)

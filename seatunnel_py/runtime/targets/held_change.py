@@ -23,6 +23,8 @@ from seatunnel_py.work.plain_schema import table_of, table_plain
 from seatunnel_py.work.schema_alteration import SchemaAlteration
 
 DIGITS = 6
+APPROVE = "seatunnel changes approve JOB"
+"""In the remedy of a table that waits, before the id of its change."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.targets.call_failure import as_failure
-from seatunnel_py.runtime.targets.held_change import HeldChange
+from seatunnel_py.runtime.targets.held_change import APPROVE, HeldChange
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.values import failpoints
 from seatunnel_py.runtime.values.split_progress import reading_of
@@ -100,7 +100,7 @@ def _holding(
 
 
 def _ways_on(remedy: str, change: str) -> str:
-    approve = f"`seatunnel changes approve JOB {change}`"
+    approve = f"`{APPROVE} {change}`"
     if remedy == DECIDE:
         return f"{approve}, or `seatunnel changes reject JOB {change}`"
     return f"{remedy}; {approve} lets it go on without a copy"

@@ -1,0 +1,1 @@
+"""Notifications: which events of runs are reported, to which targets, and how they get there."""

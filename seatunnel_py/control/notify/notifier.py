@@ -1,0 +1,85 @@
+"""The notifications of one server: its targets, and the threads that look at runs and send."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from seatunnel_py.control.notify.deliverer import Deliverer
+from seatunnel_py.control.notify.notice_writer import NoticeWriter
+from seatunnel_py.control.notify.observer import NoticeObserver
+from seatunnel_py.control.notify.run_notes import RunNotes
+from seatunnel_py.control.notify.target_book import TargetBook
+from seatunnel_py.control.run_index import RunIndex
+from seatunnel_py.control.store.audit import SUPERVISOR, Act
+from seatunnel_py.control.store.database import Database, StoreUnreadableError, StoreUnwritableError
+from seatunnel_py.errors import first_line
+
+TURN_SECONDS = 1.0
+END_SECONDS = 2.0
+_log = logging.getLogger("seatunnel.server")
+
+
+@dataclass(slots=True)
+class Notifier:
+    """``notes``: for the supervisor; ``book``: the targets."""
+
+    database: Database
+    book: TargetBook
+    notes: RunNotes
+    observer: NoticeObserver
+    deliverer: Deliverer
+    _thread: threading.Thread | None = None
+
+    @classmethod
+    def of(
+        cls,
+        database: Database,
+        index: RunIndex,
+        book: TargetBook,
+        page: str,
+        clock: Callable[[], float],
+        now: Callable[[], float],
+        random: Callable[[], float],
+    ) -> Self:
+        """The notifications to the targets of ``book``; ``page``: the address of the server's page."""
+        writer = NoticeWriter(lambda: book.settings, now, page)
+        observer = NoticeObserver(database, index, writer, clock)
+        deliverer = Deliverer(database, book, clock, now, random)
+        return cls(database, book, RunNotes(writer, index), observer, deliverer)
+
+    def start(self) -> None:
+        """Look and send in threads."""
+        self._thread = threading.Thread(target=self._run, name="notices", daemon=True)
+        self._thread.start()
+
+    def turn(self) -> None:
+        """Take changed settings over, look at all runs, and have a thread for each target."""
+        fault = self.book.fault
+        if self.book.refresh():
+            with self.database.acting(Act(SUPERVISOR, "notify.settings")):
+                _log.warning("notifications: the settings file was read again")
+            self.observer.targets_changed()
+        if self.book.fault and self.book.fault != fault:
+            _log.warning("notifications: the settings file is wrong, those of before count: %s", self.book.fault)
+        self.deliverer.keep_up()
+        self.observer.turn()
+
+    def _run(self) -> None:
+        while not self.deliverer.ending.wait(TURN_SECONDS):
+            try:
+                self.turn()
+            except (StoreUnreadableError, StoreUnwritableError) as error:
+                _log.warning("notifications wait: %s", first_line(error.message))
+            except Exception:  # noqa: BLE001 - the next turn may succeed, and no run depends on a notification
+                _log.exception("runs could not be looked at for notifications; it is tried again")
+
+    def close(self) -> None:
+        """End the threads."""
+        self.deliverer.ending.set()
+        if self._thread is not None:
+            self._thread.join(END_SECONDS)
+        self.deliverer.close(END_SECONDS)

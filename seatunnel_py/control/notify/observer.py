@@ -1,0 +1,200 @@
+"""Looks at runs for what no transaction of the supervisor shows: failures of tables, changes that wait, drivers that
+hang, jobs that work again, and the ends of runs that were started by hand.
+
+Rules. (1) What is found, and how far a run was looked at (``NoticeCursor``), are one transaction: after a crash nothing
+is missing, and what is found twice has the same id. Where nothing is found the position stays in memory. (2) Nothing
+from before the first target is reported: ``since``. (3) Failures of tables wait for ``group_seconds``, so that an
+outage is one event, unless the driver has ended. (4) A run that has ended and was looked at costs nothing more. (5) The
+start and the end of a driver that the supervisor has started are reported by ``run_notes.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Connection
+
+from seatunnel_py.control.notify.event_kinds import OF_OUTCOME, EventKind
+from seatunnel_py.control.notify.event_lines import read_on
+from seatunnel_py.control.notify.log_findings import WANTED, LogFinding, findings
+from seatunnel_py.control.notify.notice import Notice, NoticedRun
+from seatunnel_py.control.notify.notice_writer import NoticeWriter
+from seatunnel_py.control.notify.run_notes import noticed, remedy_of, tables_of
+from seatunnel_py.control.notify.trouble_rules import has_recovered
+from seatunnel_py.control.run_index import STALLED, RunIndex
+from seatunnel_py.control.run_row import RunRow
+from seatunnel_py.control.store import intents, settings
+from seatunnel_py.control.store.database import Database, StoreUnwritableError
+from seatunnel_py.control.store.intents import Intent, IntentState
+from seatunnel_py.control.store.outbox import deliveries, notice_cursors, outbox_events, target_states, troubles
+from seatunnel_py.control.store.outbox.notice_cursors import NoticeCursor
+
+SINCE = "notifications-since"
+OLD_SECONDS = 90 * 86_400.0
+TIDY_SECONDS = 600.0
+_SUPERVISED = (IntentState.STARTING, IntentState.STARTED)
+
+
+@dataclass(slots=True)
+class NoticeObserver:
+    """Looks at the runs of ``index``. ``clock``: monotonic seconds."""
+
+    database: Database
+    index: RunIndex
+    writer: NoticeWriter
+    clock: Callable[[], float]
+    _settled: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _positions: dict[str, str] = field(default_factory=dict)
+    _since: float | None = None
+    _tidied_at: float = float("-inf")
+
+    def turn(self) -> None:
+        """Look at all runs. Raises StoreUnwritableError and StoreUnreadableError: the next turn does it."""
+        since = self._begin()
+        if since is None:
+            return
+        rows = self.index.rows()
+        for row in rows:
+            if row.fault or not row.driver or self._settled.get(row.run) == _mark(row):
+                continue
+            if row.alive or row.started >= since:
+                self._look(row, since)
+            else:
+                self._settled[row.run] = _mark(row)
+        self._recoveries()
+        if self.clock() - self._tidied_at >= TIDY_SECONDS:
+            self._tidy([row.run for row in rows])
+
+    def _begin(self) -> float | None:
+        """Since when events are reported; None: there is no target."""
+        if self.writer.active == (self._since is not None):
+            return self._since
+        with self.database.writing() as connection:
+            if self.writer.active:
+                self._since = settings.value(connection, SINCE) or self.writer.now()
+            else:
+                self._since = None
+            settings.keep(connection, SINCE, self._since)
+        return self._since
+
+    def _look(self, row: RunRow, since: float) -> None:
+        place = self.index.place(row.run)
+        if place is None:
+            return
+        with self.database.reading() as connection:
+            cursor = notice_cursors.of_run(connection, row.run)
+            last = next(iter(intents.of_run(connection, row.run)), None)
+        supervised = last is not None and last.state in _SUPERVISED
+        position = self._positions.get(row.run, cursor.position)
+        part = read_on(place.events, position, WANTED)
+        found = findings(part.lines, since)
+        if row.alive and not part.more and self._waits(found):
+            found, part = (), replace(part, position=position)
+        self._positions[row.run] = part.position
+        notices = list(_notices(row, last, found))
+        after = replace(cursor, position=part.position if found or part.more or not row.alive else cursor.position)
+        if not supervised:
+            more, after = self._of_driver(row, last, after)
+            notices += more
+        if row.state == STALLED and cursor.stalled != row.driver:
+            after = replace(after, stalled=row.driver)
+            notices.append(Notice(EventKind.RUN_STALLED, _run(row, last), row.driver))
+        elif row.state != STALLED and row.alive:
+            after = replace(after, stalled="")
+        if after != cursor:
+            self._keep(after, part.position, notices)
+        if not row.alive and not part.more and not supervised:
+            self._settled[row.run] = _mark(row)
+
+    def _keep(self, cursor: NoticeCursor, position: str, notices: Sequence[Notice]) -> None:
+        try:
+            with self.database.writing() as connection:
+                for notice in notices:
+                    self.writer.write(connection, notice)
+                notice_cursors.keep(connection, replace(cursor, position=position), self.writer.now())
+        except StoreUnwritableError:
+            self._positions.pop(cursor.run, None)  # what was found is found again
+            raise
+
+    def _waits(self, found: Sequence[LogFinding]) -> bool:
+        """Whether further tables may fail soon (rule 3)."""
+        if not found:
+            return False
+        age = self.writer.now() - min(one.at for one in found)
+        return 0 <= age < self.writer.settings().group_seconds
+
+    def _of_driver(self, row: RunRow, last: Intent | None, cursor: NoticeCursor) -> tuple[list[Notice], NoticeCursor]:
+        """The start or the end of a driver that was started by hand."""
+        if row.alive:
+            if row.driver == cursor.begun:
+                return [], cursor
+            kind = EventKind.RUN_RESTORED if cursor.begun or cursor.ended else EventKind.RUN_STARTED
+            return [Notice(kind, _run(row, last), row.driver)], replace(cursor, begun=row.driver)
+        kind_of_end = OF_OUTCOME.get(row.outcome)
+        if row.driver == cursor.ended or kind_of_end is None:
+            return [], cursor
+        tables = tables_of(self.index, row.run)
+        cause = "" if kind_of_end is EventKind.RUN_SUCCEEDED else row.cause or row.failed or row.outcome
+        notice = Notice(
+            kind_of_end, _run(row, last), row.driver, cause, remedy_of(tables), tables, {"end": row.outcome}
+        )
+        return [notice], replace(cursor, begun=row.driver, ended=row.driver)
+
+    def _recoveries(self) -> None:
+        with self.database.reading() as connection:
+            opened = troubles.every(connection)
+        for trouble in opened:
+            row = self.index.row(trouble.run)
+            if row is not None and has_recovered(trouble, row):
+                with self.database.writing() as connection:
+                    last = next(iter(intents.of_run(connection, row.run)), None)
+                    self.writer.recovered(connection, trouble, _run(row, last))
+
+    def _tidy(self, runs: Sequence[str]) -> None:
+        """Forget what is old, and what is of targets that are not in the settings any more."""
+        self._tidied_at, now = self.clock(), self.writer.now()
+        names = list(self.writer.settings().targets)
+        with self.database.writing() as connection:
+            self._drop_others(connection, names, now)
+            notice_cursors.forget_gone(connection, now - OLD_SECONDS, runs)
+            troubles.forget_old(connection, now - OLD_SECONDS)
+            deliveries.forget_old(connection, now)
+            outbox_events.forget_undelivered(connection)
+        there = set(runs)
+        self._settled = {run: mark for run, mark in self._settled.items() if run in there}
+        self._positions = {run: at for run, at in self._positions.items() if run in there - self._settled.keys()}
+
+    def targets_changed(self) -> None:
+        """Other targets are in the settings."""
+        with self.database.writing() as connection:
+            self._drop_others(connection, list(self.writer.settings().targets), self.writer.now())
+
+    @staticmethod
+    def _drop_others(connection: Connection, names: Sequence[str], now: float) -> None:
+        deliveries.drop_others(connection, names, now)
+        target_states.forget_others(connection, names)
+
+
+def _notices(row: RunRow, last: Intent | None, found: Sequence[LogFinding]) -> Iterator[Notice]:
+    """One notice for all tables that have failed, one for each change that waits."""
+    covered = None if row.alive else OF_OUTCOME.get(row.outcome)
+    failed = [one for one in found if one.kind is EventKind.TABLE_FAILED]
+    if failed:
+        tables = [one.table for one in failed]
+        key = "; ".join(sorted(f"{one.key} {one.at:.3f}" for one in failed))
+        first = tables[0]
+        yield Notice(
+            EventKind.TABLE_FAILED, _run(row, last), key, first.cause, first.remedy, tables, covered_by=covered
+        )
+    for one in found:
+        if one.kind is EventKind.SCHEMA_WAITS:
+            yield Notice(one.kind, _run(row, last), one.key, one.table.cause, one.table.remedy, [one.table])
+
+
+def _run(row: RunRow, last: Intent | None) -> NoticedRun:
+    return NoticedRun(row.run, row=row) if last is None else noticed(last, row)
+
+
+def _mark(row: RunRow) -> tuple[str, str]:
+    return row.driver, row.state

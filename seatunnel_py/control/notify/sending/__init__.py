@@ -1,0 +1,1 @@
+"""How an event is sent to one target: by a webhook, a chat, or mail."""

@@ -1,0 +1,50 @@
+"""How the targets of the outbox do: failures in a row, the next attempt, and whether one is switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, insert, select
+
+from seatunnel_py.control.store.tables import OUTBOX_TARGET
+
+
+@dataclass(frozen=True, slots=True)
+class TargetState:
+    """``failures``: attempts in a row that have failed; ``next_at``: when the next one is due, None: at once;
+    ``code``, ``error``: of the newest attempt; ``disabled``: why nothing is sent any more, empty: it is."""
+
+    name: str
+    failures: int = 0
+    failing_since: float | None = None
+    next_at: float | None = None
+    tried_at: float | None = None
+    sent_at: float | None = None
+    code: int | None = None
+    error: str = ""
+    disabled: str = ""
+
+
+def every(connection: Connection) -> Mapping[str, TargetState]:
+    """All states by the names of their targets; a target without one has had no attempt."""
+    found = connection.execute(select(OUTBOX_TARGET)).mappings()
+    return {row["name"]: TargetState(**row) for row in found}
+
+
+def of_target(connection: Connection, name: str) -> TargetState:
+    """The state of a target."""
+    row = connection.execute(select(OUTBOX_TARGET).where(OUTBOX_TARGET.c.name == name)).mappings().first()
+    return TargetState(name) if row is None else TargetState(**row)
+
+
+def keep(connection: Connection, state: TargetState) -> None:
+    """Keep a state in place of the one before."""
+    connection.execute(delete(OUTBOX_TARGET).where(OUTBOX_TARGET.c.name == state.name))
+    values = {name: getattr(state, name) for name in TargetState.__slots__}
+    connection.execute(insert(OUTBOX_TARGET).values(**values))
+
+
+def forget_others(connection: Connection, names: Collection[str]) -> None:
+    """Forget the states of all other targets than these."""
+    connection.execute(delete(OUTBOX_TARGET).where(OUTBOX_TARGET.c.name.not_in(names)))
