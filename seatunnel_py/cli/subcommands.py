@@ -199,6 +199,10 @@ def server_run(
     warm_drivers: Annotated[
         int, typer.Option(min=0, max=8, help="drivers that wait for a job with Spark up; each takes 600 MB")
     ] = 1,
+    settings: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="targets of notifications; default: server.conf in SEATUNNEL_HOME"),
+    ] = None,
     seatunnel_api: Annotated[bool, typer.Option("--seatunnel-api", help="answer SeaTunnel's REST API v2, too")] = False,
     seatunnel_api_v1: Annotated[
         bool, typer.Option("--seatunnel-api-v1", help="and its older paths below /hazelcast/rest/maps")
@@ -224,7 +228,7 @@ def server_run(
     names = (tuple(trusted_proxy or ()), tuple(allowed_host or ()), tuple(allowed_env or ()))
     partial, status_open = seatunnel_partial.lower(), tuple(seatunnel_status_open or ())
     theirs = command.SeaTunnelRequest(seatunnel_api, seatunnel_api_v1, partial, status_open, seatunnel_strict)
-    request = command.ServerRequest(host, port, tls_certificate, tls_key, *names, warm_drivers, theirs)
+    request = command.ServerRequest(host, port, tls_certificate, tls_key, *names, warm_drivers, settings, theirs)
     raise typer.Exit(command.run(request))
 
 
@@ -241,6 +245,23 @@ def server_login_link(
     from seatunnel_py.cli.server import login_link as command
 
     raise typer.Exit(command.show(token_file))
+
+
+@server_app.command("notify-test", epilog="Example: seatunnel server notify-test ops")
+def server_notify_test(
+    target: Annotated[str, typer.Argument(help="its name in the settings file")],
+    settings: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="the settings file; default: server.conf in SEATUNNEL_HOME")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send a test to a target of notifications, and show its answer.
+
+    No server needs to run.
+    """
+    from seatunnel_py.cli.server import notify_test as command
+
+    raise typer.Exit(command.send(target, settings, as_json=as_json))
 
 
 @token_app.command("create", epilog="Example: seatunnel server token create grafana --role read --to grafana.token")

@@ -8,6 +8,7 @@ from typing import Any
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.web import page_routes
 from seatunnel_py.web.access import Need
+from seatunnel_py.web.notify import notify_routes
 from seatunnel_py.web.route import Route
 from seatunnel_py.web.routes import (
     admin,
@@ -124,6 +125,10 @@ ROUTES = (
     _write("POST", "/tokens", admin.token_create, Role.ADMIN, 201),
     _write("DELETE", "/tokens/{id}", admin.token_revoke, Role.ADMIN),
     _read(f"{API}/audit", admin.audit_rows, Role.ADMIN),
+    _read(f"{API}/notifications", notify_routes.targets, Role.ADMIN),
+    _read(f"{API}/notifications/deliveries", notify_routes.listing, Role.ADMIN),
+    _write("POST", "/notifications/targets/{name}/test", notify_routes.try_out, Role.ADMIN, costly=True),
+    _write("POST", "/notifications/targets/{name}/resume", notify_routes.resume, Role.ADMIN),
 )
 STREAMS = frozenset({f"{API}/live"})
 """Paths without a time limit."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from seatunnel_py.runtime.observe.metric_text import Metric, text_of
 
@@ -19,13 +21,36 @@ CACHED_SECONDS = 1.0
 BUCKETS = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 30.0)
 
 
-class ServerMetrics:
-    """``runs``: makes the metrics of all runs."""
+class TargetMetrics(Collector):
+    """Metrics of the targets of notifications. ``standings``: how many events wait for each, and whether it fails."""
 
-    def __init__(self, runs: Callable[[], Sequence[Metric]]) -> None:
+    def __init__(self, standings: Callable[[], Mapping[str, tuple[int, bool]]]) -> None:
+        self._standings = standings
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The metrics of now."""
+        waiting = GaugeMetricFamily(
+            "seatunnel_notifications_waiting", "Events that wait for a target.", labels=["target"]
+        )
+        failing = GaugeMetricFamily(
+            "seatunnel_notifications_failing", "1: the target takes no events.", labels=["target"]
+        )
+        for name, (number, fails) in self._standings().items():
+            waiting.add_metric([name], number)
+            failing.add_metric([name], float(fails))
+        yield from (waiting, failing)
+
+
+class ServerMetrics:
+    """``runs``: makes the metrics of all runs; ``targets``: as ``TargetMetrics`` has them."""
+
+    def __init__(
+        self, runs: Callable[[], Sequence[Metric]], targets: Callable[[], Mapping[str, tuple[int, bool]]]
+    ) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._runs = runs
         registry = self._registry
+        registry.register(TargetMetrics(targets))
         self._started = time.monotonic()
         up = Gauge("seatunnel_server_up_seconds", "Seconds since the server has started.", registry=registry)
         up.set_function(lambda: time.monotonic() - self._started)

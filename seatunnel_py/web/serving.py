@@ -26,6 +26,7 @@ from typing import TextIO
 import uvicorn
 
 from seatunnel_py.api.process.private_files import make_private
+from seatunnel_py.control.notify.target_book import TargetBook
 from seatunnel_py.control.server_process import ServerProcess
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.audit import Act
@@ -90,11 +91,12 @@ def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]
     require_safe(settings)
     _require_private(token_file_of(home))
     log_to(sys.stderr)
+    book = TargetBook(settings.settings_file, os.environ)
     with closing(listening(settings)) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
         url, page = url_of(settings), page_url_of(settings)
         passed, warm = frozenset(settings.environment), settings.warm_drivers
-        with closing(ServerProcess.open(home, page, passed=passed, warm_drivers=warm)) as control:
+        with closing(ServerProcess.open(home, page, passed=passed, warm_drivers=warm, book=book)) as control:
             forget_questions(home)
             token_file = first_token(home, control.database)
             context = context_for(control, settings)
@@ -144,7 +146,7 @@ def context_for(control: ServerProcess, settings: ServerSettings) -> ServerConte
     home = control.home
     stopping = asyncio.Event()
     files = RunFiles(control.index)
-    metrics = ServerMetrics(partial(_run_metrics, home, files))
+    metrics = ServerMetrics(partial(_run_metrics, home, files), control.notifier.standings)
     hub = LiveHub(control.index, stopping, settings.ping_seconds)
     metrics.streams.set_function(lambda: hub.count)
     metrics.warm_drivers.set_function(lambda: control.warm.ready)

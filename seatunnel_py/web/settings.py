@@ -30,7 +30,8 @@ class SeaTunnelApi:
 class ServerSettings:
     """``trusted_proxies``: addresses whose X-Forwarded headers count, empty: none; ``allowed_hosts``: further names of
     this server; ``environment``: names of its variables that job files may refer to; ``warm_drivers``: how many drivers
-    wait for a job. Times in seconds, sizes in bytes, rates per second and token, of log-ins per address."""
+    wait for a job; ``settings_file``: with the targets of notifications. Times in seconds, sizes in bytes, rates per
+    second and token, of log-ins per address."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -40,6 +41,7 @@ class ServerSettings:
     allowed_hosts: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
     warm_drivers: int = 1
+    settings_file: Path | None = None
     body_max: int = 2**20
     json_depth_max: int = 64
     request_seconds: float = 30.0

@@ -30,6 +30,7 @@ class ServerRequest:
     hosts: tuple[str, ...]
     environment: tuple[str, ...]
     warm_drivers: int
+    settings_file: Path | None
     seatunnel: SeaTunnelRequest
 
 
@@ -49,6 +50,7 @@ def run(request: ServerRequest) -> int:
     with server_parts():
         from seatunnel_py.web.serving import serve
         from seatunnel_py.web.settings import SeaTunnelApi, ServerSettings
+    home = Home.of_environment()
     settings = ServerSettings(
         request.host,
         request.port,
@@ -58,11 +60,18 @@ def run(request: ServerRequest) -> int:
         request.hosts,
         request.environment,
         request.warm_drivers,
+        settings_file_of(home, request.settings_file),
         seatunnel=SeaTunnelApi(**asdict(request.seatunnel)),
     )
-    serve(Home.of_environment(), settings, _tell, link=sys.stdout.isatty())
+    serve(home, settings, _tell, link=sys.stdout.isatty())
     say("the server has ended; jobs go on")
     return ExitCode.SUCCESS
+
+
+def settings_file_of(home: Home, given: Path | None) -> Path | None:
+    """The settings file of a server; None: none is given, and none is in its home."""
+    default = home.path / "server.conf"
+    return given if given is not None else default if default.is_file() else None
 
 
 def _tell(opened: Opened) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -16,6 +16,8 @@ from seatunnel_py.control.notify.target_book import TargetBook
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.store.audit import SUPERVISOR, Act
 from seatunnel_py.control.store.database import Database, StoreUnreadableError, StoreUnwritableError
+from seatunnel_py.control.store.outbox import deliveries, target_states
+from seatunnel_py.control.store.outbox.deliveries import DeliveryState
 from seatunnel_py.errors import first_line
 
 TURN_SECONDS = 1.0
@@ -67,6 +69,17 @@ class Notifier:
             _log.warning("notifications: the settings file is wrong, those of before count: %s", self.book.fault)
         self.deliverer.keep_up()
         self.observer.turn()
+
+    def standings(self) -> Mapping[str, tuple[int, bool]]:
+        """How many events wait for each target, and whether it fails; empty if the database cannot be read."""
+        try:
+            with self.database.reading() as connection:
+                counts, states = deliveries.counts(connection), target_states.every(connection)
+        except StoreUnreadableError:
+            return {}
+        fails = {name for name, state in states.items() if state.standing in ("failing", "disabled")}
+        names = self.book.settings.targets
+        return {name: (counts.get((name, DeliveryState.WAITING), 0), name in fails) for name in names}
 
     def _run(self) -> None:
         while not self.deliverer.ending.wait(TURN_SECONDS):

@@ -25,6 +25,15 @@ class TargetState:
     error: str = ""
     disabled: str = ""
 
+    @property
+    def standing(self) -> str:
+        """How it does, in one word."""
+        if self.disabled:
+            return "disabled"
+        if self.failures:
+            return "failing"
+        return "works" if self.sent_at is not None else "unused"
+
 
 def every(connection: Connection) -> Mapping[str, TargetState]:
     """All states by the names of their targets; a target without one has had no attempt."""

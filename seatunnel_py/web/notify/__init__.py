@@ -1,0 +1,1 @@
+"""The notifications of the server, as its interface shows them."""
