@@ -141,7 +141,7 @@ class _Reading:
             self._add(node, "the name of a target has a-z, 0-9, - and _, and at most 40 of them", path)
         written = str(node.fields["type"].plain()).strip().lower() if "type" in node.fields else ""
         if written not in list(TargetType):
-            near = nearest(written, list(TargetType))
+            near = nearest(written, [one.value for one in TargetType])
             remedy = f"valid: {', '.join(TargetType)}"
             self._problems.append(
                 node.place.problem("it needs a type", path=f"{path}.type", remedy=remedy, suggestion=near)

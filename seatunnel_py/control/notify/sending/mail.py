@@ -44,6 +44,7 @@ class _Pinned(smtplib.SMTP):
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         made = connected(self._server.route, self._deadline)
+        self._open.callback(made.close)
         made.settimeout(self._deadline.left)
         self._open.enter_context(self._deadline.over(made))
         if self._tls is not None and self._server.tls == "tls":

@@ -83,6 +83,7 @@ class _Pinned(http.client.HTTPConnection):
     def connect(self) -> None:
         """Connect, once."""
         made = connected(self._route, self._deadline)
+        self._open.callback(made.close)
         made.settimeout(self._deadline.left)
         self._open.enter_context(self._deadline.over(made))
         if self._context is not None:
@@ -114,6 +115,8 @@ def post(
         except (OSError, http.client.HTTPException, ValueError) as error:
             why = "no answer in time" if deadline.passed else _reason(error)
             raise SendError(f"{address.host}: {why}") from None
+        if deadline.passed:
+            raise SendError(f"{address.host}: no answer in time")  # half an answer is none
     if not good:
         raise AnswerError(answer.status, _shown(answer.status, read))
     return answer.status, read
