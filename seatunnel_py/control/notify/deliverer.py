@@ -105,27 +105,25 @@ class Deliverer:
         if known.unnoted is not None:
             self._note(name, known, *known.unnoted)
             return 0.0
-        self._give_up(name)
-        if known.state.disabled or self.clock() < known.not_before:
-            return LOOK_SECONDS
         with self.database.reading() as connection:
             found = deliveries.first_waiting(connection, name)
         if found is None:
             return LOOK_SECONDS
         delivery, row = found
+        border = self.now() - self.book.settings.give_up_seconds
+        if delivery.at <= border:
+            self._give_up(name, border, delivery.error)
+            return 0.0
+        if known.state.disabled or self.clock() < known.not_before:
+            return LOOK_SECONDS
         result = self.send(target, outbox_events.event_of(row._mapping), self.now())
         self._note(name, known, delivery, result, self.now())
         return 0.0 if result.sent else LOOK_SECONDS
 
-    def _give_up(self, name: str) -> None:
-        border = self.now() - self.book.settings.give_up_seconds
-        with self.database.reading() as connection:
-            found = deliveries.first_waiting(connection, name)
-        if found is None or found[0].at > border:
-            return
+    def _give_up(self, name: str, border: float, error: str) -> None:
         with self.database.acting(Act(SUPERVISOR, "notify.gave-up", name)) as write:
             number = deliveries.give_up(write.connection, name, border, self.now(), "it was given up")
-            write.note(result=f"{number} given up: {first_line(found[0].error)}")
+            write.note(result=f"{number} given up: {first_line(error)}")
 
     def _note(self, name: str, known: _Standing, delivery: Delivery, result: AttemptResult, at: float) -> None:
         found = delivery_rules.after(known.state, result, at, self.random())

@@ -84,7 +84,7 @@ def tried(
 def give_up(connection: Connection, target: str, before: float, at: float, why: str) -> int:
     """End the deliveries that wait since ``before`` or longer; return how many these are."""
     late = _waiting(target) & (_D.at <= before)
-    values = _ended(DeliveryState.GIVEN_UP, at, func.trim(_D.error + f" {why}"))
+    values = _ended(DeliveryState.GIVEN_UP, at, func.ltrim(_D.error + f"; {why}", "; "))
     return connection.execute(update(OUTBOX_DELIVERY).where(late).values(**values)).rowcount
 
 
