@@ -13,6 +13,10 @@ from seatunnel_py.control.definition_text import DefinitionText
 from seatunnel_py.control.driver_files import DriverFiles
 from seatunnel_py.control.launching import Launch, ProcessEnd
 from seatunnel_py.control.local_launcher import LocalLauncher
+from seatunnel_py.control.notify.notice_writer import NoticeWriter
+from seatunnel_py.control.notify.observer import NoticeObserver
+from seatunnel_py.control.notify.run_notes import RunNotes
+from seatunnel_py.control.notify.target_settings import NotifySettings
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.schedule import stored_schedules
@@ -25,6 +29,8 @@ from seatunnel_py.control.store import audit, definitions, intents, wishes
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import Intent, StartOptions
+from seatunnel_py.control.store.outbox import deliveries
+from seatunnel_py.control.store.outbox.outbox_events import OutboxEvent, event_of
 from seatunnel_py.control.store.wishes import RestartPolicy, Wish
 from seatunnel_py.control.supervisor import Supervisor
 from seatunnel_py.runtime.observe.driver_process import DriverProcess
@@ -213,9 +219,9 @@ class _Crashing:
 
 
 class Server:
-    """A server on a world. One that is dropped without ``close`` has been killed."""
+    """A server on a world. One that is dropped without ``close`` has been killed. ``settings``: of notifications."""
 
-    def __init__(self, world: World, limits: StartLimits | None = None) -> None:
+    def __init__(self, world: World, limits: StartLimits | None = None, settings: NotifySettings | None = None) -> None:
         self.world = world
         self.database = CrashingDatabase.open(world.home.path / "server" / "server.db", world.now)
         self.database.world = world
@@ -223,7 +229,12 @@ class Server:
         self.launcher = Launcher(world)
         files = DriverFiles(self.database, world.home.path, {"PATH": "/bin"}, None, ("seatunnel",))
         chosen = limits or StartLimits()
-        self.supervisor = Supervisor(self.database, self.index, self.launcher, world, files.launch_of, lambda: chosen)
+        writer = NoticeWriter(lambda: settings or NotifySettings(), world.now, "https://etl.example.com")
+        self.observer = NoticeObserver(self.database, self.index, writer, world.clock)
+        notes = RunNotes(writer, self.index)
+        self.supervisor = Supervisor(
+            self.database, self.index, self.launcher, world, files.launch_of, lambda: chosen, notes
+        )
         self.commands = RunCommands(self.database, self.index, world.now, LocalLauncher())
         self.performer = SchedulePerformer(self.database, self.commands, world.now)
         self.schedules = ScheduleCommands(self.database, self.commands, world.now)
@@ -250,6 +261,7 @@ class Server:
                         self.world.beat(run)
             self.performer.turn()
             self.supervisor.turn()
+            self.observer.turn()
 
     def schedule(self, name: str = "shop", **terms: object) -> None:
         """Give a definition a schedule of its name."""
@@ -274,6 +286,12 @@ class Server:
     def intents(self, run: str) -> list[Intent]:
         with self.database.reading() as connection:
             return list(reversed(intents.of_run(connection, run)))
+
+    def reported(self, target: str = "all") -> list[OutboxEvent]:
+        """The events in the outbox for a target, in order."""
+        with self.database.reading() as connection:
+            found = deliveries.listing(connection, target=target, limit=10_000)
+        return [event_of(row._mapping) for _, row in reversed(found)]
 
     def acts(self, act: str) -> list[Act]:
         with self.database.reading() as connection:

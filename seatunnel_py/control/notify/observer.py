@@ -46,6 +46,7 @@ class NoticeObserver:
     clock: Callable[[], float]
     _settled: dict[str, tuple[str, str]] = field(default_factory=dict)
     _positions: dict[str, str] = field(default_factory=dict)
+    _known: set[str] = field(default_factory=set)
     _since: float | None = None
     _tidied_at: float = float("-inf")
 
@@ -58,7 +59,8 @@ class NoticeObserver:
         for row in rows:
             if row.fault or not row.driver or self._settled.get(row.run) == _mark(row):
                 continue
-            if row.alive or row.started >= since:
+            if row.alive or row.started >= since or row.run in self._known:
+                self._known.add(row.run)
                 self._look(row, since)
             else:
                 self._settled[row.run] = _mark(row)
@@ -76,6 +78,7 @@ class NoticeObserver:
             else:
                 self._since = None
             settings.keep(connection, SINCE, self._since)
+            self._known = set(notice_cursors.runs(connection))
         return self._since
 
     def _look(self, row: RunRow, since: float) -> None:
@@ -95,7 +98,7 @@ class NoticeObserver:
         notices = list(_notices(row, last, found))
         after = replace(cursor, position=part.position if found or part.more or not row.alive else cursor.position)
         if not supervised:
-            more, after = self._of_driver(row, last, after)
+            more, after = self._of_driver(row, last, after, since)
             notices += more
         if row.state == STALLED and cursor.stalled != row.driver:
             after = replace(after, stalled=row.driver)
@@ -124,13 +127,16 @@ class NoticeObserver:
         age = self.writer.now() - min(one.at for one in found)
         return 0 <= age < self.writer.settings().group_seconds
 
-    def _of_driver(self, row: RunRow, last: Intent | None, cursor: NoticeCursor) -> tuple[list[Notice], NoticeCursor]:
+    def _of_driver(
+        self, row: RunRow, last: Intent | None, cursor: NoticeCursor, since: float
+    ) -> tuple[list[Notice], NoticeCursor]:
         """The start or the end of a driver that was started by hand."""
         if row.alive:
             if row.driver == cursor.begun:
                 return [], cursor
             kind = EventKind.RUN_RESTORED if cursor.begun or cursor.ended else EventKind.RUN_STARTED
-            return [Notice(kind, _run(row, last), row.driver)], replace(cursor, begun=row.driver)
+            notices = [Notice(kind, _run(row, last), row.driver)] if row.started >= since else []
+            return notices, replace(cursor, begun=row.driver)
         kind_of_end = OF_OUTCOME.get(row.outcome)
         if row.driver == cursor.ended or kind_of_end is None:
             return [], cursor
@@ -163,6 +169,7 @@ class NoticeObserver:
             outbox_events.forget_undelivered(connection)
         there = set(runs)
         self._settled = {run: mark for run, mark in self._settled.items() if run in there}
+        self._known &= there
         self._positions = {run: at for run, at in self._positions.items() if run in there - self._settled.keys()}
 
     def targets_changed(self) -> None:

@@ -20,7 +20,9 @@ def written(folder: Path, targets: str, more: str = "") -> Path:
 
 def hook(name: str, port: int, more: str = "") -> str:
     """A target that is a webhook on this machine."""
-    return f'{name} {{ type = webhook, url = "http://127.0.0.1:{port}/hook", secret = "${{env:HOOK_SECRET}}", {more} }}\n'
+    return (
+        f'{name} {{ type = webhook, url = "http://127.0.0.1:{port}/hook", secret = "${{env:HOOK_SECRET}}", {more} }}\n'
+    )
 
 
 def settings_of(folder: Path, targets: str, more: str = "", **environment: str) -> NotifySettings:

@@ -66,7 +66,9 @@ def test_t4_a_rule_may_be_the_name_of_a_host(text: str, host: str, port: int) ->
     assert rule.allows(IPv6Address("fd00::1"), host, 81) is (rule.port is None)
 
 
-@pytest.mark.parametrize("text", ["", " ", "10.0.0.300", "10.0.0.1:0", "10.0.0.1:99999", "a b", "http://x", "[::1", "*"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "10.0.0.300", "10.0.0.1:0", "10.0.0.1:99999", "a b", "http://x", "[::1", "*"]
+)
 def test_a_rule_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="neither"):
         allowed_address(text)
@@ -83,7 +85,13 @@ def hook(url: str) -> str:
 
 @pytest.mark.parametrize(
     "url",
-    ["https://10.0.0.1/x", "https://[::1]/x", "https://169.254.169.254/latest", "https://localhost/x", "http://1.1.1.1/"],
+    [
+        "https://10.0.0.1/x",
+        "https://[::1]/x",
+        "https://169.254.169.254/latest",
+        "https://localhost/x",
+        "http://1.1.1.1/",
+    ],
 )
 def test_t4_an_inner_address_is_refused_when_settings_are_read(tmp_path: Path, url: str) -> None:
     """So is one that would be reached without TLS. The message names the way to allow it."""

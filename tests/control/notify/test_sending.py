@@ -35,7 +35,9 @@ NOW = 1_800_000_000.0
 
 
 def event(job: str = "shop", cause: str = "no such table", run: str = "shop-1") -> OutboxEvent:
-    row = RunRow(run, "FAILED", job, "shop.conf", NOW, 3.0, 10, tables={"DONE": 1, "FAILED": 1}, exit_code=1, driver="d1")
+    row = RunRow(
+        run, "FAILED", job, "shop.conf", NOW, 3.0, 10, tables={"DONE": 1, "FAILED": 1}, exit_code=1, driver="d1"
+    )
     tables = [NoticedTable("shop.orders", "FAILED", cause, "create it")]
     notice = Notice(EventKind.RUN_FAILED, NoticedRun(run, "shop", 4, row), "d1", cause, "create it", tables)
     return event_of(notice, NOW, "https://etl.example.com")
@@ -162,7 +164,9 @@ def test_u16_a_chat_gets_its_own_form(tmp_path: Path, chat: str) -> None:
     answers = {"feishu": b'{"code": 0}', "dingtalk": b'{"errcode": 0, "errmsg": "ok"}'}
     with web_receiver() as receiver:
         receiver.body = answers.get(chat, b"ok")
-        target = target_of(tmp_path, f"room {{ type = {chat}, url = ${{env:URL}} }}", URL=f"http://127.0.0.1:{receiver.port}/s/xyz")
+        target = target_of(
+            tmp_path, f"room {{ type = {chat}, url = ${{env:URL}} }}", URL=f"http://127.0.0.1:{receiver.port}/s/xyz"
+        )
         assert attempt(target, event(), NOW).sent
         receiver.body = b'{"code": 19001, "errcode": 310000, "msg": "no key", "errmsg": "no key"}'
         refused = attempt(target, event(), NOW)
@@ -225,12 +229,16 @@ def test_a_mail_server_is_encrypted_before_the_log_in(tmp_path: Path) -> None:
     files = certificate(tmp_path)
     more = f'username = me, password = "${{env:PW}}", ca-file = "{files[0]}"'
     with mail_receiver(files) as receiver:
-        target = target_of(tmp_path, MAIL.format(host="localhost", port=receiver.port, more=more), PW="hunter22-hunter22")
+        target = target_of(
+            tmp_path, MAIL.format(host="localhost", port=receiver.port, more=more), PW="hunter22-hunter22"
+        )
         result = attempt(target, event(), NOW)
         assert result.sent, result.error
         assert [one.split(" ")[0].upper() for one in receiver.commands][:4] == ["EHLO", "STARTTLS", "EHLO", "AUTH"]
     with mail_receiver() as receiver:  # it offers no TLS
-        target = target_of(tmp_path, MAIL.format(host="localhost", port=receiver.port, more=more), PW="hunter22-hunter22")
+        target = target_of(
+            tmp_path, MAIL.format(host="localhost", port=receiver.port, more=more), PW="hunter22-hunter22"
+        )
         result = attempt(target, event(), NOW)
     assert not result.sent and "STARTTLS" in result.error and "AUTH" not in str(receiver.commands)
 

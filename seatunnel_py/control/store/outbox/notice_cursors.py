@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, select
@@ -26,6 +26,11 @@ def of_run(connection: Connection, run: str) -> NoticeCursor:
     """The cursor of a run; one that was not looked at yet is at its beginning."""
     row = connection.execute(select(NOTICE_CURSOR).where(NOTICE_CURSOR.c.run == run)).mappings().first()
     return NoticeCursor(run) if row is None else NoticeCursor(**{name: row[name] for name in NoticeCursor.__slots__})
+
+
+def runs(connection: Connection) -> Sequence[str]:
+    """The runs that were looked at."""
+    return connection.execute(select(NOTICE_CURSOR.c.run)).scalars().all()
 
 
 def keep(connection: Connection, cursor: NoticeCursor, at: float) -> None:
