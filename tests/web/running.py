@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from seatunnel_py import app
+from seatunnel_py.control.notify.target_book import TargetBook
 from seatunnel_py.control.server_process import ServerProcess
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.audit import Act
@@ -94,7 +97,9 @@ def serving(folder: Path, settings: ServerSettings = CALM, home: Home | None = N
     home = home or Home(folder / ".seatunnel")
     home.path.mkdir(mode=0o700, exist_ok=True)
     passed = frozenset(settings.environment)
-    with closing(listening(settings)) as listener, closing(ServerProcess.open(home, "test", passed=passed)) as control:
+    book = TargetBook(settings.settings_file, os.environ)
+    opened = partial(ServerProcess.open, home, "http://server", passed=passed, book=book)
+    with closing(listening(settings)) as listener, closing(opened()) as control:
         settings = replace(settings, port=listener.getsockname()[1])
         context = context_for(control, settings)
         control.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -54,7 +55,9 @@ class Notifier:
         return cls(database, book, RunNotes(writer, index), observer, deliverer)
 
     def start(self) -> None:
-        """Look and send in threads."""
+        """Look and send in threads. What happens from now on is reported."""
+        with suppress(StoreUnwritableError):  # the first turn tries again
+            self.observer.begin()
         self._thread = threading.Thread(target=self._run, name="notices", daemon=True)
         self._thread.start()
 

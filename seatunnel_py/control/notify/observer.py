@@ -52,7 +52,7 @@ class NoticeObserver:
 
     def turn(self) -> None:
         """Look at all runs. Raises StoreUnwritableError and StoreUnreadableError: the next turn does it."""
-        since = self._begin()
+        since = self.begin()
         if since is None:
             return
         rows = self.index.rows()
@@ -68,7 +68,7 @@ class NoticeObserver:
         if self.clock() - self._tidied_at >= TIDY_SECONDS:
             self._tidy([row.run for row in rows])
 
-    def _begin(self) -> float | None:
+    def begin(self) -> float | None:
         """Since when events are reported; None: there is no target."""
         if self.writer.active == (self._since is not None):
             return self._since
