@@ -56,7 +56,7 @@ class Notifier:
 
     def start(self) -> None:
         """Look and send in threads. What happens from now on is reported."""
-        with suppress(StoreUnwritableError):  # the first turn tries again
+        with suppress(StoreUnwritableError, StoreUnreadableError):  # the first turn tries again
             self.observer.begin()
         self._thread = threading.Thread(target=self._run, name="notices", daemon=True)
         self._thread.start()

@@ -47,6 +47,7 @@ class NoticeObserver:
     _settled: dict[str, tuple[str, str]] = field(default_factory=dict)
     _positions: dict[str, str] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
+    _active: bool | None = None
     _since: float | None = None
     _tidied_at: float = float("-inf")
 
@@ -69,17 +70,23 @@ class NoticeObserver:
             self._tidy([row.run for row in rows])
 
     def begin(self) -> float | None:
-        """Since when events are reported; None: there is no target."""
-        if self.writer.active == (self._since is not None):
+        """Since when events are reported; None: there is no target, and what was looked at is forgotten."""
+        active = self.writer.active
+        if self._active is active:
             return self._since
-        with self.database.writing() as connection:
-            if self.writer.active:
-                self._since = settings.value(connection, SINCE) or self.writer.now()
-            else:
-                self._since = None
-            settings.keep(connection, SINCE, self._since)
+        with self.database.reading() as connection:
+            known = settings.value(connection, SINCE)
+        since = (known or self.writer.now()) if active else None
+        if since != known:
+            with self.database.writing() as connection:
+                settings.keep(connection, SINCE, since)
+                notice_cursors.forget_all(connection)
+                troubles.forget_old(connection, self.writer.now())
+        with self.database.reading() as connection:
             self._known = set(notice_cursors.runs(connection))
-        return self._since
+        self._settled, self._positions = {}, {}
+        self._active, self._since = active, since
+        return since
 
     def _look(self, row: RunRow, since: float) -> None:
         place = self.index.place(row.run)

@@ -319,6 +319,29 @@ def test_what_was_before_the_first_target_is_not_reported(world: World, settings
     assert [one["table"] for one in server.reported()[0].body["data"]["failed_tables"]] == ["shop.after"]
 
 
+def test_what_was_while_there_was_no_target_is_not_reported(world: World, settings: NotifySettings) -> None:
+    """Targets that are taken out of the settings, and come back later, get what follows."""
+    server = Server(world, LIMITS, settings)
+    server.go(1)
+    world.by_hand("first")
+    server.go(2)
+    server = Server(world, LIMITS)
+    server.go(2)
+    world.kill("first")
+    world.by_hand("second")
+    world.end("second", "FAILED")
+    server.go(2)
+    world.wall += 1
+    server = Server(world, LIMITS, settings)
+    server.go(2)
+    world.by_hand("third")
+    world.kill("third")
+    server.go(2)
+    assert [(event.kind, event.run) for event in server.reported()] == [
+        ("run.started", "first"), ("run.failed", "third"),
+    ]  # fmt: skip
+
+
 def test_a_start_that_comes_to_nothing_is_reported(tmp_path: Path, settings: NotifySettings) -> None:
     """The process cannot be made: a failure with its reason."""
     world = World(tmp_path / "w")

@@ -45,3 +45,8 @@ def forget_gone(connection: Connection, before: float, there: Collection[str]) -
     old = connection.execute(select(NOTICE_CURSOR.c.run).where(NOTICE_CURSOR.c.at < before)).scalars().all()
     for run in set(old) - set(there):
         connection.execute(delete(NOTICE_CURSOR).where(NOTICE_CURSOR.c.run == run))
+
+
+def forget_all(connection: Connection) -> None:
+    """Forget all cursors."""
+    connection.execute(delete(NOTICE_CURSOR))
