@@ -1,12 +1,15 @@
-"""A process that supervises a home, to be killed: ``python -m e2e.server.host HOME [--in-process]``."""
+"""A process that supervises a home, to be killed: ``python -m e2e.server.host HOME [--in-process]``. A file
+``server.conf`` in the home has the targets of notifications."""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
 
 from e2e.support import IN_PROCESS, SEATUNNEL
+from seatunnel_py.control.notify.target_book import TargetBook
 from seatunnel_py.control.server_process import ServerProcess
 from seatunnel_py.control.store import settings
 from seatunnel_py.errors import SeaTunnelError
@@ -15,8 +18,10 @@ from seatunnel_py.runtime.storage.home import Home
 
 def main(home: str, *more: str) -> int:
     program = IN_PROCESS if "--in-process" in more else SEATUNNEL
+    settings_file = Path(home) / "server.conf"
     try:
-        server = ServerProcess.open(Home(Path(home)), "http://127.0.0.1:5801", program=program)
+        book = TargetBook(settings_file if settings_file.exists() else None, os.environ)
+        server = ServerProcess.open(Home(Path(home)), "http://127.0.0.1:5801", program=program, book=book)
     except SeaTunnelError as error:
         print(error, flush=True)
         return 1

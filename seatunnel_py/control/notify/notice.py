@@ -80,8 +80,8 @@ class Notice:
 
     @property
     def sameness(self) -> str:
-        """Equal for notices that report the same again: the cause, and the tables."""
-        return event_id(first_line(self.cause), *sorted(f"{one.table} {one.state}" for one in self.tables))
+        """Equal for notices that report the same of a run again: the cause, and the tables."""
+        return event_id(self.of.run, first_line(self.cause), *sorted(f"{one.table} {one.state}" for one in self.tables))
 
 
 def event_id(*parts: str) -> str:

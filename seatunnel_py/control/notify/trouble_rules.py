@@ -1,8 +1,8 @@
 """Decides which notices of a job in trouble are sent, and when it has recovered. Pure.
 
 Rules. (1) The first failure of a job opens its trouble; its next success, or its next progress, closes it. (2) A notice
-of the same kind with the same cause and tables within ``FOLD_SECONDS`` is not sent: it is counted, and the next one
-that is sent has their number. (3) A run has recovered if another driver has it, that driver has completed a checkpoint
+of the same kind, run, cause and tables within ``FOLD_SECONDS`` is not sent: it is counted, and the next one that is
+sent has their number. (3) A run has recovered if another driver has it, that driver has completed a checkpoint
 since, and none of its tables has failed.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,23 @@ def test_a_changed_file_counts_and_a_wrong_one_changes_nothing(tmp_path: Path) -
 def test_a_wrong_file_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(JobFileError, match="cannot be read"):
         TargetBook(tmp_path / "none.conf", {})
+
+
+def test_the_examples_of_the_page_are_valid(tmp_path: Path) -> None:
+    """With the secrets to which they refer."""
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "be-notified.md").read_text()
+    first, second = re.findall(r"^```hocon\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "shop-chat.url").write_text("https://hooks.example.com/services/T0/B0/x\n")
+    file = tmp_path / "server.conf"
+    file.write_text(first)
+    settings = read_settings(file, {"OPS_WEBHOOK_SECRET": SECRET, "MAIL_PASSWORD": "x" * 12})
+    assert list(settings.targets) == ["ops", "shop-chat", "night-shift"]
+    assert settings.targets["night-shift"].kinds == {EventKind.RUN_GAVE_UP, EventKind.SCHEMA_WAITS}
+    file.write_text(second)
+    assert read_settings(file, {}).targets == {}
+
+
+def test_the_page_names_every_kind_of_event() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "be-notified.md").read_text()
+    assert [kind.value for kind in CHOSEN if f"`{kind.value}`" not in page] == []
