@@ -174,6 +174,9 @@ server_app = typer.Typer(no_args_is_help=True, help="The server: jobs over HTTP.
 token_app = typer.Typer(no_args_is_help=True, help="Tokens that open the server.")
 server_app.add_typer(token_app, name="token")
 server_app.add_typer(schedule_app, name="schedule")
+SettingsFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="targets of notifications; default: server.conf in SEATUNNEL_HOME")
+]
 PORT = 5801  # as `ServerSettings.port`, which needs no import here
 
 
@@ -199,10 +202,7 @@ def server_run(
     warm_drivers: Annotated[
         int, typer.Option(min=0, max=8, help="drivers that wait for a job with Spark up; each takes 600 MB")
     ] = 1,
-    settings: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="targets of notifications; default: server.conf in SEATUNNEL_HOME"),
-    ] = None,
+    settings: SettingsFile = None,
     seatunnel_api: Annotated[bool, typer.Option("--seatunnel-api", help="answer SeaTunnel's REST API v2, too")] = False,
     seatunnel_api_v1: Annotated[
         bool, typer.Option("--seatunnel-api-v1", help="and its older paths below /hazelcast/rest/maps")
@@ -250,9 +250,7 @@ def server_login_link(
 @server_app.command("notify-test", epilog="Example: seatunnel server notify-test ops")
 def server_notify_test(
     target: Annotated[str, typer.Argument(help="its name in the settings file")],
-    settings: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="the settings file; default: server.conf in SEATUNNEL_HOME")
-    ] = None,
+    settings: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Send a test to a target of notifications, and show its answer.

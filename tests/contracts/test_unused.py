@@ -44,6 +44,7 @@ CALLED_BY_NAME = {
     "seatunnel_register": "pluggy",
     "seatunnel_job_event": "pluggy",
     "isolation_level": "sqlite3",
+    "_get_socket": "smtplib",
     "_gateway": "pyspark",
     "_instantiatedSession": "pyspark",
     "_activeSession": "pyspark",

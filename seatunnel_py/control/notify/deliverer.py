@@ -17,19 +17,19 @@ from dataclasses import dataclass, field, replace
 from seatunnel_py.control.notify import delivery_rules
 from seatunnel_py.control.notify.sending.attempt import AttemptResult, attempt
 from seatunnel_py.control.notify.target_book import TargetBook
-from seatunnel_py.control.notify.target_settings import Target
+from seatunnel_py.control.notify.target_settings import NotifyTarget
 from seatunnel_py.control.store.audit import SUPERVISOR, Act
 from seatunnel_py.control.store.database import Database, StoreUnreadableError, StoreUnwritableError
 from seatunnel_py.control.store.outbox import deliveries, outbox_events, target_states
 from seatunnel_py.control.store.outbox.deliveries import Delivery
 from seatunnel_py.control.store.outbox.outbox_events import OutboxEvent
-from seatunnel_py.control.store.outbox.target_states import TargetState
+from seatunnel_py.control.store.outbox.target_states import OutboxTarget
 from seatunnel_py.errors import first_line
 
 LOOK_SECONDS = 1.0
 BROKEN_SECONDS = 5.0
 _log = logging.getLogger("seatunnel.server")
-Send = Callable[[Target, OutboxEvent, float], AttemptResult]
+Send = Callable[[NotifyTarget, OutboxEvent, float], AttemptResult]
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class _Standing:
     """What one thread knows of its target. ``unnoted``: an attempt that could not be noted yet."""
 
     not_before: float
-    state: TargetState
+    state: OutboxTarget
     unnoted: tuple[Delivery, AttemptResult, float] | None = None
 
 

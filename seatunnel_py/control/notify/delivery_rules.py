@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from seatunnel_py.control.notify.sending.attempt import AttemptResult
 from seatunnel_py.control.store.outbox.deliveries import DeliveryState
-from seatunnel_py.control.store.outbox.target_states import TargetState
+from seatunnel_py.control.store.outbox.target_states import OutboxTarget
 
 FIRST_SECONDS = 10.0
 FACTOR = 2.0
@@ -26,13 +26,13 @@ class AfterAttempt:
     """``target``: its new state; ``delivery``: the new state of the delivery; ``wait``: seconds until the next attempt;
     ``act``: for the audit, empty: nothing but a further attempt has happened."""
 
-    target: TargetState
+    target: OutboxTarget
     delivery: DeliveryState
     wait: float = 0.0
     act: str = ""
 
 
-def after(before: TargetState, result: AttemptResult, now: float, random: float) -> AfterAttempt:
+def after(before: OutboxTarget, result: AttemptResult, now: float, random: float) -> AfterAttempt:
     """What follows from an attempt; ``random``: from 0 to 1."""
     tried = replace(before, tried_at=now, code=result.code, error=result.error)
     if result.sent:
@@ -53,7 +53,7 @@ def wait_seconds(failures: int, random: float) -> float:
     return min(FIRST_SECONDS * FACTOR**exponent, SECONDS_MAX) * (1 + JITTER * (2 * random - 1))
 
 
-def first_wait(state: TargetState, now: float) -> float:
+def first_wait(state: OutboxTarget, now: float) -> float:
     """Seconds that a new server waits before its first attempt."""
     if state.next_at is None:
         return 0.0

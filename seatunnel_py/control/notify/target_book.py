@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_py.control.notify.sending.pinned_socket import RefusedAddressError, SendError, addresses_of
-from seatunnel_py.control.notify.target_settings import NotifySettings, Target, read_settings
+from seatunnel_py.control.notify.target_settings import NotifySettings, NotifyTarget, read_settings
 from seatunnel_py.errors import SeaTunnelError
 
 LOOK_UP_SECONDS = 3.0
@@ -28,7 +28,7 @@ class TargetBook:
         self.settings = NotifySettings() if path is None else taken(path, environment)
         self.fault = ""
 
-    def target(self, name: str) -> Target | None:
+    def target(self, name: str) -> NotifyTarget | None:
         """The target of this name."""
         return self.settings.targets.get(name)
 
@@ -59,7 +59,7 @@ def taken(path: Path, environment: Mapping[str, str]) -> NotifySettings:
     return settings
 
 
-def _looking(target: Target, refuse: Callable[[RefusedAddressError], None]) -> threading.Thread:
+def _looking(target: NotifyTarget, refuse: Callable[[RefusedAddressError], None]) -> threading.Thread:
     def look() -> None:
         try:
             addresses_of(target.route)

@@ -27,7 +27,7 @@ from seatunnel_py.control.definition_text import REMEDY
 from seatunnel_py.control.notify.event_kinds import EventKind, chosen_kinds, wanted
 from seatunnel_py.control.notify.notice import Notice
 from seatunnel_py.control.notify.sending.address_rules import AllowedAddress, allowed_address
-from seatunnel_py.control.notify.sending.pinned_socket import RefusedAddressError, Route, require_allowed
+from seatunnel_py.control.notify.sending.pinned_socket import HostRoute, RefusedAddressError, require_allowed
 from seatunnel_py.control.notify.sending.signature import key_of
 from seatunnel_py.control.notify.sending.web_request import WebAddress
 from seatunnel_py.control.notify.target_options import (
@@ -52,13 +52,13 @@ _MAKE_SECRET = 'make one: echo "whsec_$(openssl rand -base64 32)"'
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class NotifyTarget:
     """One target. ``kinds``: of the events that it gets; ``route``: the way to its host."""
 
     name: str
     options: TargetOptions = field(repr=False)
     kinds: frozenset[EventKind]
-    route: Route
+    route: HostRoute
     shown: str
 
     def wants(self, notice: Notice) -> bool:
@@ -72,7 +72,7 @@ class Target:
 class NotifySettings:
     """All targets by name."""
 
-    targets: Mapping[str, Target] = field(default_factory=dict)
+    targets: Mapping[str, NotifyTarget] = field(default_factory=dict)
     give_up_seconds: float = 72 * 3_600.0
     group_seconds: float = 60.0
 
@@ -103,13 +103,13 @@ def read_settings(path: Path, environment: Mapping[str, str]) -> NotifySettings:
     node = evaluation.at("notify") or Node({}, start)
     named = environment.get("SEATUNNEL_SECRETS_DIR")
     secrets = Secrets(environment, (path.parent, *((Path(named),) if named else ())))
-    found = _Reading(secrets, problems).settings(node)
+    found = _SettingsReading(secrets, problems).settings(node)
     if problems:
         raise JobFileError(tuple(problems))
     return found
 
 
-class _Reading:
+class _SettingsReading:
     """Reads the block ``notify``; mistakes are added to ``problems``."""
 
     def __init__(self, secrets: Secrets, problems: list[Problem]) -> None:
@@ -135,7 +135,7 @@ class _Reading:
             except ValueError as error:
                 self._add(node.fields.get("allow", node), str(error), "notify.allow")
 
-    def _target(self, name: str, node: Node, rules: tuple[AllowedAddress, ...]) -> Target | None:
+    def _target(self, name: str, node: Node, rules: tuple[AllowedAddress, ...]) -> NotifyTarget | None:
         path = f"notify.targets.{name}"
         if not _NAME.fullmatch(name):
             self._add(node, "the name of a target has a-z, 0-9, - and _, and at most 40 of them", path)
@@ -159,7 +159,7 @@ class _Reading:
 
     def _checked(
         self, name: str, options: TargetOptions, node: Node, rules: tuple[AllowedAddress, ...]
-    ) -> Target | None:
+    ) -> NotifyTarget | None:
         path, before = f"notify.targets.{name}", len(self._problems)
         kinds: frozenset[EventKind] = frozenset()
         try:
@@ -183,7 +183,7 @@ class _Reading:
             keep_secret([address.target] if len(address.target) > 1 else [])
             route, shown = address.route(rules), address.origin
         self._check_route(route, node, path)
-        return Target(name, options, kinds, route, shown) if len(self._problems) == before else None
+        return NotifyTarget(name, options, kinds, route, shown) if len(self._problems) == before else None
 
     def _check_webhook(self, options: WebhookOptions, node: Node, path: str) -> None:
         for key, secret in (("secret", options.secret), ("old-secret", options.old_secret)):
@@ -204,7 +204,7 @@ class _Reading:
             if not _ADDRESS.fullmatch(address) or not address.isascii():
                 self._add(node.fields[key], f"{address!r} is not an address of mail", f"{path}.{key}")
 
-    def _check_route(self, route: Route, node: Node, path: str) -> None:
+    def _check_route(self, route: HostRoute, node: Node, path: str) -> None:
         """An address that is written is checked now; the name of a host is looked up by ``target_book``."""
         try:
             ip_address(route.host)
@@ -228,8 +228,8 @@ def _refers(node: Node) -> bool:
     return REFERENCE.search(str(node.value)) is not None
 
 
-def _mail_route(options: MailOptions, rules: tuple[AllowedAddress, ...]) -> Route:
-    return Route(options.host, options.port, rules, plain=options.tls is MailTls.NONE)
+def _mail_route(options: MailOptions, rules: tuple[AllowedAddress, ...]) -> HostRoute:
+    return HostRoute(options.host, options.port, rules, plain=options.tls is MailTls.NONE)
 
 
 def text_of(secret: Secret | None) -> str:

@@ -13,10 +13,10 @@ from starlette.responses import Response
 
 from seatunnel_py.control.notify.notice import test_event
 from seatunnel_py.control.notify.sending.attempt import AttemptResult, attempt
-from seatunnel_py.control.notify.target_settings import Target
+from seatunnel_py.control.notify.target_settings import NotifyTarget
 from seatunnel_py.control.store.outbox import deliveries, target_states
 from seatunnel_py.control.store.outbox.deliveries import Delivery, DeliveryState
-from seatunnel_py.control.store.outbox.target_states import TargetState
+from seatunnel_py.control.store.outbox.target_states import OutboxTarget
 from seatunnel_py.errors import first_line
 from seatunnel_py.web.acts import act_of
 from seatunnel_py.web.answers import answer
@@ -31,7 +31,7 @@ def targets(request: Request) -> Response:
     book = context.control.notifier.book
     with context.database.reading() as connection:
         counts, states = deliveries.counts(connection), target_states.every(connection)
-    shown = [_target(one, states.get(name, TargetState(name)), counts) for name, one in book.settings.targets.items()]
+    shown = [_target(one, states.get(name, OutboxTarget(name)), counts) for name, one in book.settings.targets.items()]
     return answer({"targets": shown, "fault": book.fault})
 
 
@@ -75,7 +75,7 @@ def resume(request: Request, name: str) -> Response:
     return answer({"target": name, "next_attempt": "now"})
 
 
-def _known(request: Request, name: str) -> Target:
+def _known(request: Request, name: str) -> NotifyTarget:
     found = context_of(request).control.notifier.book.target(name)
     if found is None:
         raise ApiError(404, "unknown-target", "there is no such target", "GET /api/v1/notifications lists them")
@@ -87,7 +87,9 @@ def _result(result: AttemptResult) -> Mapping[str, Any]:
     return {name: plain[name] for name in ("sent", "code", "error")} | {"seconds": round(result.seconds, 3)}
 
 
-def _target(target: Target, state: TargetState, counts: Mapping[tuple[str, DeliveryState], int]) -> Mapping[str, Any]:
+def _target(
+    target: NotifyTarget, state: OutboxTarget, counts: Mapping[tuple[str, DeliveryState], int]
+) -> Mapping[str, Any]:
     numbers = {one.value.replace(" ", "_"): counts.get((target.name, one), 0) for one in DeliveryState}
     about = {"name": target.name, "type": target.options.type.value, "address": target.shown}
     chosen = {"events": sorted(target.kinds), "jobs": list(target.options.jobs)}
@@ -96,7 +98,7 @@ def _target(target: Target, state: TargetState, counts: Mapping[tuple[str, Deliv
     return {**about, **chosen, "state": state.standing, **shown, **last, "last_error": state.error, **numbers}
 
 
-def _delivery(one: Delivery, event: Mapping[Any, Any], state: TargetState | None) -> Mapping[str, Any]:
+def _delivery(one: Delivery, event: Mapping[Any, Any], state: OutboxTarget | None) -> Mapping[str, Any]:
     waits = one.state is DeliveryState.WAITING
     about = {"id": one.id, "target": one.target, "state": one.state.value, "attempts": one.attempts, "since": one.at}
     of = {

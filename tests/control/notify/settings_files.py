@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from seatunnel_py.control.notify.target_settings import NotifySettings, Target, read_settings
+from seatunnel_py.control.notify.target_settings import NotifySettings, NotifyTarget, read_settings
 
 SECRET = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 OTHER_SECRET = "whsec_" + "A" * 40
@@ -30,7 +30,7 @@ def settings_of(folder: Path, targets: str, more: str = "", **environment: str) 
     return read_settings(written(folder, targets, more), {**ENVIRONMENT, **environment})
 
 
-def target_of(folder: Path, text: str, **environment: str) -> Target:
+def target_of(folder: Path, text: str, **environment: str) -> NotifyTarget:
     """The only target of such a file."""
     (target,) = settings_of(folder, text, **environment).targets.values()
     return target

@@ -19,13 +19,13 @@ from seatunnel_py.control.notify.deliverer import Deliverer
 from seatunnel_py.control.notify.sending import pinned_socket
 from seatunnel_py.control.notify.sending.attempt import AttemptResult
 from seatunnel_py.control.notify.target_book import TargetBook
-from seatunnel_py.control.notify.target_settings import Target
+from seatunnel_py.control.notify.target_settings import NotifyTarget
 from seatunnel_py.control.store import audit
 from seatunnel_py.control.store.database import Database, StoreUnwritableError
 from seatunnel_py.control.store.outbox import deliveries, outbox_events, target_states
 from seatunnel_py.control.store.outbox.deliveries import DeliveryState
 from seatunnel_py.control.store.outbox.outbox_events import OutboxEvent
-from seatunnel_py.control.store.outbox.target_states import TargetState
+from seatunnel_py.control.store.outbox.target_states import OutboxTarget
 from tests.control.notify.receivers import hangs, web_receiver
 from tests.control.notify.settings_files import ENVIRONMENT, hook, written
 
@@ -56,7 +56,7 @@ class Post:
         """A new server."""
         self.deliverer = Deliverer(self.database, self.book, lambda: self.seconds, self.now, lambda: 0.5, self.send)
 
-    def send(self, target: Target, event: OutboxEvent, now: float) -> AttemptResult:
+    def send(self, target: NotifyTarget, event: OutboxEvent, now: float) -> AttemptResult:
         self.sent.append((self.seconds, target.name, event.id))
         return self.answers.get(target.name, GOOD)
 
@@ -82,7 +82,7 @@ class Post:
             found = deliveries.listing(connection, target=name, limit=10_000)
         return Counter(one.state.value for one, _ in found)
 
-    def state(self, name: str) -> TargetState:
+    def state(self, name: str) -> OutboxTarget:
         with self.database.reading() as connection:
             return target_states.of_target(connection, name)
 

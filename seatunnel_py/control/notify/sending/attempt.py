@@ -15,7 +15,7 @@ from seatunnel_py.control.notify.sending.plain_message import message_of
 from seatunnel_py.control.notify.sending.signature import signed
 from seatunnel_py.control.notify.sending.web_request import GONE, AnswerError, WebAddress, json_bytes, post
 from seatunnel_py.control.notify.target_options import ChatOptions, MailOptions, WebhookOptions
-from seatunnel_py.control.notify.target_settings import Target, text_of
+from seatunnel_py.control.notify.target_settings import NotifyTarget, text_of
 from seatunnel_py.control.store.outbox.outbox_events import OutboxEvent
 from seatunnel_py.errors import worded
 from seatunnel_py.redaction import redacted_text
@@ -35,7 +35,7 @@ class AttemptResult:
     seconds: float = 0.0
 
 
-def attempt(target: Target, event: OutboxEvent, now: float) -> AttemptResult:
+def attempt(target: NotifyTarget, event: OutboxEvent, now: float) -> AttemptResult:
     """Send an event, in ten seconds at most. Never raises: whatever fails is the result."""
     begun = time.monotonic()
     try:
@@ -50,7 +50,7 @@ def attempt(target: Target, event: OutboxEvent, now: float) -> AttemptResult:
     return AttemptResult(True, code, note, seconds=time.monotonic() - begun)
 
 
-def _sender(target: Target, event: OutboxEvent, now: float) -> Callable[[], tuple[int | None, str]]:
+def _sender(target: NotifyTarget, event: OutboxEvent, now: float) -> Callable[[], tuple[int | None, str]]:
     options = target.options
     if isinstance(options, MailOptions):
         return partial(_by_mail, target, options, event)
@@ -60,7 +60,9 @@ def _sender(target: Target, event: OutboxEvent, now: float) -> Callable[[], tupl
     return partial(_by_chat, target, options, event)
 
 
-def _by_webhook(target: Target, options: WebhookOptions, event: OutboxEvent, now: float) -> tuple[int | None, str]:
+def _by_webhook(
+    target: NotifyTarget, options: WebhookOptions, event: OutboxEvent, now: float
+) -> tuple[int | None, str]:
     body, timestamp = json_bytes(event.body), int(now)
     secrets = [one.get_secret_value() for one in (options.secret, options.old_secret) if one is not None]
     headers = {
@@ -80,7 +82,7 @@ def _by_webhook(target: Target, options: WebhookOptions, event: OutboxEvent, now
     return code, ""
 
 
-def _by_chat(target: Target, options: ChatOptions, event: OutboxEvent) -> tuple[int | None, str]:
+def _by_chat(target: NotifyTarget, options: ChatOptions, event: OutboxEvent) -> tuple[int | None, str]:
     body = json_bytes(BODIES[options.type.value](message_of(event)))
     address = WebAddress.of(options.url.get_secret_value())
     headers = {"Content-Type": "application/json"}
@@ -90,7 +92,7 @@ def _by_chat(target: Target, options: ChatOptions, event: OutboxEvent) -> tuple[
     return code, ""
 
 
-def _by_mail(target: Target, options: MailOptions, event: OutboxEvent) -> tuple[int | None, str]:
+def _by_mail(target: NotifyTarget, options: MailOptions, event: OutboxEvent) -> tuple[int | None, str]:
     server = MailServer(
         target.route, options.tls.value, options.ca_file, options.username or "", text_of(options.password)
     )

@@ -12,7 +12,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any
 
-from seatunnel_py.control.notify.sending.pinned_socket import Deadline, Route, SendError, connected
+from seatunnel_py.control.notify.sending.pinned_socket import Deadline, HostRoute, SendError, connected
 from seatunnel_py.control.notify.sending.plain_message import message_of
 from seatunnel_py.control.store.outbox.outbox_events import OutboxEvent
 from seatunnel_py.redaction import redacted_text
@@ -26,14 +26,14 @@ ID_DOMAIN = "seatunnel.invalid"
 class MailServer:
     """``tls``: ``tls`` from the first byte, ``starttls``, or ``none``, for allowed inner addresses only."""
 
-    route: Route
+    route: HostRoute
     tls: str
     ca_file: str | None
     username: str
     password: str = field(repr=False)
 
 
-class _Pinned(smtplib.SMTP):
+class _PinnedSmtp(smtplib.SMTP):
     """A session over a socket that was made by our rules."""
 
     def __init__(self, server: MailServer, deadline: Deadline, open: ExitStack) -> None:
@@ -77,7 +77,7 @@ def send(mail: EmailMessage, server: MailServer) -> str:
     deadline = Deadline()
     with ExitStack() as open:
         try:
-            session = _Pinned(server, deadline, open)
+            session = _PinnedSmtp(server, deadline, open)
             open.callback(session.close)
             session.opened()
             refused = session.send_message(mail)

@@ -25,7 +25,7 @@ class RefusedAddressError(SendError):
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class HostRoute:
     """Where a target is: ``host`` and ``port``; ``rules``: the inner addresses that are allowed; ``plain``: the
     connection is not encrypted, so only allowed inner addresses are taken."""
 
@@ -73,7 +73,7 @@ class Deadline:
             same.close()
 
 
-def addresses_of(route: Route) -> Sequence[str]:
+def addresses_of(route: HostRoute) -> Sequence[str]:
     """The addresses of a host, each of them allowed. Raises SendError, and RefusedAddressError."""
     try:
         found = socket.getaddrinfo(route.host, route.port, type=socket.SOCK_STREAM)
@@ -86,7 +86,7 @@ def addresses_of(route: Route) -> Sequence[str]:
     return addresses
 
 
-def require_allowed(address: str, route: Route) -> None:
+def require_allowed(address: str, route: HostRoute) -> None:
     """Raise RefusedAddressError for an address that a target may not have."""
     if refused(address, route.host, route.port, route.rules):
         raise RefusedAddressError(
@@ -99,7 +99,7 @@ def require_allowed(address: str, route: Route) -> None:
         )
 
 
-def connected(route: Route, deadline: Deadline) -> socket.socket:
+def connected(route: HostRoute, deadline: Deadline) -> socket.socket:
     """A connection to the first address that answers. Raises SendError."""
     why = "it has no address"
     for address in addresses_of(route):

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from seatunnel_py import __version__
 from seatunnel_py.control.notify.sending.address_rules import AllowedAddress
-from seatunnel_py.control.notify.sending.pinned_socket import Deadline, Route, SendError, connected
+from seatunnel_py.control.notify.sending.pinned_socket import Deadline, HostRoute, SendError, connected
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.terminal_text import terminal_text
 
@@ -62,16 +62,16 @@ class WebAddress:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
-    def route(self, rules: tuple[AllowedAddress, ...]) -> Route:
+    def route(self, rules: tuple[AllowedAddress, ...]) -> HostRoute:
         """The way to it."""
-        return Route(self.host, self.port, rules, plain=self.scheme == "http")
+        return HostRoute(self.host, self.port, rules, plain=self.scheme == "http")
 
 
-class _Pinned(http.client.HTTPConnection):
+class _PinnedHttp(http.client.HTTPConnection):
     """A connection over a socket that was made by our rules."""
 
     def __init__(
-        self, address: WebAddress, route: Route, deadline: Deadline, ca_file: str | None, open: ExitStack
+        self, address: WebAddress, route: HostRoute, deadline: Deadline, ca_file: str | None, open: ExitStack
     ) -> None:
         default = {"https": 443, "http": 80}[address.scheme] == address.port
         host = f"[{address.host}]" if ":" in address.host else address.host
@@ -104,7 +104,7 @@ def post(
     AnswerError for any other answer."""
     deadline = Deadline()
     with ExitStack() as open:
-        connection = _Pinned(address, address.route(rules), deadline, ca_file, open)
+        connection = _PinnedHttp(address, address.route(rules), deadline, ca_file, open)
         open.callback(connection.close)
         given = {"Host": connection.named, "User-Agent": f"seatunnel-py/{__version__}", "Connection": "close"}
         try:

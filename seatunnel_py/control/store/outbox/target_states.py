@@ -11,7 +11,7 @@ from seatunnel_py.control.store.tables import OUTBOX_TARGET
 
 
 @dataclass(frozen=True, slots=True)
-class TargetState:
+class OutboxTarget:
     """``failures``: attempts in a row that have failed; ``next_at``: when the next one is due, None: at once;
     ``code``, ``error``: of the newest attempt; ``disabled``: why nothing is sent any more, empty: it is."""
 
@@ -35,22 +35,22 @@ class TargetState:
         return "works" if self.sent_at is not None else "unused"
 
 
-def every(connection: Connection) -> Mapping[str, TargetState]:
+def every(connection: Connection) -> Mapping[str, OutboxTarget]:
     """All states by the names of their targets; a target without one has had no attempt."""
     found = connection.execute(select(OUTBOX_TARGET)).mappings()
-    return {row["name"]: TargetState(**row) for row in found}
+    return {row["name"]: OutboxTarget(**row) for row in found}
 
 
-def of_target(connection: Connection, name: str) -> TargetState:
+def of_target(connection: Connection, name: str) -> OutboxTarget:
     """The state of a target."""
     row = connection.execute(select(OUTBOX_TARGET).where(OUTBOX_TARGET.c.name == name)).mappings().first()
-    return TargetState(name) if row is None else TargetState(**row)
+    return OutboxTarget(name) if row is None else OutboxTarget(**row)
 
 
-def keep(connection: Connection, state: TargetState) -> None:
+def keep(connection: Connection, state: OutboxTarget) -> None:
     """Keep a state in place of the one before."""
     connection.execute(delete(OUTBOX_TARGET).where(OUTBOX_TARGET.c.name == state.name))
-    values = {name: getattr(state, name) for name in TargetState.__slots__}
+    values = {name: getattr(state, name) for name in OutboxTarget.__slots__}
     connection.execute(insert(OUTBOX_TARGET).values(**values))
 
 
