@@ -14,6 +14,7 @@ import pytest
 
 from seatunnel_py.api.options import describe
 from seatunnel_py.config.env import EnvOptions
+from seatunnel_py.control.notify.target_options import MODELS, NotifyOptions
 from seatunnel_py.errors import ExitCode
 from tests.docs.site import cli_page
 from tests.docs.site.installed import all_models, plugins
@@ -67,6 +68,7 @@ def keys() -> set[str]:
     """Every key of every option model, and the last parts of dotted ones."""
     models = [model for plugin in plugins() for _, model in all_models(plugin.model)]
     found = {name for model in (*models, EnvOptions) for info in describe(model) for name in (info.key, *info.fallback)}
+    found |= {info.key for model in (NotifyOptions, *MODELS.values()) for info in describe(model)}
     return found | {f"env.{info.key}" for info in describe(EnvOptions)}
 
 
