@@ -54,6 +54,7 @@ class Deliverer:
     ending: threading.Event = field(default_factory=threading.Event)
     _known: dict[str, _Standing] = field(default_factory=dict)
     _threads: dict[str, threading.Thread] = field(default_factory=dict)
+    _closed: bool = False
 
     def keep_up(self) -> None:
         """Have a thread for each target; one whose target is gone ends by itself."""
@@ -66,10 +67,13 @@ class Deliverer:
                 self._threads[name].start()
 
     def close(self, seconds: float) -> None:
-        """End all threads. One that hangs in an attempt is left: that attempt is made again by the next server."""
+        """End all threads, within this time. One that hangs in an attempt is left, and notes nothing any more: the next
+        server makes that attempt again."""
         self.ending.set()
+        until = self.clock() + seconds
         for thread in self._threads.values():
-            thread.join(seconds)
+            thread.join(max(0.0, until - self.clock()))
+        self._closed = True
 
     def resume(self, name: str) -> None:
         """The next attempt is due now, also for a target that was switched off."""
@@ -117,6 +121,8 @@ class Deliverer:
         if known.state.disabled or self.clock() < known.not_before:
             return LOOK_SECONDS
         result = self.send(target, outbox_events.event_of(row._mapping), self.now())
+        if self._closed:
+            return LOOK_SECONDS
         self._note(name, known, delivery, result, self.now())
         return 0.0 if result.sent else LOOK_SECONDS
 

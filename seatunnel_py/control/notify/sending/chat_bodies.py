@@ -14,6 +14,8 @@ from seatunnel_py.control.notify.sending.plain_message import PlainMessage
 Body = Mapping[str, Any]
 _ESCAPED = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 FIELD_CHARACTERS_MAX = 2_000
+KEYWORD = "[seatunnel]"
+"""Robots of Feishu and DingTalk may ask for a word in each message."""
 
 
 def slack(message: PlainMessage) -> Body:
@@ -44,12 +46,12 @@ def teams(message: PlainMessage) -> Body:
 
 def feishu(message: PlainMessage) -> Body:
     """For a robot of Feishu, or Lark. Its tags would mention persons: they are text."""
-    return {"msg_type": "text", "content": {"text": _without_tags(message.text)}}
+    return {"msg_type": "text", "content": {"text": _without_tags(f"{KEYWORD} {message.text}")}}
 
 
 def dingtalk(message: PlainMessage) -> Body:
     """For a robot of DingTalk, without mentions."""
-    content = {"content": message.text}
+    content = {"content": f"{KEYWORD} {message.text}"}
     return {"msgtype": "text", "text": content, "at": {"atMobiles": [], "isAtAll": False}}
 
 
