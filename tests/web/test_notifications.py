@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from seatunnel_py import app
 from seatunnel_py.control.store.tokens import Role
 from tests.control.notify.receivers import WebReceiver, web_receiver
 from tests.control.notify.settings_files import SECRET, hook, written
@@ -189,3 +190,33 @@ def test_settings_are_read_again_and_a_mistake_is_shown(notified: Notified) -> N
     assert found == [] and served.get("audit", Role.ADMIN, act="notify.settings").json()["audit"]
     notified.file.write_text(before)
     notified.until("the target again", lambda: set(notified.targets()) == {"good", "bad"})
+
+
+PARTIAL = """
+env { job.name = partial, job.retry.times = 0 }
+source { FakeSource { tables_configs = [
+  { row.num = 5, schema { table = "shop.a", fields { id = bigint } } }
+  { row.num = 5, schema { table = "shop.b", fields { id = bigint } } } ] } }
+sink { LocalFile { path = "PLACE/${table_name}", file_format_type = csv } }
+"""
+
+
+def test_a_table_that_really_fails_is_an_event_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the log of a real driver shows it; the end of the run names the same table."""
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    (tmp_path / "b").write_text("in the way of a directory")
+    (tmp_path / "job.conf").write_text(PARTIAL.replace("PLACE", str(tmp_path)))
+    with web_receiver() as tables, web_receiver() as ends:
+        kinds = "events = [table.failed]", "events = [run.partial, table.failed]"
+        file = written(tmp_path, hook("tables", tables.port, kinds[0]) + hook("ends", ends.port, kinds[1]))
+        with serving(tmp_path, replace(CALM, settings_file=file)) as served:
+            notified = Notified(served, tables, ends, file)
+            options = app.RunOptions({}, "partial", local=True)
+            done = app.run(tmp_path / "job.conf", options, served.home, lambda _: None, lambda _: None)
+            assert done.state == "SOME_TABLES_FAILED", done
+            notified.until("the table", lambda: tables.received)
+            notified.until("the end", lambda: any(one.headers["ce-type"] == "run.partial" for one in ends.received))
+    for receiver, kind in ((tables, "table.failed"), (ends, "run.partial")):
+        (body,) = [json.loads(one.body) for one in receiver.received if one.headers["ce-type"] == kind]
+        (failed,) = body["data"]["failed_tables"]
+        assert failed["table"] == "shop.b" and failed["state"] in ("FAILED", "ISOLATED") and failed["cause"]
