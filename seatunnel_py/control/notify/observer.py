@@ -25,7 +25,7 @@ from seatunnel_py.control.notify.trouble_rules import has_recovered
 from seatunnel_py.control.run_index import STALLED, RunIndex
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.control.store import intents, settings
-from seatunnel_py.control.store.database import Database, StoreUnwritableError
+from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import Intent, IntentState
 from seatunnel_py.control.store.outbox import deliveries, notice_cursors, outbox_events, target_states, troubles
 from seatunnel_py.control.store.outbox.notice_cursors import NoticeCursor
@@ -93,8 +93,7 @@ class NoticeObserver:
         if place is None:
             return
         with self.database.reading() as connection:
-            cursor = notice_cursors.of_run(connection, row.run)
-            last = next(iter(intents.of_run(connection, row.run)), None)
+            before = cursor, last = _standing(connection, row.run)
         supervised = last is not None and last.state in _SUPERVISED
         position = self._positions.get(row.run, cursor.position)
         part = read_on(place.events, position, WANTED)
@@ -113,19 +112,24 @@ class NoticeObserver:
         elif row.state != STALLED and row.alive:
             after = replace(after, stalled="")
         if after != cursor:
-            self._keep(after, part.position, notices)
+            self._keep(before, replace(after, position=part.position), notices)
         if not row.alive and not part.more and not supervised:
             self._settled[row.run] = _mark(row)
 
-    def _keep(self, cursor: NoticeCursor, position: str, notices: Sequence[Notice]) -> None:
+    def _keep(self, before: tuple[NoticeCursor, Intent | None], after: NoticeCursor, notices: Sequence[Notice]) -> None:
+        """Write what was found, unless the supervisor has noted something of this run meanwhile: then it is looked at
+        again."""
+        kept = False
         try:
             with self.database.writing() as connection:
-                for notice in notices:
-                    self.writer.write(connection, notice)
-                notice_cursors.keep(connection, replace(cursor, position=position), self.writer.now())
-        except StoreUnwritableError:
-            self._positions.pop(cursor.run, None)  # what was found is found again
-            raise
+                if _standing(connection, after.run) == before:
+                    for notice in notices:
+                        self.writer.write(connection, notice)
+                    notice_cursors.keep(connection, after, self.writer.now())
+                    kept = True
+        finally:
+            if not kept:
+                self._positions.pop(after.run, None)  # what was found is found again
 
     def _waits(self, found: Sequence[LogFinding]) -> bool:
         """Whether further tables may fail soon (rule 3)."""
@@ -192,7 +196,8 @@ class NoticeObserver:
 
 def _notices(row: RunRow, last: Intent | None, found: Sequence[LogFinding]) -> Iterator[Notice]:
     """One notice for all tables that have failed, one for each change that waits."""
-    covered = None if row.alive else OF_OUTCOME.get(row.outcome)
+    end = OF_OUTCOME.get(row.outcome) if row.exit_code is not None else None
+    covered = end if end in (EventKind.RUN_FAILED, EventKind.RUN_PARTIAL) else None  # its receipt lists them
     failed = [one for one in found if one.kind is EventKind.TABLE_FAILED]
     if failed:
         tables = [one.table for one in failed]
@@ -204,6 +209,11 @@ def _notices(row: RunRow, last: Intent | None, found: Sequence[LogFinding]) -> I
     for one in found:
         if one.kind is EventKind.SCHEMA_WAITS:
             yield Notice(one.kind, _run(row, last), one.key, one.table.cause, one.table.remedy, [one.table])
+
+
+def _standing(connection: Connection, run: str) -> tuple[NoticeCursor, Intent | None]:
+    """How far a run was looked at, and its last start by the server."""
+    return notice_cursors.of_run(connection, run), next(iter(intents.of_run(connection, run)), None)
 
 
 def _run(row: RunRow, last: Intent | None) -> NoticedRun:

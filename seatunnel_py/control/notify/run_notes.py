@@ -35,8 +35,6 @@ class RunNotes:
         if not self.writer.active:
             return
         kind = EventKind.RUN_RESTORED if intent.kind is StartKind.RESTORE else EventKind.RUN_STARTED
-        if row is not None:
-            self._note(connection, row, begun=row.driver)
         self.writer.write(connection, Notice(kind, noticed(intent, row), f"intent {intent.id}"))
 
     def ended(
@@ -47,7 +45,7 @@ class RunNotes:
             return
         new = row is not None and row.driver != intent.previous_driver
         if row is not None:
-            self._note(connection, row, begun=row.driver, ended=row.driver)
+            self._note(connection, row)
         of = noticed(intent, row if new else None)
         kind, key = OF_END[end.kind], f"intent {intent.id}"
         more = {"end": end.kind.value, "is_restored": restores, "failures": wish.failures}
@@ -65,10 +63,10 @@ class RunNotes:
             connection, Notice(EventKind.RUN_GAVE_UP, noticed(intent, None), f"intent {intent.id}", cause)
         )
 
-    def _note(self, connection: Connection, row: RunRow, **drivers: str) -> None:
-        """The observer does not report the same again."""
+    def _note(self, connection: Connection, row: RunRow) -> None:
+        """The observer does not report this end again."""
         before = notice_cursors.of_run(connection, row.run)
-        notice_cursors.keep(connection, replace(before, **drivers), self.writer.now())
+        notice_cursors.keep(connection, replace(before, ended=row.driver), self.writer.now())
 
 
 def noticed(intent: Intent, row: RunRow | None) -> NoticedRun:

@@ -66,7 +66,8 @@ def test_o23_a_crash_at_any_step_neither_loses_nor_doubles_an_event(tmp_path: Pa
         def life(server: Server, world: World = world, run: str = run) -> None:
             server.go(12)
             if run in world.drivers and not world.checkpoints:
-                log(world, run, failing("shop.a"))
+                if not (world.home.place(run).path / "events.jsonl").exists():
+                    log(world, run, failing("shop.a"))
                 server.go(3)
                 world.kill(run)
                 world.checkpoints[run] = 7
@@ -174,6 +175,45 @@ def test_a_run_that_was_started_by_hand_is_reported_once(world: World, settings:
     assert kinds(server) == ["run.started", "run.failed", "run.partial"]
     event = server.reported()[-1]
     assert (event.run, event.definition, event.job) == ("later", "", "shop")
+
+
+def test_a_run_of_the_server_is_reported_once_from_its_start_to_its_end(world: World, settings: NotifySettings) -> None:
+    """The supervisor and the observer see it both. The causes of ends differ, so nothing is folded."""
+    server = Server(world, LIMITS, settings)
+    server.define()
+    for state in ("SUCCESS", "STOPPED", "SOME_TABLES_FAILED"):
+        run = server.start()
+        server.go(5)
+        world.end(run, state)
+        server.go(5)
+    assert kinds(server) == [
+        "run.started", "run.succeeded", "run.started", "run.stopped", "run.started", "run.partial",
+    ]  # fmt: skip
+
+
+def test_an_end_that_the_supervisor_notes_while_the_observer_looks_is_reported_once(
+    world: World, settings: NotifySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are two threads."""
+    server = Server(world, LIMITS, settings)
+    server.define()
+    run = server.start()
+    server.go(5)
+    log(world, run, failing("shop.a"))
+    read_on, over = observer.read_on, []
+
+    def meanwhile(path: Path, position: str, wanted: Any) -> Any:
+        found = read_on(path, position, wanted)
+        if not over:
+            over.append(True)
+            world.end(run, "SUCCESS")
+            server.supervisor.turn()
+        return found
+
+    monkeypatch.setattr(observer, "read_on", meanwhile)
+    server.observer.turn()
+    server.go(5)
+    assert kinds(server) == ["run.started", "run.succeeded", "table.failed"]
 
 
 def test_u15_a_partial_success_names_its_tables(world: World, settings: NotifySettings) -> None:
