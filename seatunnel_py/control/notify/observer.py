@@ -111,13 +111,13 @@ class NoticeObserver:
             notices.append(Notice(EventKind.RUN_STALLED, _run(row, last), row.driver))
         elif row.state != STALLED and row.alive:
             after = replace(after, stalled="")
-        if after != cursor:
-            self._keep(before, replace(after, position=part.position), notices)
+        if after != cursor and not self._keep(before, replace(after, position=part.position), notices):
+            return
         if not row.alive and not part.more and not supervised:
             self._settled[row.run] = _mark(row)
 
-    def _keep(self, before: tuple[NoticeCursor, Intent | None], after: NoticeCursor, notices: Sequence[Notice]) -> None:
-        """Write what was found, unless the supervisor has noted something of this run meanwhile: then it is looked at
+    def _keep(self, before: tuple[NoticeCursor, Intent | None], after: NoticeCursor, notices: Sequence[Notice]) -> bool:
+        """Write what was found. False: the supervisor has noted something of this run meanwhile, so it is looked at
         again."""
         kept = False
         try:
@@ -130,6 +130,7 @@ class NoticeObserver:
         finally:
             if not kept:
                 self._positions.pop(after.run, None)  # what was found is found again
+        return kept
 
     def _waits(self, found: Sequence[LogFinding]) -> bool:
         """Whether further tables may fail soon (rule 3)."""
@@ -143,7 +144,7 @@ class NoticeObserver:
     ) -> tuple[list[Notice], NoticeCursor]:
         """The start or the end of a driver that was started by hand."""
         if row.alive:
-            if row.driver == cursor.begun:
+            if row.driver in (cursor.begun, cursor.ended):
                 return [], cursor
             kind = EventKind.RUN_RESTORED if cursor.begun or cursor.ended else EventKind.RUN_STARTED
             notices = [Notice(kind, _run(row, last), row.driver)] if row.started >= since else []
@@ -165,8 +166,9 @@ class NoticeObserver:
             row = self.index.row(trouble.run)
             if row is not None and has_recovered(trouble, row):
                 with self.database.writing() as connection:
-                    last = next(iter(intents.of_run(connection, row.run)), None)
-                    self.writer.recovered(connection, trouble, _run(row, last))
+                    if troubles.of_subject(connection, trouble.subject) == trouble:  # it has not failed again meanwhile
+                        _, last = _standing(connection, row.run)
+                        self.writer.recovered(connection, trouble, _run(row, last))
 
     def _tidy(self, runs: Sequence[str]) -> None:
         """Forget what is old, and what is of targets that are not in the settings any more."""

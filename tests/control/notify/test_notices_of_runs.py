@@ -216,6 +216,24 @@ def test_an_end_that_the_supervisor_notes_while_the_observer_looks_is_reported_o
     assert kinds(server) == ["run.started", "run.succeeded", "table.failed"]
 
 
+def test_a_start_that_the_supervisor_has_ended_meanwhile_is_not_reported_again(
+    world: World, settings: NotifySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The observer has seen the driver alive, and looks at its start by the server after its end was noted."""
+    server = Server(world, LIMITS, settings)
+    server.define()
+    run = server.start()
+    server.go(5)
+    alive = server.index.rows()
+    world.end(run, "SUCCESS")
+    server.supervisor.turn()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(type(server.index), "rows", lambda _: alive)
+        server.observer.turn()
+    server.go(5)
+    assert kinds(server) == ["run.started", "run.succeeded"]
+
+
 def test_u15_a_partial_success_names_its_tables(world: World, settings: NotifySettings) -> None:
     """And is an event of its own kind, neither a success nor a failure. A next run that succeeds has recovered."""
     server = Server(world, LIMITS, settings)
