@@ -140,9 +140,9 @@ class Deliverer:
         known.unnoted = None
         known.state, known.not_before = found.target, self.clock() + found.wait
         if found.act:
-            self._tell(name, found.act, result)
+            self._audit(name, found.act, result)
 
-    def _tell(self, name: str, act: str, result: AttemptResult) -> None:
+    def _audit(self, name: str, act: str, result: AttemptResult) -> None:
         """The server's log and the audit show a target that begins to fail, and one that works again."""
         with self.database.acting(Act(SUPERVISOR, act, name, result=first_line(result.error) or "done")):
             _log.warning("notifications: %s %s %s", act, name, first_line(result.error))
