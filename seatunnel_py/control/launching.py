@@ -70,11 +70,11 @@ def command_of(intent: Intent, program: Sequence[str], file: Path) -> tuple[str,
     --restore latest`` would take the run over from one that was started by hand at the same moment."""
     options = intent.options
     given = [word for name, value in sorted(options.variables.items()) for word in ("-i", quoted(name, value))]
+    accepts = ["--accept-changes"] if options.accept_changes else []
     if intent.kind is StartKind.RESTORE:
-        accepts = ["--accept-changes"] if options.accept_changes else []
         return (*program, "jobs", "restore", intent.run, "--file", str(file), *given, *accepts)
     only = [word for table in options.only for word in ("--only", table)]
-    restore = ["--restore", options.restore] if options.restore else []
+    restore = ["--restore", options.restore, *accepts] if options.restore else []
     return (*program, "run", str(file), "--job-id", intent.run, *given, *only, *restore)
 
 

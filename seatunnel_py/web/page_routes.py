@@ -9,7 +9,7 @@ from seatunnel_py.web.context import context_of
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading.page_files import PageFile
 
-PARTS = ("overview", "tables", "checkpoints", "failures", "log", "plan")
+PARTS = ("overview", "tables", "checkpoints", "failures", "state", "quarantine", "log", "plan")
 """As ``TABS`` of the page."""
 KEPT = "public, max-age=31536000, immutable"
 COMPARED = "no-cache"

@@ -176,11 +176,13 @@ def rewind(name: str, tables: tuple[str, ...], where: JobLocation, *, yes: bool,
         raise SeaTunnelError(f"no checkpoint is of {', '.join(unknown)}", f"there are: {', '.join(contents.records)}")
     found = list(rollback.preview(contents, job.plan or {}, which, tables))
     refused = [one for one in found if one.refused]
-    if as_json and (refused or not yes):
-        say_json({"done": False, "tables": [asdict(one) for one in found]})
-        return ExitCode.FAILED
+    told: dict[str, Any] = {"tables": [asdict(one) for one in found], "changes": _lines(found)}
+    if as_json and (refused or not yes or not found):
+        say_json({"done": False, **told})
+        return ExitCode.SUCCESS if yes and not refused else ExitCode.FAILED
     if not as_json:
-        _foretell(found)
+        for line in _lines(found):
+            say(line)
     if refused:
         others = "; --table names those that can be rewound" if len(refused) < len(found) else ""
         remedy = f"--fresh starts again, into emptied targets; a savepoint starts a new job{others}"
@@ -192,18 +194,11 @@ def rewind(name: str, tables: tuple[str, ...], where: JobLocation, *, yes: bool,
         raise SeaTunnelError("nothing was done yet", "--yes does it")
     incarnation = rollback.rewind(store, which, tuple(one.pipeline for one in found))
     if as_json:
-        say_json({"done": True, "driver": incarnation, "tables": [asdict(one) for one in found]})
+        say_json({"done": True, "driver": incarnation, **told})
     else:
         say(f"done: `seatunnel run JOB --job-id {job_id} --restore latest` goes on from there")
     return ExitCode.SUCCESS
 
 
-def _foretell(found: list[RollbackEffect]) -> None:
-    for one in found:
-        say(f"{one.pipeline}: checkpoint {one.newest} -> {one.to or '?'}")
-        if one.refused:
-            say(f"  refused: {one.refused}")
-        for target in one.twice:
-            say(f"  {target}: rows read since then are written a second time, and appear twice")
-        for target in one.again:
-            say(f"  {target}: rows read since then are written again by key, which changes nothing")
+def _lines(found: list[RollbackEffect]) -> list[str]:
+    return [line for one in found for line in one.lines()]

@@ -40,6 +40,17 @@ class RollbackEffect:
     twice: tuple[str, ...] = ()
     refused: str = ""
 
+    def lines(self) -> list[str]:
+        """The effect in words, as the command line and the page show it."""
+        again = "rows read since then are written again by key, which changes nothing"
+        twice = "rows read since then are written a second time, and appear twice"
+        return [
+            f"{self.pipeline}: checkpoint {self.newest} -> {self.to or '?'}",
+            *([f"  refused: {self.refused}"] if self.refused else []),
+            *(f"  {target}: {twice}" for target in self.twice),
+            *(f"  {target}: {again}" for target in self.again),
+        ]
+
 
 def preview(
     contents: StoreContents, plan: Mapping[str, Any], which: int, only: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from typing import Any
 
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import StoreUnwritableError
-from seatunnel_py.control.store.intents import Intent
+from seatunnel_py.control.store.intents import Intent, StartOptions
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.redaction import redacted_plain
 from seatunnel_py.runtime.control.requests import RequestKind
@@ -91,15 +91,31 @@ def of_restore(context: ServerContext, last: Intent, revision: int) -> Announced
     SeaTunnelError for an unknown revision."""
     if context.index.look(last.run) is None:  # no driver has made its directory: there is nothing to compare with
         return AnnouncedChanges((), digest_of(last.run, revision, []))
-    file, directory, names = context.control.files.prepared(last.definition, revision)
     arguments = ("--job-id", last.run, "--restore", "latest")
+    return _planned(context, (last.run, last.definition, revision), last.options, arguments)
+
+
+def of_start(context: ServerContext, definition: str, revision: int, options: StartOptions) -> AnnouncedChanges:
+    """The changes of a new run since the savepoint that it begins from; none, if it begins from nothing. Raises as
+    ``of_restore``."""
+    if not options.restore:
+        return AnnouncedChanges((), digest_of("", definition, revision, []))
+    return _planned(context, (options.restore, definition, revision), options, ("--restore", options.restore))
+
+
+def _planned(
+    context: ServerContext, of: tuple[str, str, int], options: StartOptions, arguments: tuple[str, ...]
+) -> AnnouncedChanges:
+    _, definition, revision = of
+    file, directory, names = context.control.files.prepared(definition, revision)
     environment = (*names, "SEATUNNEL_SECRETS_DIR")
-    question = JobQuestion("plan", None, last.options.variables, PLAN_SECONDS, environment, arguments, file, directory)
+    question = JobQuestion("plan", None, options.variables, PLAN_SECONDS, environment, arguments, file, directory)
     code, found = asked(context.home, question)
     found = redacted_plain(found)
     if not isinstance(found, dict) or "changes" not in found or code == ExitCode.JOB_FILE_WRONG:
-        why = f"the revision {revision} cannot be planned: exit code {code}"
+        named = found.get("message") if isinstance(found, dict) else None
+        why = f"the revision {revision} cannot be planned: {named or f'exit code {code}'}"
         raise ApiError(422, "plan", why, "POST /api/v1/check shows its mistakes", more={"plan": found})
     changes = found["changes"]
     fatal = any(one["needs"] == "--fresh" for one in changes)
-    return AnnouncedChanges(changes, digest_of(last.run, revision, changes), found.get("refused"), fatal)
+    return AnnouncedChanges(changes, digest_of(*of, changes), found.get("refused"), fatal)

@@ -17,8 +17,9 @@ from seatunnel_py.runtime.observe.checkpoint_history import CheckpointHistory
 from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
-from seatunnel_py.web.pages import LIMIT_MAX, After, Limit, page
+from seatunnel_py.web.pages import LIMIT_MAX, After, Limit, Text, page
 from seatunnel_py.web.problems import ApiError
+from seatunnel_py.web.reading import stored_state
 from seatunnel_py.web.routes.runs import keyed
 
 OF_A_TABLE = 20
@@ -57,6 +58,14 @@ def checkpoints(request: Request, run: str, limit: Limit = 50) -> Response:
     """The newest checkpoints of a run, oldest first; all are counted."""
     found = context_of(request).files.checkpoints(run)
     return answer(checkpoint_history.plain(CheckpointHistory(found.attempts[-limit:], found.completed, found.failed)))
+
+
+def state(request: Request, run: str, q: Text = "", after: After = "", limit: Limit = 50) -> Response:
+    """The tables of a run with the checkpoints that are kept, which `state show --json` has with all positions."""
+    found = stored_state.kept_checkpoints(context_of(request), run)
+    chosen = [one for one in found if q.lower() in one["table"].lower()]
+    shown, next = page(chosen, lambda one: [one["table"]], after, limit)
+    return answer({"job_id": run, "tables": shown, "next": next, "total": len(chosen)})
 
 
 def failures(request: Request, run: str, limit: Limit = 50) -> Response:

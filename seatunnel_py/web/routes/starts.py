@@ -1,10 +1,12 @@
 """Routes that start drivers: a new run of a definition, and the next driver of a run. Each leaves an intent in the
-queue; the supervisor begins it."""
+queue; the supervisor begins it. A rewind chooses where the next driver begins."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from fastapi import Request
 from pydantic import Field
@@ -12,7 +14,7 @@ from starlette.responses import Response
 
 from seatunnel_py.control.driver_files import output_file
 from seatunnel_py.control.run_commands import DriverEndsError
-from seatunnel_py.control.store import intents
+from seatunnel_py.control.store import definitions, intents
 from seatunnel_py.control.store.intents import Intent, StartOptions
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.control.store.wishes import RestartPolicy
@@ -22,7 +24,8 @@ from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import ServerContext, context_of
 from seatunnel_py.web.pages import chosen_of
 from seatunnel_py.web.problems import ApiError
-from seatunnel_py.web.reading.announced_changes import of_restore, require_announced
+from seatunnel_py.web.reading import stored_state
+from seatunnel_py.web.reading.announced_changes import AnnouncedChanges, of_restore, of_start, require_announced
 from seatunnel_py.web.reading.log_window import shown_lines, window
 
 VARIABLE_MAX = 10_000
@@ -32,12 +35,13 @@ OUTPUT_BYTES = 8 * 2**10
 
 class StartBody(Body):
     """A start. ``variables``: need the role edit, for they change what runs; ``only``: tables; ``restore``: a savepoint
-    to begin from."""
+    to begin from; ``digest``: of the announced changes since that savepoint, which it then goes on with."""
 
     variables: dict[str, str] = Field(default_factory=dict, max_length=100)
     only: list[str] = Field(default_factory=list, max_length=1_000)
     restore: str = Field("", max_length=200)
     priority: int = Field(0, ge=-100, le=100)
+    digest: str = Field("", max_length=64)
 
 
 class RestoreBody(Body):
@@ -50,26 +54,45 @@ class RestoreBody(Body):
     priority: int = Field(0, ge=-100, le=100)
 
 
+class RewindBody(Body):
+    """``checkpoint``: its number, or how many before the newest one, as -1; ``tables``: only these, empty: all;
+    ``digest``: of the announced changes."""
+
+    checkpoint: int = Field(ge=-1_000, le=2**53)
+    tables: list[str] = Field(default_factory=list, max_length=1_000)
+    digest: str = Field("", max_length=64)
+
+
 class PolicyBody(Body):
     """When runs are restored without being asked: never, on-failure or always."""
 
     policy: str
 
 
-def start(request: Request, id: str, body: StartBody, idempotency_key: Key = "") -> Response:
+def start(request: Request, id: str, body: StartBody, dry: Dry = False, idempotency_key: Key = "") -> Response:
     """Start a new run of a definition. The answer comes at once; the run waits in the queue, or begins."""
     if body.variables:
         require_role(request, Role.EDIT, "a start with variables")
     require_variables_fit(body.variables)
     _require_no_option([*body.only, body.restore])
     options = StartOptions(dict(body.variables), (), tuple(body.only), body.restore)
-    intent = context_of(request).control.commands.start(
+    context, act, revision = context_of(request), act_of(request, "run.start", id, announced=body.digest), 0
+    if dry or body.digest:
+        with context.database.reading() as connection:
+            revision = definitions.found(connection, id).newest.number
+        announced = of_start(context, id, revision, options)
+        if dry:
+            return _announcement({"definition": id, "revision": revision, "restore": body.restore}, announced)
+        require_announced(context, act, announced, body.digest)
+        options = replace(options, accept_changes=True)
+    intent = context.control.commands.start(
         id,
         options,
-        act_of(request, "run.start", id),
+        act,
         key=own_key(request, idempotency_key),
         body_digest=digest_of("start", id, body.model_dump()),
         priority=body.priority,
+        revision=revision,
     )
     return started(intent)
 
@@ -78,6 +101,11 @@ def require_variables_fit(variables: Mapping[str, str]) -> None:
     """Raise ApiError for a value that is too long."""
     if any(len(value) > VARIABLE_MAX for value in variables.values()):
         raise ApiError(422, "request", f"a variable has at most {VARIABLE_MAX:,} characters")
+
+
+def _announcement(about: dict[str, Any], announced: AnnouncedChanges) -> Response:
+    found = {"changes": announced.changes, "refused": announced.refused, "digest": announced.digest}
+    return answer({**about, **found, "fatal": announced.fatal})
 
 
 def _require_no_option(names: list[str]) -> None:
@@ -98,8 +126,7 @@ def restore(request: Request, run: str, body: RestoreBody, dry: Dry = False) -> 
         announced = of_restore(context, last, revision)
         if dry:
             about = {"job_id": run, "revision": revision, "from_revision": last.revision}
-            found = {"changes": announced.changes, "refused": announced.refused, "digest": announced.digest}
-            return answer({**about, **found})
+            return _announcement(about, announced)
         require_announced(context, act, announced, body.digest)
         accepts = True
     return started(commands.restore(run, act, accept_changes=accepts, priority=body.priority, revision=revision))
@@ -115,6 +142,36 @@ def _once_ended(context: ServerContext, run: str) -> Intent:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
+
+
+def rewind(request: Request, run: str, body: RewindBody, dry: Dry = False) -> Response:
+    """Let the next driver of a run begin at an older checkpoint; needs the digest of what was announced."""
+    context = context_of(request)
+    _require_no_option(body.tables)
+    _require_no_driver(context, run)
+    act = act_of(request, "run.rewind", run, announced=body.digest)
+    about = {"job_id": run, "checkpoint": body.checkpoint}
+    with stored_state.REWINDING:
+        announced = stored_state.of_rewind(context, run, body.checkpoint, body.tables)
+        if dry:
+            return _announcement(about, announced)
+        require_announced(context, act, announced, body.digest)
+        with context.database.acting(replace(act, result="begun")):
+            _require_no_driver(context, run)
+        done = stored_state.rewind(context, run, body.checkpoint, body.tables)
+    with context.database.acting(act):
+        return answer({**about, "changes": done["changes"], "driver": done["driver"]})
+
+
+def _require_no_driver(context: ServerContext, run: str) -> None:
+    """Raise ApiError or SeaTunnelError while a driver has the run, or is to get it."""
+    row = context.files.row(run)
+    with context.database.reading() as connection:
+        known = bool(intents.of_run(connection, run))
+    if known:
+        _once_ended(context, run)
+    elif row.alive:
+        raise ApiError(409, "state", f"the run {run!r} has a driver", "stop it first")
 
 
 def newest(request: Request, run: str) -> Response:
