@@ -316,6 +316,7 @@ export interface QueueList {
 export interface Start {
   job_id: string;
   definition: string;
+  revision: number;
   state: "WAITING" | "STARTING" | "STARTED" | "ENDED" | "NOT_STARTED" | "DROPPED";
   at: number;
   exit_code: number | null;

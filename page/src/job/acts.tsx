@@ -1,7 +1,8 @@
 // The acts on a run that fit its state.
 
 import type { RunState } from "../api/shapes";
-import { ActButton, type Progress } from "../parts/acts";
+import { ActButton, mayDo, type Progress } from "../parts/acts";
+import { go, linkTo } from "../state/location";
 
 interface Props {
   run: string;
@@ -10,7 +11,8 @@ interface Props {
   compact?: boolean;
 }
 
-const ENDED: RunState[] = ["FAILED", "ROWS_FAILED_AGAIN", "SOME_TABLES_FAILED", "STOPPED", "KILLED", "NOT ENDED"];
+/** States of a run that a next driver can take up. */
+export const ENDED: RunState[] = ["FAILED", "ROWS_FAILED_AGAIN", "SOME_TABLES_FAILED", "STOPPED", "KILLED", "NOT ENDED"];
 
 export function RunActs({ run, state, report, compact = false }: Props) {
   const path = `runs/${encodeURIComponent(run)}`;
@@ -24,9 +26,12 @@ export function RunActs({ run, state, report, compact = false }: Props) {
     );
   }
   if (!ENDED.includes(state)) return null;
+  const allowed = mayDo("operate");
   return (
     <span class="acts">
-      <ActButton label="Restore" look={compact ? "plain" : "main"} path={`${path}/restore`} asked="asked to restore from the newest checkpoint" report={report} hint="Start the next driver of this run, from its newest checkpoint." />
+      <button type="button" class={`act ${compact ? "plain" : "main"}`} disabled={!allowed} title={allowed ? "Show the changes that the next driver would make, then start it." : "This needs the role operate."} onClick={() => go(linkTo(run, "state", { ask: "restore" }))}>
+        Restore…
+      </button>
     </span>
   );
 }

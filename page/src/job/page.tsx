@@ -17,9 +17,10 @@ import { LogTab } from "./log";
 import { OverviewTab } from "./overview";
 import { NotYet } from "./not_yet";
 import { PlanTab } from "./plan";
+import { StateTab } from "./state";
 import { TablesTab } from "./tables";
 
-const WORDS: Record<Tab, string> = { overview: "Overview", tables: "Tables", checkpoints: "Checkpoints", failures: "Failures", log: "Log", plan: "Plan as run" };
+const WORDS: Record<Tab, string> = { overview: "Overview", tables: "Tables", checkpoints: "Checkpoints", failures: "Failures", state: "Savepoints", quarantine: "Bad rows", log: "Log", plan: "Plan as run" };
 const AGAIN_MS = 1000;
 
 /** A run with the newest numbers of the stream. */
@@ -82,6 +83,7 @@ export function JobPage({ run, tab }: { run: string; tab: Tab }) {
         {tab === "tables" ? <TablesTab run={run} head={shown} live={live} /> : null}
         {tab === "checkpoints" ? <CheckpointsTab run={run} live={live} /> : null}
         {tab === "failures" ? <FailuresTab run={run} live={live} /> : null}
+        {tab === "state" ? <StateTab head={shown} live={live} progress={progress} report={setProgress} /> : null}
         {tab === "log" ? <LogTab run={run} state={shown.state} /> : null}
         {tab === "plan" ? <PlanTab run={run} /> : null}
       </div>

@@ -4,10 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import type { DefinitionList, DefinitionRow } from "../api/shapes";
 import { ActButton, ProgressLine, type Progress } from "../parts/acts";
 import { Ago, Name } from "../parts/marks";
+import { Pages } from "../parts/pages";
 import { Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
 import { now } from "../state/clock";
-import { go, linkTo, linkToEditor, query, setQuery } from "../state/location";
+import { go, linkTo, linkToEditor, query } from "../state/location";
 import { age, counted, whenExactly } from "../text/format";
 
 const SHOWN = 6;
@@ -65,20 +66,7 @@ export function Definitions() {
           </ul>
         )}
       </Shown>
-      {found.data?.next || after ? (
-        <div class="pages">
-          {after ? (
-            <button type="button" onClick={() => setQuery({ stored: "" }, "push")}>
-              First page
-            </button>
-          ) : null}
-          {found.data?.next ? (
-            <button type="button" onClick={() => setQuery({ stored: found.data?.next ?? "" }, "push")}>
-              Next page
-            </button>
-          ) : null}
-        </div>
-      ) : null}
+      {found.data ? <Pages list={found.data} cursor="stored" /> : null}
     </section>
   );
 }

@@ -5,6 +5,7 @@ import type { LiveRuns, QueueList, RunList, RunRow } from "../api/shapes";
 import { newest, round } from "../api/stream";
 import { Choice } from "../parts/choice";
 import { movedBy } from "../parts/windows";
+import { Pages } from "../parts/pages";
 import { Ago, Name, SegmentBar, StateMark } from "../parts/marks";
 import { Empty, Shown } from "../parts/views";
 import { type Answer, useAnswer, useNow } from "../state/asking";
@@ -66,7 +67,7 @@ export function JobsPage() {
           <Shown of={found} rows={8}>
             {(data) => (data.runs.length === 0 ? <NoMatch /> : <RunTable list={data} live={live} />)}
           </Shown>
-          {found.data ? <Pages list={found.data} after={after} /> : null}
+          {found.data ? <Pages list={found.data} cursor="after" noun="run" /> : null}
         </section>
       )}
     </>
@@ -212,24 +213,6 @@ function RunLine({ run, at, chosen, choose, report }: LineProps) {
         <RunActs run={run.job_id} state={run.state} report={report} compact />
       </td>
     </tr>
-  );
-}
-
-function Pages({ list, after }: { list: RunList; after: string }) {
-  return (
-    <div class="pages">
-      <span class="faint num">{counted(list.total, "run")}</span>
-      {after ? (
-        <button type="button" onClick={() => setQuery({ after: "" }, "push")}>
-          First page
-        </button>
-      ) : null}
-      {list.next ? (
-        <button type="button" onClick={() => setQuery({ after: list.next ?? "" }, "push")}>
-          Next page
-        </button>
-      ) : null}
-    </div>
   );
 }
 

@@ -13,7 +13,7 @@ export const KEYS: [string, string][] = [
   ["PageDown  PageUp  Home  End", "move in a list"],
   ["g j", "list of jobs"],
   ["g c", "catalogue of plugins"],
-  ["1 … 6", "tabs of a job"],
+  ["1 … 8", "tabs of a job"],
   ["?", "this help"],
 ];
 
@@ -51,7 +51,7 @@ export function pageKeys(event: KeyboardEvent): void {
     event.preventDefault();
     event.stopImmediatePropagation();
     go(event.key === "j" ? linkTo() : linkToCatalogue());
-  } else if (/^[1-6]$/.test(event.key)) {
+  } else if (/^[1-8]$/.test(event.key)) {
     document.querySelectorAll<HTMLAnchorElement>("[role=tab]")[Number(event.key) - 1]?.click();
   } else if ((event.key === "j" || event.key === "k") && !(event.target as Element | null)?.closest?.("[data-rows]")) {
     const rows = document.querySelector<HTMLElement>("[data-rows]");

@@ -31,7 +31,8 @@ REWOUND = "rewound"  # never the name of a graph
 @dataclass(frozen=True, slots=True)
 class RollbackEffect:
     """Effect on one pipeline. ``again``: targets with keys whose rows come again; ``twice``: targets that will show
-    rows twice; ``refused``: why a rollback is impossible, or empty."""
+    rows twice; ``refused``: why a rollback is impossible, or empty; ``uncommitted``: the checkpoint had still to commit
+    rows when it was taken, and the next driver commits them, too."""
 
     pipeline: str
     newest: int
@@ -39,11 +40,15 @@ class RollbackEffect:
     again: tuple[str, ...] = ()
     twice: tuple[str, ...] = ()
     refused: str = ""
+    uncommitted: bool = False
 
     def lines(self) -> list[str]:
         """The effect in words, as the command line and the page show it."""
-        again = "rows read since then are written again by key, which changes nothing"
-        twice = "rows read since then are written a second time, and appear twice"
+        rows = "rows read since then"
+        if self.uncommitted:
+            rows = "rows read since then, and those that this checkpoint had still to commit,"
+        again = f"{rows} are written again by key, which changes nothing"
+        twice = f"{rows} are written a second time, and appear twice"
         return [
             f"{self.pipeline}: checkpoint {self.newest} -> {self.to or '?'}",
             *([f"  refused: {self.refused}"] if self.refused else []),
@@ -72,7 +77,7 @@ def preview(
 
 def _rewind(key: str, newest: CheckpointRecord, record: CheckpointRecord, planned: Mapping[str, Any]) -> RollbackEffect:
     targets, promises = planned.get("sinks", {}), planned.get("promises", {})
-    found = RollbackEffect(key, newest.checkpoint, record.checkpoint)
+    found = RollbackEffect(key, newest.checkpoint, record.checkpoint, uncommitted=bool(record.uncommitted))
     if record.kind is RecordKind.ZERO:
         return replace(found, refused=f"checkpoint 0 is its beginning: {BEGIN_ANEW}")
     once = [vertex.id for vertex in record.topology.vertices if not vertex.replayable]
