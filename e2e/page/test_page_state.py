@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from e2e.page.browser import Visit, chromium
 from e2e.page.conftest import Site
+from e2e.page.measured import serious
 from e2e.page.test_page_live import JOB_SECONDS, get
 from e2e.server.running import client, server, token_of
 from e2e.support import SEATUNNEL
@@ -130,6 +131,7 @@ def test_a20_a_restore_with_another_text_changes_what_was_announced(fresh: Site,
     (fresh.folder / "changed.conf").write_text(changed)
     plan = json.loads(printed(fresh, "plan", "changed.conf", "--job-id", run, "--restore", "latest", "--json"))
     assert shown == worded(plan["changes"]) and len(shown) == 2
+    assert serious(page) == []
     before = len(of_this_run(fresh, run))
     page.get_by_role("button", name="Restore, with these changes").click()
     expect(page.locator(".progress")).to_contain_text("asked to restore")

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunRow } from "../src/api/shapes";
+import { namedIn } from "../src/text/errors";
 import { age, brief, bytes, count, cut, duration, plainName } from "../src/text/format";
 import { sameCounts, standing, tally } from "../src/text/sentences";
 import { filterOf, lookOf, RUN_ORDER, TABLE_ORDER, toggled } from "../src/text/states";
@@ -26,6 +27,17 @@ describe("names from outside", () => {
   });
   it("lose their power over the text around them", () => {
     expect(plainName("a\u202eb\u001b[31m\u0000\u009b")).toBe("a\ufffdb␛[31m␀\ufffd");
+  });
+});
+
+describe("the fields that an error is about", () => {
+  it.each([
+    ["Field 'name' is too long; row {id, name}", ["name"]],
+    ["value too long for column name", ["name"]],
+    ["a name.id of id and name", []],
+    ["nothing", []],
+  ])("%s", (error, fields) => {
+    expect(namedIn(error, ["id", "name"])).toEqual(fields);
   });
 });
 

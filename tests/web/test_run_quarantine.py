@@ -145,4 +145,5 @@ def test_masks_keep_names_and_hide_values() -> None:
     }  # fmt: skip
     error = """column 's' refuses Ann Lee and 'Bob' of "x", at 2026-01-31 of 12,000.5: [1, 2]"""
     shown = masked_error(error, values)
+    assert masked_error('row {"n":7,"s":1}', {"n": 7, "s": 1}) == masked_error('row {"n":17,"s":2}', {"n": 17, "s": 2})
     assert "'s'" in shown and not re.search(r"Ann|Lee|Bob|\d", shown), shown

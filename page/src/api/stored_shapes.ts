@@ -39,6 +39,44 @@ export interface KeptList {
   total: number;
 }
 
+export interface BadTable {
+  table: string;
+  rows: number;
+  waiting: number;
+  /** Of those that wait: no reader could decode them, so they cannot be delivered. */
+  undecoded: number;
+  replaying: number;
+  replayed: number;
+  reasons: { step: string; error: string; rows: number }[];
+}
+
+export interface BadList {
+  tables: BadTable[];
+  waiting: number;
+  /** The process that delivers bad rows. */
+  delivery: { alive: boolean; output: string[] };
+}
+
+export interface BadRow {
+  table: string;
+  step: string;
+  error: string;
+  values: Record<string, unknown>;
+  /** No reader could decode it. */
+  raw: boolean;
+  unit: string;
+  split: string;
+  row: number;
+  checkpoint: number;
+  at: string;
+}
+
+export interface BadRows {
+  rows: BadRow[];
+  /** Types and lengths stand in place of values. */
+  masked: boolean;
+}
+
 /** A change since the checkpoint that a run goes on from, as `plan --restore` has it. */
 export interface Change {
   what: string;

@@ -11,6 +11,7 @@ import { linkTo, TABS, type Tab } from "../state/location";
 import { count } from "../text/format";
 import { lookOf } from "../text/states";
 import { RunActs } from "./acts";
+import { BadRowsTab } from "./bad_rows";
 import { CheckpointsTab } from "./checkpoints";
 import { FailuresTab } from "./failures";
 import { LogTab } from "./log";
@@ -84,6 +85,7 @@ export function JobPage({ run, tab }: { run: string; tab: Tab }) {
         {tab === "checkpoints" ? <CheckpointsTab run={run} live={live} /> : null}
         {tab === "failures" ? <FailuresTab run={run} live={live} /> : null}
         {tab === "state" ? <StateTab head={shown} live={live} progress={progress} report={setProgress} /> : null}
+        {tab === "quarantine" ? <BadRowsTab head={shown} report={setProgress} /> : null}
         {tab === "log" ? <LogTab run={run} state={shown.state} /> : null}
         {tab === "plan" ? <PlanTab run={run} /> : null}
       </div>

@@ -5,7 +5,7 @@ import type { TableDetail } from "../api/shapes";
 import { Fact, Name, StateMark, When } from "../parts/marks";
 import { Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
-import { setQuery } from "../state/location";
+import { linkTo, setQuery } from "../state/location";
 import { bytes, count, duration, plainName } from "../text/format";
 
 const close = () => {
@@ -30,13 +30,13 @@ export function TablePanel({ run, name, turn }: { run: string; name: string; tur
         </button>
       </div>
       <Shown of={found} rows={5}>
-        {(table) => <Detail table={table} />}
+        {(table) => <Detail run={run} table={table} />}
       </Shown>
     </aside>
   );
 }
 
-function Detail({ table }: { table: TableDetail }) {
+function Detail({ run, table }: { run: string; table: TableDetail }) {
   return (
     <>
       <p>
@@ -60,6 +60,11 @@ function Detail({ table }: { table: TableDetail }) {
         <Fact label="time" value={duration(table.seconds)} />
         <Fact label="retries" value={count(table.attempts)} />
       </dl>
+      {table.rows_rejected ? (
+        <p>
+          <a href={linkTo(run, "quarantine", { of: table.table })}>look at the rejected rows</a>
+        </p>
+      ) : null}
       {table.targets && table.targets.length > 0 ? (
         <section>
           <h3>Targets</h3>

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MASK = "…"
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"|`([^`]*)`")
-_NUMBER = re.compile(r"\d[\d.,:eE+-]*")
+_NUMBER = re.compile(r"\d(?:[\d.,:eE+-]*\d)?")
 
 
 def masked_values(values: Mapping[str, Any], schema: pa.Schema) -> dict[str, Any]:

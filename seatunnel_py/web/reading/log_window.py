@@ -16,12 +16,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.observe.rotated_files import generations
 from seatunnel_py.terminal_text import terminal_text
 from seatunnel_py.web.problems import ApiError
 
 WINDOW_BYTES = 64 * 2**10
 LINE_BYTES = 8 * 2**10
+NEWEST_BYTES = 8 * 2**10
 _POSITION = re.compile(r"(\d{1,9}\.[0-9a-f]{1,16}):(\d{1,15})")
 _FROM_END = re.compile(r"-(\d{1,9})")
 _UTF8_BYTES_MAX = 4
@@ -145,3 +147,9 @@ def shown_lines(data: bytes) -> Iterator[str]:
         kept = line[:LINE_BYTES].decode(errors="replace")
         cut = f" … {len(line) - LINE_BYTES:,} bytes are not shown" if len(line) > LINE_BYTES else ""
         yield terminal_text(kept.translate(_PICTURES)) + cut
+
+
+def newest_lines(path: Path, *, alive: bool) -> list[str]:
+    """The last lines of the output of a process, without secrets; none if it has written nothing."""
+    found = window(path, f"-{NEWEST_BYTES}", NEWEST_BYTES, alive=alive)
+    return [] if found is None else [redacted_text(line) for line in shown_lines(found.data)]

@@ -13,7 +13,10 @@ from pydantic import Field
 from starlette.responses import Response
 
 from seatunnel_py.config.resolve import nearest
+from seatunnel_py.control.driver_files import output_file
+from seatunnel_py.control.launching import replay_name
 from seatunnel_py.control.store.intents import Intent
+from seatunnel_py.nouns import counted
 from seatunnel_py.redaction import redacted_plain
 from seatunnel_py.web.acts import Body, Dry, act_of, caller, digest_of
 from seatunnel_py.web.answers import answer
@@ -22,6 +25,7 @@ from seatunnel_py.web.pages import Limit
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading.announced_changes import AnnouncedChanges, require_announced
 from seatunnel_py.web.reading.job_child import JobQuestion, asked
+from seatunnel_py.web.reading.log_window import newest_lines
 
 SECONDS = 20.0
 Table = Annotated[str, Query(max_length=1_000, description="this table only")]
@@ -36,11 +40,17 @@ class ReplayBody(Body):
 
 
 def listing(request: Request, run: str) -> Response:
-    """The bad rows of a run by table and reason, as `quarantine list --reasons --json`."""
+    """The bad rows of a run by table and reason, as `quarantine list --reasons --json`; and the process that delivers
+    them, with the end of its output."""
     context = context_of(request)
     context.files.place(run)
     tables = _counts(context, run, reasons=True)
-    return answer({"job_id": run, "tables": tables, "waiting": sum(one["waiting"] for one in tables)})
+    name = replay_name(run)
+    alive = context.control.supervisor.launcher.child_of(name) is not None
+    lines = newest_lines(output_file(context.home.path, name), alive=alive)
+    waiting = sum(one["waiting"] for one in tables)
+    delivery = {"alive": alive, "output": lines}
+    return answer({"job_id": run, "tables": tables, "waiting": waiting, "delivery": delivery})
 
 
 def rows(request: Request, run: str, table: Table = "", limit: Limit = 20) -> Response:
@@ -65,7 +75,9 @@ def replay(request: Request, run: str, body: ReplayBody, dry: Dry = False) -> Re
     last, revision = context.control.commands.replayable(run, body.revision)
     chosen = [one for one in tables if body.table in ("", one["table"])]
     counts = {one["table"]: one["waiting"] - one["undecoded"] for one in chosen if one["waiting"] > one["undecoded"]}
-    sentences = [f"{number:,} rows of {table} pass through revision {revision}" for table, number in counts.items()]
+    sentences = [
+        f"through revision {revision}: {counted(number, 'row')} of {table}" for table, number in counts.items()
+    ]
     announced = AnnouncedChanges(sentences, digest_of("replay", run, revision, counts))
     found = {"job_id": run, "revision": revision, "rows": sum(counts.values()), "tables": counts}
     if dry:

@@ -18,7 +18,6 @@ from seatunnel_py.control.store import definitions, intents
 from seatunnel_py.control.store.intents import Intent, StartOptions
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.control.store.wishes import RestartPolicy
-from seatunnel_py.redaction import redacted_text
 from seatunnel_py.web.acts import Body, Dry, Key, act_of, digest_of, own_key, require_role
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import ServerContext, context_of
@@ -26,11 +25,10 @@ from seatunnel_py.web.pages import chosen_of
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading import stored_state
 from seatunnel_py.web.reading.announced_changes import AnnouncedChanges, of_restore, of_start, require_announced
-from seatunnel_py.web.reading.log_window import shown_lines, window
+from seatunnel_py.web.reading.log_window import newest_lines
 
 VARIABLE_MAX = 10_000
 ENDS_SECONDS = 10.0
-OUTPUT_BYTES = 8 * 2**10
 
 
 class StartBody(Body):
@@ -184,8 +182,7 @@ def newest(request: Request, run: str) -> Response:
         raise ApiError(404, "unknown-start", "this server has not started that run", "GET /api/v1/runs lists all runs")
     last = max(found, key=lambda one: one.id)
     alive = last.state in intents.OPEN
-    output = window(output_file(context.home.path, last.run), f"-{OUTPUT_BYTES}", OUTPUT_BYTES, alive=alive)
-    lines = [] if output is None else [redacted_text(line) for line in shown_lines(output.data)]
+    lines = newest_lines(output_file(context.home.path, last.run), alive=alive)
     about = {"job_id": last.run, "definition": last.definition, "revision": last.revision, "state": last.state.value}
     about |= {"intent": last.id, "kind": last.kind.value, "asked_by": last.asked_by, "at": last.at}
     return answer({**about, "exit_code": last.exit_code, "signal": last.signal, "output": lines})
