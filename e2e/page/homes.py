@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,17 @@ def of_tables(home: Home, run: str, number: int, bad: int, ago: float, name: str
         for at, one in enumerate(names(number))
     ]
     ended(home, run, tables, ago, name)
+
+
+def checkpointed(home: Home, run: str, triggered: Sequence[float], seconds: float) -> None:
+    """Checkpoints of a run that began at these times, and took ``seconds`` each."""
+    about = {"pipeline": "p", "table": "shop.orders", "kind": "checkpoint", "savepoint": "", "driver": 1}
+    about |= {"slowest": "", "bytes": 900, "rows": 10, "reason": "", "missing": []}
+    lines = [
+        {**about, "checkpoint": at + 1, "triggered": one, "acknowledged": one + seconds / 2, "ended": one + seconds}
+        for at, one in enumerate(triggered)
+    ]
+    home.place(run).checkpoint_history.write_text("".join(json.dumps(one) + "\n" for one in lines))
 
 
 def sizes(path: Path, old: int = 100) -> Home:

@@ -17,7 +17,7 @@ describe("the sources", () => {
   });
   it("keep nothing of a login in the browser", () => {
     const storing = files.filter((file) => /localStorage|sessionStorage|document\.cookie|indexedDB/.test(text(file)));
-    expect(storing).toEqual([join("state", "theme.ts")]);
+    expect(storing).toEqual([join("state", "choices.ts")]);
   });
 });
 

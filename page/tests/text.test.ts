@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunRow } from "../src/api/shapes";
 import { namedIn } from "../src/text/errors";
-import { age, brief, bytes, count, cut, duration, plainName } from "../src/text/format";
+import { age, brief, bytes, clock, count, cut, duration, offset, plainName, when, whenExactly } from "../src/text/format";
 import { sameCounts, standing, tally } from "../src/text/sentences";
 import { filterOf, lookOf, RUN_ORDER, TABLE_ORDER, toggled } from "../src/text/states";
 
@@ -16,6 +16,20 @@ describe("numbers and times", () => {
   });
   it("counts and sizes", () => {
     expect([count(1_234_567), count(null), brief(9_999), brief(45_100_000), bytes(1023), bytes(1536), bytes(null)]).toEqual(["1,234,567", "–", "9,999", "45.1M", "1023 B", "1.5 KiB", "–"]);
+  });
+});
+
+describe("times (A28)", () => {
+  const winter = Date.UTC(2026, 10, 1, 6, 30) / 1000; // 01:30 in New York, an hour after the first 01:30 of that night
+  it("are in UTC if that is chosen, whatever the zone of the machine", () => {
+    expect([when(winter, "UTC"), clock(winter, "UTC"), offset(winter, "UTC")]).toEqual(["2026-11-01 06:30:00", "06:30:00", "UTC"]);
+    expect(whenExactly(Date.UTC(2026, 0, 1) / 1000, "UTC")).toBe("2026-01-01 00:00:00 UTC");
+  });
+  it("are else in the zone of the machine, with its offset at that time", () => {
+    const there = new Date(winter * 1000);
+    const two = (number: number) => String(number).padStart(2, "0");
+    expect(clock(winter, "browser")).toBe([there.getHours(), there.getMinutes(), there.getSeconds()].map(two).join(":"));
+    expect(whenExactly(winter, "browser")).toMatch(/^2026-1\d-\d\d \d\d:30:00 GMT/);
   });
 });
 

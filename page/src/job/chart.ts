@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { brief } from "../text/format";
+import { brief, clock, type Zone } from "../text/format";
 import type { Point } from "./series";
 
 const HEIGHT = 190;
@@ -12,19 +12,20 @@ export interface Drawn {
   end: () => void;
 }
 
-/** A chart in this place, in the colours of the page. */
-export function chart(place: HTMLElement, unit: string): Drawn {
+/** A chart in this place, in the colours of the page and with times of this zone. */
+export function chart(place: HTMLElement, unit: string, zone: Zone): Drawn {
   const colour = (name: string) => getComputedStyle(place).getPropertyValue(name).trim();
   const axis: uPlot.Axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
   const options: uPlot.Options = {
     width: Math.max(80, place.clientWidth),
     height: HEIGHT,
     legend: { show: false },
+    ...(zone === "UTC" ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") } : {}),
     cursor: { y: false },
     padding: [8, 8, 0, 0],
     scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
-      { ...axis, size: 24, space: 70, values: (_, marks) => marks.map((one) => new Date(one * 1000).toLocaleTimeString("en-GB")) },
+      { ...axis, size: 24, space: 70, values: (_, marks) => marks.map((one) => clock(one, zone)) },
       { ...axis, size: 46, space: 28, values: (_, marks) => marks.map((one) => brief(one)) },
     ],
     series: [{}, { label: unit, stroke: colour("--run"), width: 1.5, fill: colour("--run-soft"), points: { show: false } }],

@@ -4,6 +4,7 @@ import type { Attempt, AttemptList, LiveRun } from "../api/shapes";
 import { Name, When } from "../parts/marks";
 import { Empty, Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
+import { zone } from "../state/choices";
 import { bytes, clock, count, counted, duration, plainName } from "../text/format";
 import { useSlowly } from "./overview";
 
@@ -92,7 +93,7 @@ function Strip({ attempts }: { attempts: Attempt[] }) {
   const along = (at: number) => ((at - first) / Math.max(0.001, last - first)) * (WIDTH - 12) + 6;
   return (
     <figure class="strip">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${counted(attempts.length, "checkpoint")} between ${clock(first)} and ${clock(last)}; the longest took ${duration(most)}`}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${counted(attempts.length, "checkpoint")} between ${clock(first, zone.value)} and ${clock(last, zone.value)}; the longest took ${duration(most)}`}>
         {attempts.map((one, at) => {
           const height = Math.max(3, (one.seconds / most) * (HEIGHT - 12));
           return (
@@ -105,9 +106,9 @@ function Strip({ attempts }: { attempts: Attempt[] }) {
         })}
       </svg>
       <figcaption class="faint num">
-        <span>{clock(first)}</span>
+        <span>{clock(first, zone.value)}</span>
         <span>longest {duration(most)}</span>
-        <span>{clock(last)}</span>
+        <span>{clock(last, zone.value)}</span>
       </figcaption>
     </figure>
   );

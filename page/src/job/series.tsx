@@ -4,7 +4,7 @@ import { Choice } from "../parts/choice";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Series } from "../api/shapes";
 import { useAnswer } from "../state/asking";
-import { theme } from "../state/theme";
+import { theme, zone } from "../state/choices";
 import { brief } from "../text/format";
 import { useSlowly } from "./overview";
 
@@ -52,13 +52,13 @@ function Chart({ points, unit }: { points: Point[]; unit: string }) {
   const draw = useRef<((points: Point[]) => void) | null>(null);
   const latest = useRef(points);
   latest.current = points;
-  const scheme = theme.value;
+  const [scheme, times] = [theme.value, zone.value];
   useEffect(() => {
     let end = () => {};
     let over = false;
     void import("./chart").then(({ chart }) => {
       if (over || !place.current) return;
-      const made = chart(place.current, unit);
+      const made = chart(place.current, unit, times);
       draw.current = made.draw;
       end = made.end;
       made.draw(latest.current);
@@ -68,7 +68,7 @@ function Chart({ points, unit }: { points: Point[]; unit: string }) {
       draw.current = null;
       end();
     };
-  }, [unit, scheme]);
+  }, [unit, scheme, times]);
   useEffect(() => draw.current?.(points), [points]);
   const last = points[points.length - 1]?.[1];
   return <div ref={place} class="chart" role="img" aria-label={`chart; newest value ${brief(last == null ? null : Math.round(last))} ${unit}`} />;

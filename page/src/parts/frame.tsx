@@ -4,10 +4,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Problem, send, session } from "../api/client";
 import { connection, tryNow } from "../api/stream";
+import { switchTheme, switchZone, theme, zone } from "../state/choices";
+import { now } from "../state/clock";
 import { lockDrafts } from "../state/drafts";
 import { linkTo, linkToCatalogue, linkToEditor } from "../state/location";
-import { switchTheme, theme } from "../state/theme";
-import { clock } from "../text/format";
+import { clock, offset } from "../text/format";
 import { helpOpen, KEYS } from "./keys";
 
 export function Frame({ children }: { children: ComponentChildren }) {
@@ -45,6 +46,10 @@ function Head() {
       </nav>
       <div class="head-end">
         <Light />
+        <button type="button" class="quiet" onClick={switchZone} title={zone.value === "UTC" ? "times are in UTC; show them in the zone of this browser" : "times are in the zone of this browser; show them in UTC"}>
+          <span class="unseen">times in </span>
+          {offset(now.value, zone.value)}
+        </button>
         <button type="button" class="quiet" onClick={switchTheme} title="colours: as the system has them, light, dark">
           {theme.value === "system" ? "auto" : theme.value}
           <span class="unseen"> colours</span>
@@ -92,7 +97,7 @@ function LostBar() {
   if (found.is !== "lost" || found.why === "the tab was hidden") return null;
   return (
     <div class="lost" role="alert">
-      <strong>Connection lost since {clock(found.since / 1000)}.</strong> Numbers stand as they were then. The page connects
+      <strong>Connection lost since {clock(found.since / 1000, zone.value)}.</strong> Numbers stand as they were then. The page connects
       again by itself.
       <button type="button" onClick={tryNow}>
         Connect now

@@ -1,6 +1,7 @@
 // Small parts that show a state, a share of tables, and a time.
 
 import type { Counts } from "../api/shapes";
+import { zone } from "../state/choices";
 import { now } from "../state/clock";
 import { age, count, cut, plainName, when, whenExactly } from "../text/format";
 import { lookOf, TABLE_ORDER, type Shape } from "../text/states";
@@ -52,7 +53,7 @@ export function SegmentBar({ tables, wide = false }: { tables: Counts | null; wi
 export function Ago({ at, suffix = " ago" }: { at: number; suffix?: string }) {
   if (!at) return <span class="faint">–</span>;
   return (
-    <time class="num" dateTime={new Date(at * 1000).toISOString()} title={whenExactly(at)}>
+    <time class="num" dateTime={new Date(at * 1000).toISOString()} title={whenExactly(at, zone.value)}>
       {age(now.value - at)}
       {suffix}
     </time>
@@ -61,8 +62,8 @@ export function Ago({ at, suffix = " ago" }: { at: number; suffix?: string }) {
 
 export function When({ at }: { at: number }) {
   return (
-    <time class="num" dateTime={new Date(at * 1000).toISOString()} title={whenExactly(at)}>
-      {when(at)}
+    <time class="num" dateTime={new Date(at * 1000).toISOString()} title={whenExactly(at, zone.value)}>
+      {when(at, zone.value)}
     </time>
   );
 }

@@ -55,17 +55,37 @@ export function bytes(value: number | null | undefined): string {
   return `${at === 0 || rest >= 100 ? Math.round(rest) : rest.toFixed(1)} ${units[at]}`;
 }
 
-const dayAndTime: Intl.DateTimeFormatOptions = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false };
+/** The zone of times: that of the browser, or UTC. */
+export type Zone = "browser" | "UTC";
 
-/** A time in the zone of the viewer. */
-export const when = (seconds: number): string => new Intl.DateTimeFormat("en-CA", dayAndTime).format(seconds * 1000).replace(",", "");
+const timeOfDay: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const dayAndTime: Intl.DateTimeFormatOptions = { ...timeOfDay, year: "numeric", month: "2-digit", day: "2-digit" };
+const made = new Map<string, Intl.DateTimeFormat>();
 
-/** The same with its zone, for hovering. */
-export const whenExactly = (seconds: number): string =>
-  new Intl.DateTimeFormat("en-CA", { ...dayAndTime, timeZoneName: "longOffset" }).format(seconds * 1000).replace(",", "");
+/** A formatter; making one takes longer than using it a hundred times. */
+function formatter(kind: string, language: string, options: Intl.DateTimeFormatOptions, zone: Zone): Intl.DateTimeFormat {
+  const known = made.get(`${kind} ${zone}`);
+  if (known) return known;
+  const found = new Intl.DateTimeFormat(language, zone === "UTC" ? { ...options, timeZone: "UTC" } : options);
+  made.set(`${kind} ${zone}`, found);
+  return found;
+}
 
-export const clock = (seconds: number): string =>
-  new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(seconds * 1000);
+/** A time with its day. */
+export const when = (seconds: number, zone: Zone): string => formatter("when", "en-CA", dayAndTime, zone).format(seconds * 1000).replace(",", "");
+
+/** The same with the offset of its zone, for hovering: twice a year an hour comes twice. */
+export const whenExactly = (seconds: number, zone: Zone): string => `${when(seconds, zone)} ${offset(seconds, zone)}`;
+
+/** A time of the day. */
+export const clock = (seconds: number, zone: Zone): string => formatter("clock", "en-GB", timeOfDay, zone).format(seconds * 1000);
+
+/** The offset of a zone at a time: "UTC", "GMT+05:45". */
+export function offset(seconds: number, zone: Zone): string {
+  if (zone === "UTC") return "UTC";
+  const parts = formatter("offset", "en-CA", { timeZoneName: "longOffset" }, zone).formatToParts(seconds * 1000);
+  return parts.find((one) => one.type === "timeZoneName")?.value ?? "";
+}
 
 /** A long name cut in its middle, where names of tables rarely differ. */
 export function cut(name: string, most = 60): string {
