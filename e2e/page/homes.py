@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import random
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from seatunnel_py.runtime.control.requests import ControlAnswer, RequestStore
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.runtime.storage.job_directory import write_json
-from tests.control.homes import claimed
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from tests.control.homes import COUNTS, claimed
 
 CAUSES = (
     ("OperationalError", "permission denied for table", "Grant SELECT on it to the user of the job, then restore."),
@@ -89,6 +94,37 @@ def checkpointed(home: Home, run: str, triggered: Sequence[float], seconds: floa
         for at, one in enumerate(triggered)
     ]
     home.place(run).checkpoint_history.write_text("".join(json.dumps(one) + "\n" for one in lines))
+
+
+@contextmanager
+def at_work(home: Home, run: str, tables: list[dict[str, Any]], waits: dict[str, list[str]]) -> Iterator[None]:
+    """A run whose driver is alive: it holds its lock, writes counters, and answers which table waits for which."""
+    place = home.place(run)
+    claimed(place, f"driver-{run}", time.time() - 60, job_name=run, job_file=f"{run}.conf")
+    totals = {key: sum(one[key] for one in tables) for key in COUNTS}
+    counters = {"run": f"driver-{run}", "tables": tables, "totals": totals, "this_run": {"rows_read": 1}, "marks": {}}
+    counters |= {"checkpoints": {"completed": 3, "failed": 0, "restarts": 0, "ended": None, "bytes": 900}}
+    about = [
+        {"table": name, "busy": False, "moved": 40.0, "waits": lines, "blocked": []} for name, lines in waits.items()
+    ]
+    over = threading.Event()
+
+    def drive() -> None:
+        requests = RequestStore(LocalStorage(place.path))
+        while not over.wait(0.2):
+            write_json(place.path / "counters.json", {**counters, "at": time.time()}, durable=False)
+            for one in requests.open():
+                requests.answer(ControlAnswer(one.id, True, "", about={"tables": about}))
+
+    with (place.path / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        driver = threading.Thread(target=drive)
+        driver.start()
+        try:
+            yield
+        finally:
+            over.set()
+            driver.join()
 
 
 def sizes(path: Path, old: int = 100) -> Home:

@@ -179,6 +179,17 @@ export interface TableDetail extends TableRow {
   checkpoints: Attempt[];
 }
 
+/** What a part of a running job waits for. */
+export interface Standing {
+  table: string;
+  busy: boolean;
+  /** Seconds since the last row; null: none yet. */
+  moved: number | null;
+  waits: string[];
+  /** Locks that targets have reported. */
+  blocked: string[];
+}
+
 export interface LogWindow {
   lines: string[];
   next: string | null;

@@ -135,7 +135,7 @@ function TablesCard({ run, head, live, turn }: { run: string; head: RunHead; liv
     <section class="card tables-card" aria-label="tables">
       <div class="card-head">
         <h2>{all <= WORST ? "Tables" : "Tables that need a look first"}</h2>
-        {all > WORST ? <a href={linkTo(head.job_id, "tables")}>all {count(all)}</a> : null}
+        {all > WORST ? <a href={linkTo(head.job_id, "tables", { sort: "state" })}>all {count(all)}</a> : null}
       </div>
       {all > 1 ? <SegmentBar tables={head.tables} wide /> : null}
       <Shown of={found} rows={3}>

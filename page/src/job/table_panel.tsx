@@ -1,19 +1,21 @@
 // The panel of one table: its state, its targets, its failures and checkpoints.
 
 import { useEffect, useRef } from "preact/hooks";
-import type { TableDetail } from "../api/shapes";
+import type { Standing, TableDetail, TableState } from "../api/shapes";
 import { Fact, Name, StateMark, When } from "../parts/marks";
 import { Shown } from "../parts/views";
-import { useAnswer } from "../state/asking";
+import { useAnswer, useCostlyAnswer } from "../state/asking";
 import { linkTo, setQuery } from "../state/location";
-import { bytes, count, duration, plainName } from "../text/format";
+import { age, bytes, count, duration, plainName } from "../text/format";
 
 const close = () => {
   setQuery({ table: "" });
   document.querySelector<HTMLElement>("[data-rows]")?.focus();
 };
 
-export function TablePanel({ run, name, turn }: { run: string; name: string; turn: number }) {
+const ENDED: TableState[] = ["DONE", "FAILED", "ISOLATED", "STOPPED"];
+
+export function TablePanel({ run, name, turn, alive }: { run: string; name: string; turn: number; alive: boolean }) {
   // Slashes of a name are encoded too: a browser would resolve `..` between them.
   const path = `runs/${encodeURIComponent(run)}/tables/${encodeURIComponent(name)}`;
   const found = useAnswer<TableDetail>(path, turn);
@@ -30,9 +32,50 @@ export function TablePanel({ run, name, turn }: { run: string; name: string; tur
         </button>
       </div>
       <Shown of={found} rows={5}>
-        {(table) => <Detail run={run} table={table} />}
+        {(table) => (
+          <>
+            {alive && !ENDED.includes(table.state) ? <Waits run={run} table={table.table} /> : null}
+            <Detail run={run} table={table} />
+          </>
+        )}
       </Shown>
     </aside>
+  );
+}
+
+/** The reason why a table at work is not further, which its driver is asked for. */
+function Waits({ run, table }: { run: string; table: string }) {
+  const path = `runs/${encodeURIComponent(run)}/explain?table=${encodeURIComponent(table)}`;
+  const found = useCostlyAnswer<{ tables: Standing[] }>(path);
+  return (
+    <section class="waits" aria-label="waits">
+      <div class="card-head">
+        <h3>Why it is not further</h3>
+        <button type="button" class="quiet" onClick={found.again}>
+          Ask again
+        </button>
+      </div>
+      <Shown of={found} rows={2}>
+        {({ tables }) => {
+          const [one] = tables;
+          if (!one) return <p class="none">Its driver names nothing: it has just ended.</p>;
+          const lines = [...one.blocked, ...one.waits];
+          return (
+            <>
+              <p>{one.moved === null ? "No row has moved yet." : `The last row moved ${age(one.moved)} ago.`}</p>
+              {lines.length === 0 ? <p class="none">{one.busy ? "It waits for nothing: it is at work." : "It names nothing."}</p> : null}
+              <ul class="plain-list">
+                {lines.map((line, at) => (
+                  <li key={at}>
+                    <bdi>{plainName(line)}</bdi>
+                  </li>
+                ))}
+              </ul>
+            </>
+          );
+        }}
+      </Shown>
+    </section>
   );
 }
 

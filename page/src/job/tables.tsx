@@ -50,7 +50,7 @@ export function TablesTab({ run, head, live }: { run: string; head: RunHead; liv
           {list.total === null ? "" : counted(list.total, "table")}
         </p>
       </section>
-      {key ? <TablePanel run={run} name={key} turn={turn} /> : null}
+      {key ? <TablePanel run={run} name={key} turn={turn} alive={head.state === "RUNNING" || head.state === "STALLED"} /> : null}
     </div>
   );
 }

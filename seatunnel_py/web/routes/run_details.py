@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from seatunnel_py.jobs.driver_question import explained
@@ -23,6 +23,7 @@ from seatunnel_py.web.reading import stored_state
 from seatunnel_py.web.routes.runs import keyed
 
 OF_A_TABLE = 20
+Table = Annotated[str, Query(max_length=1_000, description="this table only")]
 
 
 def table(request: Request, run: str, key: str) -> Response:
@@ -45,13 +46,14 @@ def plan(request: Request, run: str) -> Response:
     return answer(found)
 
 
-def explain(request: Request, run: str) -> Response:
-    """Which part of a running job waits for which, as `jobs explain --json`."""
+def explain(request: Request, run: str, table: Table = "") -> Response:
+    """Which part of a running job waits for which, as `jobs explain --json`; a table that is not there has ended."""
     place = context_of(request).files.place(run)
     standing, silence = explained(KnownJob(place))
     if standing is None:
         raise ApiError(409, "silent", f"the run cannot explain itself: {silence}")
-    return answer({"job_id": run, "at": time.time(), "tables": standing})
+    chosen = [one for one in standing if table in ("", one["table"])]
+    return answer({"job_id": run, "at": time.time(), "tables": chosen})
 
 
 def checkpoints(request: Request, run: str, limit: Limit = 50) -> Response:

@@ -97,10 +97,13 @@ def keyed(tables: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     return found
 
 
-_STATES = {state.value: number for number, state in enumerate(TableState)}
+_STATES = tuple(state.value for state in TableState)
+_LOOKED_AT = ("FAILED", "ISOLATED", "RETRYING", "STOPPED", "RUNNING", "COMMITTING", "PENDING", "DONE")
+"""States of tables, those that need a look first."""
+_RANKS = {state: number for number, state in enumerate(_LOOKED_AT)}
 _TABLE_SORTS: Mapping[str, Callable[[Mapping[str, Any]], list[Any]]] = {
     "name": lambda table: [table["key"]],
-    "state": lambda table: [-_STATES.get(table["state"], 99), table["key"]],
+    "state": lambda table: [_RANKS.get(table["state"], -1), table["key"]],
     "rows": lambda table: [-table["rows_read"], table["key"]],
     "seconds": lambda table: [-table["seconds"], table["key"]],
     "attempts": lambda table: [-table["attempts"], table["key"]],
@@ -121,7 +124,7 @@ def tables(
     found = keyed(context_of(request).files.documents(run).told["tables"])
     wanted, text = {one.upper() for one in state}, q.lower()
     for one in wanted:
-        chosen_of(one, tuple(_STATES), "state of a table")
+        chosen_of(one, _STATES, "state of a table")
     key = _TABLE_SORTS[chosen_of(sort, tuple(_TABLE_SORTS), "order")]
     rows = [
         table
