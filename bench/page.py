@@ -1,4 +1,5 @@
-"""How quick the page is, in Chromium, over runs of 1 to 10,000 tables: the times of A1, A2, A3, A5, A8 and A11.
+"""How quick the page is, in Chromium, over runs of 1 to 10,000 tables and a home of 10,000 runs: the times of A1,
+A2, A3, A5, A8, A11 and A23.
 
     python -m bench.page [--rounds 7]
 
@@ -15,20 +16,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from bench import pairs
 from e2e.page.browser import chromium, context_of, visit
 from e2e.page.homes import sizes
-from e2e.page.measured import answered, busy_per_key, filtered, scrolled
+from e2e.page.measured import USABLE, answered, busy_per_key, cursor_of_runs, filtered, page_of_runs, scrolled
 from e2e.page.wrong_jobs import RIGHT
 from e2e.server.running import client, server, token_of
+from tests.control.homes import ended_runs
 
-_USABLE = """
-new MutationObserver((_, own) => {
-  if (document.querySelector('.runs tbody tr')) { window.usable = performance.now(); own.disconnect(); }
-}).observe(document, {childList: true, subtree: true})
-"""
 _PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 _PROBLEM = """
 async () => {
@@ -53,12 +50,15 @@ BARS_MS = {
     "A5 frame, 99 of 100": 50.0,
     "A8 filter of 10,000 tables": 200.0,
     "A11 answer beside 9 tabs": 300.0,
+    "A23 list of 10,000 runs": 1_000.0,
+    "A23 page 50 of them": 200.0,
 }
+OLD_RUNS = 10_000
 
 
 def of_runs(context: BrowserContext, url: str) -> dict[str, float]:
     """The list of runs, loaded with an empty cache."""
-    context.add_init_script(_USABLE)
+    context.add_init_script(USABLE)
     page = visit(context, url).open("")
     expect(page.locator(".runs tbody tr")).to_have_count(50)
     return {"A1 first paint": page.evaluate(_PAINT), "A1 list of 105 runs": page.evaluate("window.usable")}
@@ -118,6 +118,23 @@ def of_answers(url: str, folder: Path) -> dict[str, float]:
         return {"A2 answer with 100 tables": (time.perf_counter() - began) * 1_000}
 
 
+def of_old_runs(browser: Browser, rounds: int) -> dict[str, list[float]]:
+    """A home of many old runs: its list, with an empty cache, and a page in the middle of it."""
+    found: dict[str, list[float]] = {"A23 list of 10,000 runs": [], "A23 page 50 of them": []}
+    with tempfile.TemporaryDirectory() as directory:
+        folder = Path(directory)
+        ended_runs(folder / ".seatunnel", OLD_RUNS)
+        with server(folder) as (_, url):
+            with client(url, folder) as http:
+                after = cursor_of_runs(http, 49)
+            for _ in range(rounds):
+                context = context_of(browser, token_of(folder))
+                found["A23 list of 10,000 runs"].append(of_runs(context, url)["A1 list of 105 runs"])
+                found["A23 page 50 of them"].append(page_of_runs(context.pages[0], after))
+                context.close()
+    return found
+
+
 PARTS: tuple[Callable[[BrowserContext, str], dict[str, float]], ...] = (
     of_runs,
     of_a_job,
@@ -147,6 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     context.close()
                 for name, value in taken.items():
                     found[name].append(value)
+        found |= of_old_runs(browser, given.rounds)
     for name, values in found.items():
         print(f"{name:28} median {median(values):7.1f} ms   {min(values):.1f} - {max(values):.1f}")
     print(json.dumps({"benchmark": "page", "milliseconds": found}))

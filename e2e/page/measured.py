@@ -5,10 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import httpx
 from playwright.sync_api import Page
 
 AXE = Path(__file__).parents[2] / "page/node_modules/axe-core/axe.min.js"
 
+USABLE = """
+new MutationObserver((_, own) => {
+  if (document.querySelector('.runs tbody tr')) { window.usable = performance.now(); own.disconnect(); }
+}).observe(document, {childList: true, subtree: true})
+"""
+"""For a script that each page begins with: `window.usable` is the time when the list of runs is there."""
+_RUNS = """
+async after => {
+  const began = performance.now();
+  await (await fetch(`api/v1/runs?limit=50&after=${after}`)).json();
+  return performance.now() - began;
+}
+"""
 _LOADED = """
 ending => performance.getEntriesByType('resource').filter(one => one.name.endsWith(ending))
   .reduce((sum, one) => sum + one.encodedBodySize, 0)
@@ -103,3 +117,17 @@ def busy_per_key(page: Page, text: str) -> float:
     took = (busy() - before) * 1_000 / len(text)
     session.detach()
     return took
+
+
+def cursor_of_runs(http: httpx.Client, pages: int) -> str:
+    """The cursor of the list of runs after so many pages of 50."""
+    after = ""
+    for _ in range(pages):
+        after = http.get("/api/v1/runs", params={"limit": 50, "after": after}).raise_for_status().json()["next"]
+    return after
+
+
+def page_of_runs(page: Page, after: str) -> float:
+    """Milliseconds until the page of the list of runs after a cursor is there, from the page at the root."""
+    found: float = page.evaluate(_RUNS, after)
+    return found

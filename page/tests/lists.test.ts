@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EventReader, pause } from "../src/api/events";
+import { before, found, joined, linesOf, NOTHING } from "../src/job/log_windows";
 import { movedBy, pagesOf, scrolledTo, visible } from "../src/parts/windows";
 
 describe("a window of a list", () => {
@@ -20,6 +21,27 @@ describe("a window of a list", () => {
   });
   it("moves by keys, and never off the list", () => {
     expect([movedBy("j", 0, 3, 2), movedBy("k", 0, 3, 2), movedBy("End", 0, 3, 2), movedBy("PageDown", 0, 100, 20), movedBy("x", 0, 3, 2), movedBy("j", -1, 0, 2)]).toEqual([1, 0, 2, 20, null, null]);
+  });
+});
+
+describe("windows of a log (A22)", () => {
+  const part = (from: string, number: number) => ({ lines: Array.from({ length: number }, (_, at) => `${from} ${at}`), next: `${from}!`, end: true, from, generations: [] });
+  const kept = [{ from: "1.a:0", bytes: 200_000 }, { from: "2.b:0", bytes: 10 }];
+  it("keep a bounded number of lines, and know where the first one is", () => {
+    let log = NOTHING;
+    for (let at = 0; at < 40; at += 1) log = joined(log, part(`1.a:${at}`, 300));
+    expect(linesOf(log).length).toBeLessThanOrEqual(5000);
+    expect([log.parts[0]?.from, log.cut, log.next]).toEqual(["1.a:24", true, "1.a:39!"]);
+    expect(linesOf(joined(log, part("1.a:99", 3), false))).toEqual(["1.a:99 0", "1.a:99 1", "1.a:99 2"]);
+    expect(linesOf(joined(log, part("1.a:99", 0)))).toEqual(linesOf(log));
+  });
+  it("have one before them, over the end of a file", () => {
+    expect(before("2.b:0", kept)).toEqual({ is: "from", position: "1.a:134464", bytes: 65_536, cuts: true });
+    expect(before("1.a:100", kept)).toEqual({ is: "from", position: "1.a:0", bytes: 100, cuts: false });
+    expect([before("1.a:0", kept), before("9.z:5", kept), before(undefined, kept)]).toEqual([null, null, null]);
+  });
+  it("are searched without regard to capitals", () => {
+    expect([found(["An Error", "fine", "error"], "ERROR"), found(["a"], "")]).toEqual([[0, 2], []]);
   });
 });
 

@@ -1,58 +1,47 @@
-// The log of a run: windows of bytes, followed while the job runs. Only the lines in view are drawn.
+// The log of a run: windows of bytes, followed while the job runs. Only the lines in view are drawn, so its size does not
+// matter.
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, Problem } from "../api/client";
 import type { LogWindow, RunState } from "../api/shapes";
 import { connection, round } from "../api/stream";
 import { Empty, Failed, Loading } from "../parts/views";
 import { visible } from "../parts/windows";
+import { useNow } from "../state/asking";
 import { useHeight } from "../state/height";
 import { query, setQuery } from "../state/location";
-import { bytes, counted, plainName } from "../text/format";
+import { bytes, count, counted, plainName } from "../text/format";
+import { before, found, joined, type LoadedLog, type LogPlace, type LogSpan, linesOf, NOTHING, WINDOW } from "./log_windows";
 
 const LINE = 18;
-const KEPT_LINES = 5000;
-const WINDOW = 65_536;
 const FOLLOW_MS = 1500;
 const DOWNLOAD_WINDOWS = 256;
 type Which = "output" | "job";
 
-interface Read {
-  lines: string[];
-  next: string | null;
-  /** Whether older lines were dropped from the view. */
-  cut: boolean;
-}
-
-const pathOf = (run: string, of: Which, from: string): string =>
-  `runs/${encodeURIComponent(run)}/log?of=${of}&from=${encodeURIComponent(from)}&bytes=${WINDOW}`;
-
-/** The lines with those of another window; the oldest are dropped. Pure. */
-export function joined(before: Read, more: LogWindow): Read {
-  const all = [...before.lines, ...more.lines];
-  return { lines: all.slice(-KEPT_LINES), next: more.next ?? before.next, cut: before.cut || all.length > KEPT_LINES };
-}
+const pathOf = (run: string, of: Which, from: string, size = WINDOW): string =>
+  `runs/${encodeURIComponent(run)}/log?of=${of}&from=${encodeURIComponent(from)}&bytes=${size}`;
 
 export function LogTab({ run, state }: { run: string; state: RunState }) {
   const of: Which = query.value.get("of") === "job" ? "job" : "output";
-  const [read, setRead] = useState<Read | null>(null);
+  const [read, setRead] = useState<LoadedLog | null>(null);
   const [about, setAbout] = useState<LogWindow | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [follows, setFollows] = useState(true);
-  const [at, setAt] = useState<"end" | "start">("end");
+  const [at, setAt] = useState<LogPlace>({ is: "end" });
   const [tries, setTries] = useState(0);
+  const [looks, setLooks] = useState(0);
   // A tab without a stream asks again and again; its log follows by itself.
   const turn = connection.value.is === "asking" ? 0 : round.value;
   const alive = state === "RUNNING" || state === "STALLED";
 
   useEffect(() => {
     const ending = new AbortController();
-    setRead(null);
     setProblem(null);
     begin(run, of, at, ending.signal)
       .then(([found, window]) => {
         setRead(found);
         setAbout(window);
+        setLooks((before) => before + 1);
       })
       .catch((error: unknown) => {
         if (!ending.signal.aborted) setProblem(problemOf(error));
@@ -62,20 +51,20 @@ export function LogTab({ run, state }: { run: string; state: RunState }) {
 
   const next = read?.next ?? null;
   useEffect(() => {
-    if (!follows || !alive || read === null || at === "start") return;
+    if (!follows || !alive || read === null || at.is !== "end") return;
     const ending = new AbortController();
     const timer = window.setTimeout(() => {
-      ask<LogWindow>(pathOf(run, of, next ?? `-${WINDOW}`), { signal: ending.signal })
-        .then((more) => {
+      further(run, of, next, ending.signal)
+        .then(([more, whole]) => {
           setProblem(null);
           setAbout((before) => (more.generations.length > 0 ? more : before));
-          setRead((before) => (before === null ? null : joined(before, more)));
+          setRead((before) => (before === null ? null : joined(before, more, whole)));
         })
         .catch((error: unknown) => {
           if (ending.signal.aborted) return;
           const found = problemOf(error);
           // The part that would follow is gone: go on at the end.
-          if (found.status === 410) setRead({ lines: [], next: null, cut: true });
+          if (found.status === 410) setRead({ ...NOTHING, cut: true });
           else setProblem(found);
           setTries((before) => before + 1);
         });
@@ -86,6 +75,8 @@ export function LogTab({ run, state }: { run: string; state: RunState }) {
     };
   }, [follows, alive, read, next, run, of, at, tries]);
 
+  const earlier = before(read?.parts[0]?.from, about?.generations ?? []);
+  const later: LogSpan | null = about && !about.end && next ? { is: "from", position: next, bytes: WINDOW, cuts: false } : null;
   const size = about?.generations.reduce((sum, one) => sum + one.bytes, 0) ?? 0;
   return (
     <section class="card log" aria-label="log">
@@ -100,10 +91,16 @@ export function LogTab({ run, state }: { run: string; state: RunState }) {
         </div>
         <span class="faint num">{size > 0 ? bytes(size) : ""}</span>
         <span class="acts">
-          <button type="button" onClick={() => setAt("start")} aria-pressed={at === "start"}>
+          <button type="button" onClick={() => setAt({ is: "start" })} aria-pressed={at.is === "start"}>
             Start
           </button>
-          <button type="button" onClick={() => { setAt("end"); setFollows(true); }} aria-pressed={at === "end"}>
+          <button type="button" disabled={earlier === null} onClick={() => { if (earlier) setAt(earlier); }}>
+            Earlier
+          </button>
+          <button type="button" disabled={later === null} onClick={() => { if (later) setAt(later); }}>
+            Later
+          </button>
+          <button type="button" onClick={() => { setAt({ is: "end" }); setFollows(true); }} aria-pressed={at.is === "end"}>
             End
           </button>
           {alive ? (
@@ -116,21 +113,34 @@ export function LogTab({ run, state }: { run: string; state: RunState }) {
       </div>
       {problem ? <Failed problem={problem} /> : null}
       {read === null && !problem ? <Loading rows={8} /> : null}
-      {read !== null && read.lines.length === 0 ? <Nothing of={of} alive={alive} /> : null}
-      {read !== null && read.lines.length > 0 ? <Lines read={read} follows={follows && at === "end"} scrolled={(atEnd) => { if (alive) setFollows(atEnd); }} /> : null}
+      {read !== null && read.parts.length === 0 ? <Nothing of={of} alive={alive} /> : null}
+      {read !== null && read.parts.length > 0 ? <Lines read={read} look={looks} follows={follows && at.is === "end"} scrolled={(atEnd) => { if (alive) setFollows(atEnd); }} /> : null}
     </section>
   );
 }
 
 const problemOf = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, String(error)));
 
-async function begin(run: string, of: Which, at: "end" | "start", signal: AbortSignal): Promise<[Read, LogWindow]> {
-  const none: Read = { lines: [], next: null, cut: false };
+async function begin(run: string, of: Which, at: LogPlace, signal: AbortSignal): Promise<[LoadedLog, LogWindow]> {
+  if (at.is === "from") {
+    const found = await ask<LogWindow>(pathOf(run, of, at.position, at.bytes), { signal });
+    // A line may be longer than a window: then a part of it is all that there is.
+    const lines = at.cuts && found.lines.length > 1 ? found.lines.slice(1) : found.lines;
+    return [{ ...joined(NOTHING, { ...found, lines }), cut: !found.from?.endsWith(":0") }, found];
+  }
   const end = await ask<LogWindow>(pathOf(run, of, `-${WINDOW}`), { signal });
   const first = end.generations[0]?.from;
-  if (at === "end" || first === undefined) return [{ ...joined(none, end), cut: end.from !== first }, end];
+  if (at.is === "end" || first === undefined) return [{ ...joined(NOTHING, end), cut: end.from !== first }, end];
   const start = await ask<LogWindow>(pathOf(run, of, first), { signal });
-  return [joined(none, start), { ...start, generations: end.generations }];
+  return [joined(NOTHING, start), { ...start, generations: end.generations }];
+}
+
+/** The window that follows, and whether it does: a log that grows more quickly than it is shown goes on at its end. */
+async function further(run: string, of: Which, next: string | null, signal: AbortSignal): Promise<[LogWindow, boolean]> {
+  const newest = () => ask<LogWindow>(pathOf(run, of, `-${WINDOW}`), { signal });
+  if (next === null) return [await newest(), true];
+  const more = await ask<LogWindow>(pathOf(run, of, next), { signal });
+  return more.end ? [more, true] : [await newest(), false];
 }
 
 function Nothing({ of, alive }: { of: Which; alive: boolean }) {
@@ -138,18 +148,30 @@ function Nothing({ of, alive }: { of: Which; alive: boolean }) {
   return <Empty title="There is no output."><p>{alive ? "The driver has written nothing yet." : "Only drivers that this server has started leave their output here."}</p></Empty>;
 }
 
-function Lines({ read, follows, scrolled }: { read: Read; follows: boolean; scrolled: (atEnd: boolean) => void }) {
+/** `look`: another one begins at its first line, or at the first one with the text that is searched for. */
+function Lines({ read, look, follows, scrolled }: { read: LoadedLog; look: number; follows: boolean; scrolled: (atEnd: boolean) => void }) {
   const [top, setTop] = useState(0);
+  const [text, setText] = useState("");
+  const [hit, hitNow, setHit] = useNow(0);
   const place = useRef<HTMLDivElement>(null);
   const height = useHeight(place, 400);
-  const total = read.lines.length;
+  const lines = useMemo(() => linesOf(read), [read]);
+  const hits = useMemo(() => found(lines, text), [lines, text]);
+  const total = lines.length;
   const shown = visible(top, height, LINE, total, 8);
-  const toEnd = useCallback(() => {
-    if (place.current) place.current.scrollTop = place.current.scrollHeight;
-  }, []);
   useEffect(() => {
-    if (follows) toEnd();
+    if (follows && text === "" && place.current) place.current.scrollTop = place.current.scrollHeight;
   }, [follows, total, read]);
+  const show = (number: number) => {
+    const at = hits[((number % hits.length) + hits.length) % hits.length];
+    if (at === undefined || !place.current) return;
+    setHit(hits.indexOf(at));
+    place.current.scrollTop = Math.max(0, at * LINE - height / 2);
+  };
+  useEffect(() => {
+    if (text !== "") show(0);
+    else if (!follows && place.current) place.current.scrollTop = 0;
+  }, [text, look]);
   const onScroll = () => {
     const box = place.current;
     if (!box) return;
@@ -158,11 +180,17 @@ function Lines({ read, follows, scrolled }: { read: Read; follows: boolean; scro
   };
   return (
     <>
+      <p class="log-find">
+        <input data-filter class="filter" type="search" placeholder="Find in these lines" aria-label="find in these lines; Enter goes on" onInput={(event) => setText(event.currentTarget.value)} onKeyDown={(event) => { if (event.key === "Enter") show(hitNow() + (event.shiftKey ? -1 : 1)); }} />
+        <span class="faint num" role="status">
+          {text === "" ? "" : hits.length === 0 ? "not in these lines" : `${count(hit + 1)} of ${count(hits.length)}`}
+        </span>
+      </p>
       <div ref={place} class="log-lines mono" data-rows tabIndex={0} role="log" aria-live="off" aria-label="lines of the log" onScroll={onScroll}>
         <div style={{ height: `${total * LINE}px` }}>
           <div style={{ transform: `translateY(${shown.first * LINE}px)` }}>
-            {read.lines.slice(shown.first, shown.end).map((line, at) => (
-              <div key={shown.first + at} class={`log-line${levelOf(line)}`}>
+            {lines.slice(shown.first, shown.end).map((line, at) => (
+              <div key={shown.first + at} class={`log-line${levelOf(line)}${shown.first + at === hits[hit] ? " log-hit" : ""}`}>
                 <bdi>{plainName(line) || " "}</bdi>
               </div>
             ))}
