@@ -221,7 +221,7 @@ function KeptLine({ table, one, newest, ended }: { table: string; one: KeptCheck
       <td>{newest ? <Name text={table} most={48} /> : null}</td>
       <td class="right num">{one.checkpoint}</td>
       <td>
-        {one.kind} {one.name ? <span class="tag"><Name text={one.name} most={40} /></span> : null}
+        {one.kind} {one.name ? <span class="tag"><Name text={one.name} most={40} /></span> : null}{" "}
         {one.uncommitted ? <span class="faint">{counted(one.uncommitted, "commit")} open</span> : null}
         {one.why ? <span class="tone-bad"> {plainName(one.why)}</span> : null}
       </td>
