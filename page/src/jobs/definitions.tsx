@@ -7,6 +7,7 @@ import { Ago, Name } from "../parts/marks";
 import { Pages } from "../parts/pages";
 import { Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
+import { zone } from "../state/choices";
 import { now } from "../state/clock";
 import { go, linkTo, linkToEditor, query } from "../state/location";
 import { age, counted, whenExactly } from "../text/format";
@@ -18,7 +19,7 @@ function NextStart({ of }: { of: DefinitionRow }) {
   if (of.schedules === 0) return null;
   if (of.next_start === null) return <span class="next-start">no next start</span>;
   return (
-    <time class="next-start num" dateTime={new Date(of.next_start * 1000).toISOString()} title={whenExactly(of.next_start)}>
+    <time class="next-start num" dateTime={new Date(of.next_start * 1000).toISOString()} title={whenExactly(of.next_start, zone.value)}>
       next start in {age(of.next_start - now.value)}
     </time>
   );
