@@ -3,6 +3,8 @@ import "./style/base.css";
 import "./style/frame.css";
 import "./style/jobs.css";
 import "./style/job.css";
+import "./style/forced_colours.css";
+import "./style/print.css";
 
 import { render } from "preact";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";

@@ -10,6 +10,7 @@ import { visible } from "../parts/windows";
 import { useNow } from "../state/asking";
 import { useHeight } from "../state/height";
 import { query, setQuery } from "../state/location";
+import { usePrinting } from "../state/printing";
 import { bytes, count, counted, plainName } from "../text/format";
 import { before, found, joined, type LoadedLog, type LogPlace, type LogSpan, linesOf, NOTHING, WINDOW } from "./log_windows";
 
@@ -158,7 +159,8 @@ function Lines({ read, look, follows, scrolled }: { read: LoadedLog; look: numbe
   const lines = useMemo(() => linesOf(read), [read]);
   const hits = useMemo(() => found(lines, text), [lines, text]);
   const total = lines.length;
-  const shown = visible(top, height, LINE, total, 8);
+  const printed = usePrinting(() => true);
+  const shown = printed ? { first: 0, end: total } : visible(top, height, LINE, total, 8);
   useEffect(() => {
     if (follows && text === "" && place.current) place.current.scrollTop = place.current.scrollHeight;
   }, [follows, total, read]);

@@ -1,6 +1,7 @@
 // Loads the windows of the list of tables that are in view, and again while the run changes.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { askAtOnce } from "../api/at_once";
 import { ask, Problem } from "../api/client";
 import type { TableList, TableRow } from "../api/shapes";
 import { pagesOf, type Span } from "../parts/windows";
@@ -9,6 +10,9 @@ import { filterOf } from "../text/states";
 const SIZE = 100;
 /** Windows far from the view are forgotten: memory does not grow with the number of tables. */
 const KEPT = 12;
+/** Tables of one answer for print, and of a whole print. */
+const PRINT_SIZE = 200;
+const PRINTED_MAX = 20_000;
 
 export interface TableWindows {
   /** Number of tables that match; null: not known yet. */
@@ -21,12 +25,23 @@ export interface TableWindows {
 }
 
 /** The address of one window. Pure. */
-export function windowPath(run: string, text: string, sort: string, page: number): string {
+export function windowPath(run: string, text: string, sort: string, page: number, size = SIZE): string {
   const filter = filterOf(text);
-  const asked = new URLSearchParams({ sort, skip: String(page * SIZE), limit: String(SIZE) });
+  const asked = new URLSearchParams({ sort, skip: String(page * size), limit: String(size) });
   if (filter.text) asked.set("q", filter.text);
   for (const state of filter.states) asked.append("state", state.toLowerCase());
   return `runs/${encodeURIComponent(run)}/tables?${asked}`;
+}
+
+/** All rows that match, for print, up to a bound; fewer if the server does not answer. */
+export function allRows(run: string, text: string, sort: string): TableRow[] {
+  const rows: TableRow[] = [];
+  for (let page = 0; rows.length < PRINTED_MAX; page += 1) {
+    const found = askAtOnce<TableList>(windowPath(run, text, sort, page, PRINT_SIZE));
+    rows.push(...(found?.tables ?? []));
+    if (found === null || found.tables.length < PRINT_SIZE) break;
+  }
+  return rows;
 }
 
 export function useTableWindows(run: string, text: string, sort: string, turn: number): TableWindows {

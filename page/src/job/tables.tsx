@@ -11,11 +11,12 @@ import { useHeight } from "../state/height";
 import { useNow } from "../state/asking";
 import { movedBy, scrolledTo, visible } from "../parts/windows";
 import { query, setQuery } from "../state/location";
+import { usePrinting } from "../state/printing";
 import { count, counted, duration } from "../text/format";
 import { TABLE_ORDER, toggled } from "../text/states";
 import { freshTable, useSlowly } from "./overview";
 import { TablePanel } from "./table_panel";
-import { useTableWindows } from "./table_windows";
+import { allRows, useTableWindows } from "./table_windows";
 
 const ROW = 28;
 const SORTS: [string, string][] = [["name", "name"], ["state", "state"], ["rows", "rows"], ["seconds", "time"], ["attempts", "retries"]];
@@ -45,7 +46,7 @@ export function TablesTab({ run, head, live }: { run: string; head: RunHead; liv
         </div>
         {list.problem ? <Failed problem={list.problem} again={list.again} /> : null}
         {list.total === 0 && !list.problem ? <None text={text} /> : null}
-        {list.total !== 0 ? <Rows key={`${text} ${sort}`} list={list} live={live} chosen={key} /> : null}
+        {list.total !== 0 ? <Rows key={`${text} ${sort}`} list={list} live={live} chosen={key} whole={() => allRows(run, text, sort)} /> : null}
         <p class="list-end faint num" role="status">
           {list.total === null ? "" : counted(list.total, "table")}
         </p>
@@ -70,16 +71,20 @@ interface RowsProps {
   list: ReturnType<typeof useTableWindows>;
   live: LiveRun | undefined;
   chosen: string;
+  /** All rows, for print. */
+  whole: () => TableRow[];
 }
 
-function Rows({ list, live, chosen }: RowsProps) {
+function Rows({ list, live, chosen, whole }: RowsProps) {
   const [top, setTop] = useState(0);
   const [row, rowNow, setRow] = useNow(0);
   const place = useRef<HTMLDivElement>(null);
   const height = useHeight(place, 600);
   const total = list.total ?? 0;
-  const shown = visible(top, height, ROW, total);
-  useEffect(() => list.need(shown), [shown.first, shown.end, list.turn]);
+  const view = visible(top, height, ROW, total);
+  useEffect(() => list.need(view), [view.first, view.end, list.turn]);
+  const printed = usePrinting(whole);
+  const shown = printed ? { first: 0, end: printed.length } : view;
   const move = (event: KeyboardEvent) => {
     const box = place.current;
     if (!box) return;
@@ -97,7 +102,7 @@ function Rows({ list, live, chosen }: RowsProps) {
   };
   const lines = [];
   for (let at = shown.first; at < shown.end; at += 1) {
-    const table = list.at(at);
+    const table = printed ? printed[at] : list.at(at);
     lines.push(<Line key={at} at={at} table={table && freshTable(table, live)} active={at === row} chosen={chosen} choose={() => setRow(at)} />);
   }
   return (
@@ -114,6 +119,7 @@ function Rows({ list, live, chosen }: RowsProps) {
           {lines}
         </div>
       </div>
+      {printed && printed.length < total ? <p class="printed-part">{`The first ${counted(printed.length, "table")} of ${count(total)}: filter the list to print others.`}</p> : null}
     </div>
   );
 }
