@@ -1,29 +1,46 @@
 """How quick the page is, in Chromium, over runs of 1 to 10,000 tables and a home of 10,000 runs: the times of A1,
-A2, A3, A5, A8, A11 and A23.
+A2, A3, A4, A5, A7, A8, A11 and A23.
 
     python -m bench.page [--rounds 7]
 
-Each figure is the median of its rounds.
+Each figure is the median of its rounds; that of A4 "95 of 100" is of all changes of a round.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import random
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from statistics import median
 
+import httpx
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from bench import pairs
+from e2e.page.acting_driver import ActingDriver, acting_driver
 from e2e.page.browser import chromium, context_of, visit
 from e2e.page.homes import sizes
-from e2e.page.measured import USABLE, answered, busy_per_key, cursor_of_runs, filtered, page_of_runs, scrolled
+from e2e.page.measured import (
+    USABLE,
+    answered,
+    busy,
+    busy_per_key,
+    cursor_of_runs,
+    filtered,
+    page_of_runs,
+    scrolled,
+    seen_after,
+)
 from e2e.page.wrong_jobs import RIGHT
 from e2e.server.running import client, server, token_of
+from seatunnel_py.runtime.storage.home import Home
 from tests.control.homes import ended_runs
 
 _PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
@@ -39,6 +56,8 @@ async () => {
 """
 PAUSE_MS = 300
 """As in ``edit/checking.ts``."""
+STREAMS, CHANGES = 19, 20
+_ROWS = itertools.count(1_000, 7)
 BARS_MS = {
     "A1 first paint": 400.0,
     "A1 list of 105 runs": 800.0,
@@ -46,6 +65,10 @@ BARS_MS = {
     "A2 answer with 100 tables": 80.0,
     "A3 key in 2,000 lines": 16.0,
     "A3 problem after a pause": 700.0,
+    "A4 change, middle": 1_000.0,
+    "A4 change, 95 of 100": 1_500.0,
+    "A7 draw 50 steps": 100.0,
+    "A7 second of changes": 150.0,
     "A5 frame, middle": 20.0,
     "A5 frame, 99 of 100": 50.0,
     "A8 filter of 10,000 tables": 200.0,
@@ -101,6 +124,37 @@ def of_tables(context: BrowserContext, url: str) -> dict[str, float]:
     return {**ranks, "A8 filter of 10,000 tables": took}
 
 
+def of_changes(browser: Browser, url: str, folder: Path, driver: ActingDriver) -> dict[str, float]:
+    """A live job of 50 steps, beside 19 other streams: from a file of the driver to the screen, and the main thread."""
+    with ExitStack() as stack:
+        http = stack.enter_context(client(url, folder))
+        for _ in range(STREAMS):
+            stream = stack.enter_context(http.stream("GET", "/api/v1/live?topics=runs,run:wide"))
+            threading.Thread(target=_read, args=[stream], daemon=True).start()
+        context = stack.enter_context(closing(context_of(browser, token_of(folder))))
+        page = visit(context, url).open("jobs/wide/checkpoints")
+        expect(page.locator(".light")).to_have_text("live")
+        overview = page.get_by_role("tab", name="Overview")
+        steps = page.locator(".drawing .node")
+        drawn = busy(page, lambda: (overview.click(), expect(steps).to_have_count(50)))
+        waits = sorted(_seen(page, driver) for _ in range(CHANGES))
+        spent = busy(page, lambda: [(driver.write(next(_ROWS)), page.wait_for_timeout(1_000)) for _ in range(10)]) / 10
+    middle = {"A4 change, middle": median(waits), "A4 change, 95 of 100": waits[int(len(waits) * 0.95)]}
+    return {**middle, "A7 draw 50 steps": drawn, "A7 second of changes": spent}
+
+
+def _seen(page: Page, driver: ActingDriver) -> float:
+    rows = next(_ROWS)
+    page.wait_for_timeout(random.uniform(0, 1_000))  # the look of the server has a period of a second
+    return seen_after(page, f"{len(driver.tables) * rows:,}", lambda: driver.write(rows))
+
+
+def _read(stream: httpx.Response) -> None:
+    with suppress(httpx.HTTPError, httpx.StreamError, OSError):
+        for _ in stream.iter_raw():
+            pass
+
+
 def of_tabs(context: BrowserContext, url: str) -> dict[str, float]:
     """Nine tabs of one browser."""
     tabs: list[Page] = [visit(context, url).open("jobs/twenty") for _ in range(9)]
@@ -152,12 +206,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as directory, chromium() as browser:
         folder = Path(directory)
         sizes(folder / ".seatunnel")
-        with server(folder) as (_, url):
+        with server(folder) as (_, url), acting_driver(Home(folder / ".seatunnel"), "wide") as driver:
             long = RIGHT + "".join(f"# line {at} of a long job file\n" for at in range(2_000))
             with client(url, folder) as http:
                 http.post("/api/v1/definitions", json={"id": "long", "text": long}).raise_for_status()
             for _ in range(given.rounds):
-                taken = of_answers(url, folder)
+                taken = of_answers(url, folder) | of_changes(browser, url, folder, driver)
                 for part in PARTS:
                     context = context_of(browser, token_of(folder))
                     taken |= part(context, url)

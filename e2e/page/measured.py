@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,22 @@ async () => {
   return performance.now() - began;
 }
 """
+_AWAITED = """
+text => {
+  window.seenAt = 0;
+  const place = [...document.querySelectorAll('.fact')].find((one) => one.querySelector('dt').textContent === 'rows read').querySelector('dd');
+  new MutationObserver((_, own) => {
+    if (place.textContent !== text) return;
+    own.disconnect();
+    requestAnimationFrame(() => { window.seenAt = Date.now(); });
+  }).observe(place, {childList: true, characterData: true, subtree: true});
+}
+"""
+PLACES = """
+() => [...document.querySelectorAll('.drawing .node, .drawing .edge path')]
+  .map((one) => `${one.getAttribute('transform')} ${one.getAttribute('d')} ${JSON.stringify(one.getBoundingClientRect().toJSON())}`)
+"""
+"""Of the nodes of a graph, and of its edges, whose width follows their rows."""
 
 
 def loaded(page: Page, ending: str) -> int:
@@ -103,18 +120,18 @@ def serious(page: Page) -> list[Any]:
     return [(each["id"], [node["html"][:150] for node in each["nodes"][:3]]) for each in bad]
 
 
-def busy_per_key(page: Page, text: str) -> float:
-    """Milliseconds of the main thread for each key of a text that is typed where the focus is."""
+def busy(page: Page, act: Callable[[], object]) -> float:
+    """Milliseconds of the main thread while this is done."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
 
-    def busy() -> float:
+    def spent() -> float:
         found = session.send("Performance.getMetrics")["metrics"]
         return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
 
-    before = busy()
-    page.keyboard.type(text)
-    took = (busy() - before) * 1_000 / len(text)
+    before = spent()
+    act()
+    took = (spent() - before) * 1_000
     session.detach()
     return took
 
@@ -131,3 +148,17 @@ def page_of_runs(page: Page, after: str) -> float:
     """Milliseconds until the page of the list of runs after a cursor is there, from the page at the root."""
     found: float = page.evaluate(_RUNS, after)
     return found
+
+
+def busy_per_key(page: Page, text: str) -> float:
+    """Milliseconds of the main thread for each key of a text that is typed where the focus is."""
+    return busy(page, lambda: page.keyboard.type(text)) / len(text)
+
+
+def seen_after(page: Page, text: str, write: Callable[[], float]) -> float:
+    """Milliseconds from the time that ``write`` returns, which stands in a file of the driver, until the rows read are
+    on the screen with this text."""
+    page.evaluate(_AWAITED, text)
+    written = write()
+    page.wait_for_function("() => window.seenAt > 0", timeout=10_000)
+    return float(page.evaluate("window.seenAt")) - written * 1_000
