@@ -15,13 +15,8 @@ from seatunnel_py.runtime.storage.home import Home
 
 Tab = Callable[..., Visit]
 SHIFTS = """
-window.shifted = [];
-new PerformanceObserver((list) => {
-  for (const one of list.getEntries()) for (const part of one.sources) {
-    const node = part.node instanceof Element ? part.node : part.node?.parentElement;
-    window.shifted.push(`${node?.outerHTML.slice(0, 200)} ${JSON.stringify(part.previousRect)} ${JSON.stringify(part.currentRect)}`);
-  }
-})
+window.shifted = 0;
+new PerformanceObserver((list) => { for (const one of list.getEntries()) window.shifted += one.value; })
   .observe({type: 'layout-shift'});
 """
 
@@ -72,4 +67,4 @@ def test_a7_a_live_graph_does_not_move(site: Site, tab: Tab, driver: ActingDrive
         driver.write(rows)
         expect(shown).not_to_have_text(old or "")
         assert page.evaluate(PLACES) == before
-    assert page.evaluate("window.shifted") == []
+    assert page.evaluate("window.shifted") < 0.001  # "9 s" that becomes "10 s" moves the words after it
