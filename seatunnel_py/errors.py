@@ -24,6 +24,7 @@ workers send them to the driver unchanged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -78,13 +79,17 @@ def worded(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
+_NEAREST = re.compile(r"; did you mean '([^'\\]+)'\?$")
+"""The end of a message of a part that knows no places, such as the reader of a type."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One fault of a job file.
 
     ``line`` and ``column`` count from 1; 0 means that the problem has no place of its own. ``path`` is the option's
     path as a user would write it, such as ``source[0].Jdbc.url``. ``suggestion`` is the nearest valid name, if one is
-    near.
+    near; a message that ends with it gives it up, so that each text shows it once.
     """
 
     message: str
@@ -96,8 +101,18 @@ class Problem:
     suggestion: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked_text(self.message))
+        message = masked_text(self.message)
+        near = _NEAREST.search(message)
+        if near is not None and self.suggestion in ("", near[1]):
+            message = message[: near.start()]
+            object.__setattr__(self, "suggestion", near[1])
+        object.__setattr__(self, "message", message)
         object.__setattr__(self, "remedy", masked_text(self.remedy))
+
+    @property
+    def whole(self) -> str:
+        """The message with the nearest name."""
+        return f"{self.message}; did you mean {self.suggestion!r}?" if self.suggestion else self.message
 
     def __str__(self) -> str:
         place = self.file or "job file"
@@ -106,9 +121,7 @@ class Problem:
         text = f"{place}: "
         if self.path:
             text += f"{self.path}: "
-        text += self.message
-        if self.suggestion:
-            text += f"; did you mean {self.suggestion!r}?"
+        text += self.whole
         if self.remedy:
             text += f"\n    remedy: {self.remedy}"
         return text

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from e2e.page.acting_driver import acting_driver
 from e2e.page.browser import Visit, chromium
 from e2e.page.conftest import Site, rows
+from seatunnel_py.runtime.storage.home import Home
 
 Tab = Callable[..., Visit]
 PATHS = ("", "jobs/thousand", "jobs/thousand/tables", "jobs/thousand/failures", "jobs/twenty/log", "catalogue")
@@ -168,6 +170,10 @@ def test_a27_forced_colours_hide_no_state(site: Site, tab: Tab, theme: str) -> N
     looks = [each.evaluate(look) for each in parts.all()]
     assert len(looks) == len(set(looks)) == 2
     assert page.evaluate(_CUT) == []
+    with acting_driver(Home(site.folder / ".seatunnel"), "wide"):
+        page = shown(tab(site, forced_colors="active", color_scheme=theme), "jobs/wide")
+        expect(page.locator(".drawing .node")).to_have_count(50)
+        assert min(page.evaluate(_CONTRASTS)) >= 4.5
     page = shown(tab(site, forced_colors="active", color_scheme=theme), "jobs/thousand/tables?q=state:isolated")
     chips = {each.get_attribute("aria-pressed"): each.evaluate(look) for each in page.locator(".chip").all()}
     assert chips["true"] != chips["false"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
@@ -305,4 +305,4 @@ def _secret_texts(node: Node, model: type[Options]) -> frozenset[str]:
 
 
 def _below(path: str, problem: Problem) -> Problem:
-    return Problem(problem.message, problem.file, problem.line, problem.column, f"{path}.{problem.path}")
+    return replace(problem, path=f"{path}.{problem.path}")

@@ -108,7 +108,7 @@ def _followed(job: Job, analyst: SqlAnalyst | None, logs: Mapping[str, SourceLog
     except UnreachableError:
         raise
     except PlanError as error:
-        raise FatalError(error.problems[0].message, error.problems[0].remedy) from error
+        raise FatalError(error.problems[0].whole, error.problems[0].remedy) from error
     for cause in graph.refused.values():
         raise FatalError(cause.message, cause.remedy)
     return graph
