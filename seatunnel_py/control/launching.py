@@ -34,12 +34,14 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnd:
-    """The end of a child. ``exit_code`` or ``signal`` is None."""
+    """The end of a child. ``exit_code`` or ``signal`` is None. ``memory``: what is known of a kill by the kernel because
+    memory ran out."""
 
     run: str
     pid: int
     exit_code: int | None
     signal: int | None
+    memory: str = ""
 
 
 class LaunchError(Exception):

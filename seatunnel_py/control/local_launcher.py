@@ -21,9 +21,19 @@ from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.control.launching import Launch, LaunchError, ProcessEnd
 from seatunnel_py.control.warm_drivers import WarmDrivers
 from seatunnel_py.runtime.observe.driver_process import DriverProcess
+from seatunnel_py.runtime.observe.memory_kill import MemoryWatch
 
 UMASK = 0o077
 OOM_SCORE_MORE = 100
+APPENDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    run: str
+    process: subprocess.Popen[bytes]
+    output: Path
+    memory: MemoryWatch
 
 
 @dataclass(slots=True)
@@ -31,7 +41,7 @@ class LocalLauncher:
     """``Launcher`` on this machine. ``warm``: drivers whose Spark is up already."""
 
     warm: WarmDrivers | None = None
-    _children: dict[int, tuple[str, subprocess.Popen[bytes]]] = field(default_factory=dict)
+    _children: dict[int, _Child] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def spawn(self, launch: Launch) -> int:
@@ -41,8 +51,7 @@ class LocalLauncher:
             child = self.warm.take(launch) if self.warm is not None else None
             if child is not None:
                 return self._added(launch, child)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-            output = os.open(launch.output, flags, 0o600)
+            output = os.open(launch.output, APPENDING, 0o600)
             try:
                 child = subprocess.Popen(
                     launch.command, cwd=launch.directory, env=dict(launch.environment), stdin=subprocess.DEVNULL,
@@ -57,7 +66,7 @@ class LocalLauncher:
     def _added(self, launch: Launch, child: subprocess.Popen[bytes]) -> int:
         _prefer_to_end(child.pid)
         with self._lock:
-            self._children[child.pid] = (launch.run, child)
+            self._children[child.pid] = _Child(launch.run, child, launch.output, MemoryWatch(child.pid))
         return child.pid
 
     def close(self) -> None:
@@ -71,18 +80,23 @@ class LocalLauncher:
             self.warm.turn()
         found = []
         with self._lock:
-            for pid, (run, child) in list(self._children.items()):
-                code = child.poll()
-                if code is not None:
-                    del self._children[pid]
-                    ended_by = -code if code < 0 else None
-                    found.append(ProcessEnd(run, pid, None if code < 0 else code, ended_by))
+            for pid, child in list(self._children.items()):
+                code = child.process.poll()
+                if code is None:
+                    child.memory.look()
+                    continue
+                del self._children[pid]
+                ended_by = -code if code < 0 else None
+                why = child.memory.why(ended_by)
+                if why:
+                    _note(child.output, f"seatunnel server: the driver was killed: {why}\n")
+                found.append(ProcessEnd(child.run, pid, None if code < 0 else code, ended_by, why))
         return found
 
     def child_of(self, run: str) -> int | None:
         """The pid of a child of this server that was started for the run and has not ended."""
         with self._lock:
-            return next((pid for pid, (of, _) in self._children.items() if of == run), None)
+            return next((pid for pid, child in self._children.items() if child.run == run), None)
 
     def signal(self, process: DriverProcess, number: int) -> bool:
         """Send a signal to exactly this process. False: it is not there any more."""
@@ -99,6 +113,14 @@ class LocalLauncher:
         finally:
             os.close(descriptor)
         return True
+
+
+def _note(output: Path, line: str) -> None:
+    """Add a line to the output of a driver that has ended, which the page shows."""
+    with suppress(OSError):
+        descriptor = os.open(output, APPENDING, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(line)
 
 
 def _prefer_to_end(pid: int) -> None:

@@ -120,6 +120,8 @@ class Supervisor:
 
     def _end(self, intent: Intent, step: Progress, row: RunRow | None, why: str = "") -> None:
         """Note the end of a driver, and decide about the next one, in one transaction."""
+        ended = self._ends.get(intent.run)
+        why = why or (ended.memory if ended is not None else "")
         end = self._end_of(intent, step, row, why)
         now = self.machine.now()
         noted = {"exit_code": step.exit_code, "signal": step.signal, "ended_at": now}
@@ -148,7 +150,7 @@ class Supervisor:
         if row is None and intent.state is IntentState.STARTED:
             return RunEnd(EndKind.STOPPED, cause="its directory was deleted")  # nothing is left to go on with
         new = row is not None and row.driver != intent.previous_driver
-        cause, position = (row.cause, row.position) if row is not None and new else (why, "")
+        cause, position = (row.cause or why, row.position) if row is not None and new else (why, "")
         return RunEnd(kind, self.machine.clock() - since, cause, position)
 
     def _add_next(self, write: AuditedWrite, intent: Intent, row: RunRow | None, now: float) -> None:
