@@ -34,8 +34,8 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnd:
-    """The end of a child. ``exit_code`` or ``signal`` is None. ``memory``: what is known of a kill by the kernel because
-    memory ran out."""
+    """The end of a child. ``exit_code`` or ``signal`` is None. ``memory``: the facts about a kill by the kernel for
+    lack of memory, empty: there are none."""
 
     run: str
     pid: int

@@ -121,7 +121,7 @@ def test_o29_the_cause_of_the_end_is_kept_and_counted(tmp_path: Path) -> None:
     server.define("a", RestartPolicy("on-failure"))
     run = server.start("a")
     for _ in range(5):
-        server.go(700)
+        server.go(90)
         world.kill(run)
         server.launcher.over[-1] = replace(server.launcher.over[-1], memory="out of memory: proved")
         server.go(5)

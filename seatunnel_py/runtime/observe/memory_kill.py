@@ -23,7 +23,7 @@ REMEDY = "give it more memory, or lower spark.driver.memory and env.parallelism"
 
 
 @dataclass(frozen=True, slots=True)
-class _Counts:
+class _KillCounts:
     """Kills for lack of memory so far; None: not known."""
 
     group: int | None = None
@@ -40,7 +40,7 @@ class MemoryWatch:
     _file: Path | None = None
     _own: bool = False
     _size: int = 0
-    _counts: list[_Counts] = field(default_factory=list)
+    _counts: list[_KillCounts] = field(default_factory=list)
 
     def look(self) -> None:
         """Note the size of the process and the counts of the kernel."""
@@ -69,9 +69,9 @@ class MemoryWatch:
             return f"signal 9; the kernel counted {number} for memory in {where} at that time, maybe this one; {size}"
         return ""
 
-    def _now(self) -> _Counts:
+    def _now(self) -> _KillCounts:
         group = None if self._file is None else _count(self._file)
-        return _Counts(group, _count(self.proc / "vmstat"))
+        return _KillCounts(group, _count(self.proc / "vmstat"))
 
     def _total(self) -> int:
         try:
