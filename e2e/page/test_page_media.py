@@ -117,6 +117,7 @@ def test_a27_print_has_the_whole_list(site: Site, tab: Tab, theme: str) -> None:
 def test_a27_a_print_that_the_server_does_not_answer_shows_what_is_there(site: Site, tab: Tab) -> None:
     """It is on paper that the list is not whole."""
     page = shown(tab(site), "jobs/thousand/tables")
+    expect(rows(page).first).to_be_visible()
     page.route("**/tables?*limit=200*", lambda route: route.abort())
     page.evaluate(
         "addEventListener('beforeprint', () => { window.part = document.querySelector('.printed-part').textContent; })"
