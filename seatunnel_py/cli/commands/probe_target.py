@@ -12,6 +12,7 @@ from seatunnel_py import app
 from seatunnel_py.api import SourceFactory
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import JobFileError, Problem
+from seatunnel_py.plan.job_text.blocks import option_value
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.plugins.registry import PluginKind, UnknownPluginError
 from seatunnel_py.plan.steps import Job, Step, understand
@@ -84,15 +85,7 @@ def _given(options: Sequence[str]) -> dict[str, Any]:
         name, equals, value = option.partition("=")
         if not equals or not name.strip():  # it may be a secret whose name was forgotten: it is not repeated
             problems.append(Problem(f"-o takes key=value; option {number} has no key or no =", COMMAND_LINE))
-        given[name.strip()] = _value(value)
+        given[name.strip()] = option_value(value)
     if problems:
         raise JobFileError(tuple(problems))
     return given
-
-
-def _value(text: str) -> Any:
-    """Parse lists and objects as JSON; anything else stays text, which options of other types understand."""
-    try:
-        return json.loads(text) if text[:1] in ("[", "{") else text
-    except ValueError:
-        return text

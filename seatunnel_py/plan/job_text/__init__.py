@@ -1,0 +1,1 @@
+"""Makes the text of a job file out of addresses, options and names of tables."""
