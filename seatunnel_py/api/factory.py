@@ -9,7 +9,7 @@ imported inside ``create``. A factory is found through an entry point of its gro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -88,6 +88,11 @@ class SourceFactory(Factory, Generic[SourceO]):
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
         """Convert a command-line address to options. None: the address belongs to another plugin. Raises ValueError if
         it belongs to this one and has a fault."""
+        return None
+
+    def selecting(self, tables: Sequence[str]) -> Mapping[str, Plain] | None:
+        """Options that select these tables, named as ``seatunnel discover`` names them; they take the place of
+        ``everything``. None: the source has no such options."""
         return None
 
     @abstractmethod

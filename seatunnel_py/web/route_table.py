@@ -8,6 +8,7 @@ from typing import Any
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.web import page_routes
 from seatunnel_py.web.access import Need
+from seatunnel_py.web.discovery import connections
 from seatunnel_py.web.notify import notify_routes
 from seatunnel_py.web.route import Route
 from seatunnel_py.web.routes import (
@@ -54,6 +55,7 @@ ROUTES = (
     _page("/edit", page_routes.start),
     _page("/edit/{id}", page_routes.edited),
     _page("/catalogue", page_routes.start),
+    _page("/discover", page_routes.start),
     _page("/assets/{asset}", page_routes.asset),
     _read("/livez", probes.livez, None),
     _read("/readyz", probes.readyz, None),
@@ -119,6 +121,8 @@ ROUTES = (
     _write("POST", "/plan", checks.plan, Role.EDIT, costly=True),
     _write("POST", "/preview", checks.preview, Role.EDIT, costly=True),
     _write("POST", "/discover", checks.discover, Role.EDIT, costly=True),
+    _write("POST", "/discover/tables", connections.tables, Role.EDIT, costly=True),
+    _write("POST", "/discover/job", connections.job, Role.EDIT),
     _write("POST", "/test-connection", checks.test_connection, Role.EDIT, costly=True),
     _read(f"{API}/queue", admin.queued),
     _write("PATCH", "/queue/{run}", admin.prioritise, Role.OPERATE),

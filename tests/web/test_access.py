@@ -62,7 +62,7 @@ def test_t1_only_the_page_and_the_login_are_public() -> None:
     """From other machines, too; so what is public must hold no data."""
     public = {route.path for route in ROUTES if route.need.public}
 
-    pages = {"/", "/jobs", "/jobs/{run}", "/jobs/{run}/{part}", "/edit", "/edit/{id}", "/catalogue"}
+    pages = {"/", "/jobs", "/jobs/{run}", "/jobs/{run}/{part}", "/edit", "/edit/{id}", "/catalogue", "/discover"}
     assert public == {*pages, "/assets/{asset}", "/api/v1/session"}
 
 

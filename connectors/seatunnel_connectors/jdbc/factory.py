@@ -20,6 +20,8 @@ from seatunnel_py.api import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seatunnel_connectors.jdbc.url import Address
     from seatunnel_py.api import (
         Plain,
@@ -79,6 +81,11 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
         from seatunnel_connectors.jdbc import shorthand
 
         return shorthand.reading(end, self.everything)
+
+    def selecting(self, tables: Sequence[str]) -> Mapping[str, Plain]:
+        from seatunnel_connectors.jdbc import shorthand
+
+        return shorthand.naming(tables)
 
     def test_connection(self, options: JdbcSourceOptions) -> Mapping[str, str]:
         return _answer(options, writing=False)

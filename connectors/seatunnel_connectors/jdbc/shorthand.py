@@ -63,11 +63,16 @@ def _connection(end: Shorthand) -> dict[str, Plain] | None:
 
 def _tables(names: Sequence[str], database: str) -> dict[str, Plain]:
     """Options that name the tables. ``database`` is used for names without a dot."""
-    if len(names) == 1 and "*" not in names[0]:
-        return {"table_path": names[0]}
     if not any("*" in name for name in names):
-        return {"table_list": [{"table_path": name} for name in names]}
+        return naming(names)
     return {"table_path": _patterns(names, database), "use_regex": True}
+
+
+def naming(names: Sequence[str]) -> dict[str, Plain]:
+    """Options for tables without a pattern."""
+    if len(names) == 1:
+        return {"table_path": names[0]}
+    return {"table_list": [{"table_path": name} for name in names]}
 
 
 def _patterns(names: Sequence[str], database: str) -> str:

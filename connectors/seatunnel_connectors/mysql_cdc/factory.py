@@ -12,10 +12,10 @@ from seatunnel_connectors.mysql_cdc.server_id import given_server_id, own_server
 from seatunnel_py.api import Determinism, SourceCapabilities, SourceFactory, SourceOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from seatunnel_connectors.jdbc.url import Address
-    from seatunnel_py.api import Source, StepContext
+    from seatunnel_py.api import Plain, Source, StepContext
 
 
 def _address(options: BinlogCdcOptions) -> Address:
@@ -30,6 +30,10 @@ class MysqlCdcFactory(SourceFactory[BinlogCdcOptions]):
     summary: ClassVar[str] = "Copies tables of MySQL, then follows their changes"
     extra: ClassVar[str] = "mysql"
     options: ClassVar[type[SourceOptions]] = BinlogCdcOptions
+    everything: ClassVar[Mapping[str, Plain]] = {"table-pattern": ".*"}
+
+    def selecting(self, tables: Sequence[str]) -> Mapping[str, Plain]:
+        return {"table-names": list(tables)}
 
     def modules(self, options: BinlogCdcOptions) -> tuple[str, ...]:
         from seatunnel_connectors.jdbc.dialect import worker_modules

@@ -10,10 +10,10 @@ from seatunnel_connectors.postgres_cdc.options import PostgresCdcOptions, Startu
 from seatunnel_py.api import Determinism, SourceCapabilities, SourceFactory, SourceOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from seatunnel_connectors.jdbc.url import Address
-    from seatunnel_py.api import Source, StepContext
+    from seatunnel_py.api import Plain, Source, StepContext
 
 
 def _address(options: PostgresCdcOptions) -> Address:
@@ -28,6 +28,10 @@ class PostgresCdcFactory(SourceFactory[PostgresCdcOptions]):
     summary: ClassVar[str] = "Copies tables of PostgreSQL, then follows their changes"
     extra: ClassVar[str] = "postgres"
     options: ClassVar[type[SourceOptions]] = PostgresCdcOptions
+    everything: ClassVar[Mapping[str, Plain]] = {"table-pattern": ".*"}
+
+    def selecting(self, tables: Sequence[str]) -> Mapping[str, Plain]:
+        return {"table-names": list(tables)}
 
     def modules(self, options: PostgresCdcOptions) -> tuple[str, ...]:
         from seatunnel_connectors.jdbc.dialect import worker_modules

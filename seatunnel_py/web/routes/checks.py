@@ -48,7 +48,7 @@ def check(request: Request, body: JobBody) -> Response:
 
 def plan(request: Request, body: JobBody) -> Response:
     """The plan of a run, as `plan --json`, and its graph with the places of its steps. Reads from both ends."""
-    code, found = _asked(request, "plan", body)
+    code, found = looked_at(request, "plan", body)
     return answer({"exit_code": code, **found, **({"graph": _drawn(found)} if "pipelines" in found else {})})
 
 
@@ -62,21 +62,21 @@ def preview(request: Request, body: PreviewBody) -> Response:
     """The first rows after every step, as `preview --json`. Reads from the sources; masked without the right `data`."""
     masked = not caller(request).data
     words = (f"--rows={body.rows}", *(["--masked"] if masked else []))
-    return _answered("steps", *_asked(request, "preview", body, words), masked=masked)
+    return _answered("steps", *looked_at(request, "preview", body, words), masked=masked)
 
 
 def discover(request: Request, body: DiscoverBody) -> Response:
     """The tables that the sources of a job file find, as `discover --json`. Reads no rows."""
     words = tuple(f"--exclude={name}" for name in body.exclude)
-    return _answered("tables", *_asked(request, "discover", body, words))
+    return _answered("tables", *looked_at(request, "discover", body, words))
 
 
 def test_connection(request: Request, body: JobBody) -> Response:
     """Whether both ends of a job file answer, as `test-connection --json`. Reads no rows."""
-    return _answered("connections", *_asked(request, "test-connection", body))
+    return _answered("connections", *looked_at(request, "test-connection", body))
 
 
-def _asked(request: Request, command: str, body: JobBody, words: tuple[str, ...] = ()) -> tuple[int, Any]:
+def looked_at(request: Request, command: str, body: JobBody, words: tuple[str, ...] = ()) -> tuple[int, Any]:
     """The answer of a command that opens connections."""
     context = context_of(request)
     names = (*context.settings.environment, "SEATUNNEL_SECRETS_DIR")

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from seatunnel_py.api.options import describe
 from seatunnel_py.config.env import EnvOptions
+from seatunnel_py.plan.job_text.chosen import listing_sources
 from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.plugins.plugin_rows import plugin_rows, plugins_named
 from seatunnel_py.web.answers import answer
@@ -17,8 +18,10 @@ from seatunnel_py.web.problems import ApiError
 
 
 def listing(request: Request) -> Response:
-    """All plugins, as `plugins list --json`; ``env``: the options of the job itself."""
-    return answer({"plugins": plugin_rows(), "env": [asdict(one) for one in describe(EnvOptions)]})
+    """All plugins, as `plugins list --json`; ``env``: the options of the job itself; ``discover``: the sources that
+    list the tables of a connection."""
+    own = [asdict(one) for one in describe(EnvOptions)]
+    return answer({"plugins": plugin_rows(), "discover": listing_sources(), "env": own})
 
 
 def show(request: Request, kind: str, name: str) -> Response:

@@ -1,0 +1,1 @@
+"""From a connection to a job file: its tables, and the text for the chosen ones."""
