@@ -22,6 +22,8 @@ import { followLink, linkTo, route } from "./state/location";
 
 const EditorPage = lazily(() => import("./edit/page").then((one) => one.EditorPage));
 
+const DiscoverPage = lazily(() => import("./discover/page").then((one) => one.DiscoverPage));
+
 const CataloguePage = lazily(() => import("./catalogue/page").then((one) => one.CataloguePage));
 
 /** Begin with the code of a login link, or with the session that the browser has. */
@@ -61,6 +63,7 @@ function Shown() {
   if (found.page === "jobs") return <JobsPage />;
   if (found.page === "job") return <JobPage key={found.run} run={found.run} tab={found.tab} />;
   if (found.page === "catalogue") return <CataloguePage />;
+  if (found.page === "discover") return <DiscoverPage />;
   if (found.page === "edit") return <EditorPage key={found.id} id={found.id} />;
   return (
     <Empty title="There is no such page.">

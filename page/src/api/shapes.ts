@@ -305,6 +305,8 @@ export interface PluginOption {
 
 export interface PluginList {
   plugins: PluginRow[];
+  /** The sources that list the tables of a connection. */
+  discover: string[];
   env: PluginOption[];
 }
 

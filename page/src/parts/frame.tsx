@@ -7,7 +7,7 @@ import { connection, tryNow } from "../api/stream";
 import { switchTheme, switchZone, theme, zone } from "../state/choices";
 import { now } from "../state/clock";
 import { lockDrafts } from "../state/drafts";
-import { linkTo, linkToCatalogue, linkToEditor } from "../state/location";
+import { linkTo, linkToCatalogue, linkToDiscover, linkToEditor } from "../state/location";
 import { clock, offset } from "../text/format";
 import { helpOpen, KEYS } from "./keys";
 
@@ -42,6 +42,7 @@ function Head() {
       <nav aria-label="pages">
         <a href={linkTo()}>Jobs</a>
         <a href={linkToEditor()}>New job</a>
+        <a href={linkToDiscover()}>Discover</a>
         <a href={linkToCatalogue()}>Catalogue</a>
       </nav>
       <div class="head-end">

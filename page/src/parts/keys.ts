@@ -1,7 +1,7 @@
 // Keys of the whole page. Keys in a field of text are its own, but for Esc.
 
 import { signal } from "@preact/signals";
-import { go, linkTo, linkToCatalogue } from "../state/location";
+import { go, linkTo, linkToCatalogue, linkToDiscover } from "../state/location";
 
 export const helpOpen = signal(false);
 
@@ -13,9 +13,13 @@ export const KEYS: [string, string][] = [
   ["PageDown  PageUp  Home  End", "move in a list"],
   ["g j", "list of jobs"],
   ["g c", "catalogue of plugins"],
+  ["g d", "discover: from a connection to a job file"],
+  ["a  x", "in the tables of a connection: choose all that are listed, drop them"],
   ["1 … 8", "tabs of a job"],
   ["?", "this help"],
 ];
+
+const PLACES: Record<string, () => string> = { j: () => linkTo(), c: () => linkToCatalogue(), d: linkToDiscover };
 
 const inText = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
@@ -47,10 +51,10 @@ export function pageKeys(event: KeyboardEvent): void {
     helpOpen.value = true;
   } else if (event.key === "g") {
     went = performance.now();
-  } else if (second && (event.key === "j" || event.key === "c")) {
+  } else if (second && Object.hasOwn(PLACES, event.key)) {
     event.preventDefault();
     event.stopImmediatePropagation();
-    go(event.key === "j" ? linkTo() : linkToCatalogue());
+    go(PLACES[event.key]!());
   } else if (/^[1-8]$/.test(event.key)) {
     document.querySelectorAll<HTMLAnchorElement>("[role=tab]")[Number(event.key) - 1]?.click();
   } else if ((event.key === "j" || event.key === "k") && !(event.target as Element | null)?.closest?.("[data-rows]")) {

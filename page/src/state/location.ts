@@ -6,7 +6,7 @@ import { root } from "../api/client";
 
 export const TABS = ["overview", "tables", "checkpoints", "failures", "state", "quarantine", "log", "plan"] as const;
 export type Tab = (typeof TABS)[number];
-export type Route = { page: "jobs" } | { page: "job"; run: string; tab: Tab } | { page: "edit"; id: string } | { page: "catalogue" } | { page: "unknown"; path: string };
+export type Route = { page: "jobs" } | { page: "job"; run: string; tab: Tab } | { page: "edit"; id: string } | { page: "catalogue" } | { page: "discover" } | { page: "unknown"; path: string };
 
 const address = signal(location.href);
 
@@ -16,6 +16,7 @@ export function routeOf(path: string): Route {
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { page: "jobs" };
   if (parts.length <= 2 && parts[0] === "edit") return { page: "edit", id: parts[1] ?? "" };
   if (parts.length === 1 && parts[0] === "catalogue") return { page: "catalogue" };
+  if (parts.length === 1 && parts[0] === "discover") return { page: "discover" };
   const [first, run, tab = "overview", ...more] = parts;
   if (first === "jobs" && run && more.length === 0 && (TABS as readonly string[]).includes(tab)) {
     return { page: "job", run, tab: tab as Tab };
@@ -44,6 +45,9 @@ export const linkToEditor = (id = "", more: Record<string, string> = {}): string
 
 /** The address of the catalogue of plugins. */
 export const linkToCatalogue = (more: Record<string, string> = {}): string => linkBelow("catalogue", more);
+
+/** The address of the way from a connection to a job file. */
+export const linkToDiscover = (): string => linkBelow("discover", {});
 
 function linkBelow(path: string, more: Record<string, string>): string {
   const found = new URL(path, root);
