@@ -7,7 +7,7 @@ import { ask, Problem } from "../api/client";
 import type { Fault, PluginDetail, PluginList } from "../api/shapes";
 import { mayDo } from "../parts/acts";
 import { FilterField } from "../parts/filter";
-import { Empty, Failed, Loading, Shown } from "../parts/views";
+import { Empty, Failed, FOUND, Loading, Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
 import { drafts, isChanged, keepDraft } from "../state/drafts";
 import { go, linkToEditor, query, setQuery } from "../state/location";
@@ -21,6 +21,9 @@ interface Listed {
   exit_code: number;
   tables?: FoundTable[];
   problems?: Fault[];
+  /** In place of the tables: why the connection has failed. */
+  message?: string;
+  remedy?: string;
 }
 
 const LITERAL = "A password itself was typed. It was not sent, and is removed.";
@@ -84,19 +87,26 @@ async function listTables(plugin: string): Promise<void> {
   const wrong = literal(fields, options, isReference);
   if (wrong.length > 0) {
     change({ options: Object.fromEntries(Object.entries(options).filter(([key]) => !wrong.includes(key))) });
-    throw new Problem(0, LITERAL, REMEDY);
+    throw new Problem(0, LITERAL, REMEDY, "", FOUND);
   }
   const own = fields.flatMap(({ key }) => (options[key] ? [[key, options[key]] as const] : []));
   const given = { ...optionsOf(further), ...Object.fromEntries(own) };
   const answer = await ask<Listed>("discover/tables", { method: "POST", body: { plugin, options: given } });
   const faults = answer.problems ?? [];
   if (answer.tables === undefined) {
-    throw new Problem(0, faults.map((one) => one.message).join("; ") || "The tables could not be listed.", faults[0]?.remedy ?? "");
+    const message = faults.map(faultOf).join("; ") || (answer.message ?? "The tables could not be listed.");
+    throw new Problem(0, message, faults[0]?.remedy ?? answer.remedy ?? "", "", FOUND);
   }
   const names = new Set(answer.tables.map((one) => one.table));
   found.value = { plugin, options: given, tables: answer.tables };
   chosen.value = new Set([...chosen.peek()].filter((one) => names.has(one)));
 }
+
+/** A problem with the option that has it, but without its place in a text that is not shown. */
+const faultOf = (one: Fault): string => {
+  const option = one.path?.replace(/^source\[\d+\]\.[^.]+\.?/, "");
+  return `${option ? `${option}: ` : ""}${one.message}${one.suggestion ? `, did you mean ${one.suggestion}?` : ""}`;
+};
 
 function Choosing({ tables }: { tables: readonly FoundTable[] }) {
   const text = query.value.get("q") ?? "";

@@ -4,6 +4,9 @@ import type { ComponentChildren } from "preact";
 import type { Problem } from "../api/client";
 import type { Answer } from "../state/asking";
 
+/** The kind of a problem in a good answer, or of one that the page has found: it has no status. */
+export const FOUND = "found";
+
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -20,10 +23,12 @@ export function Failed({ problem, again }: { problem: Problem; again?: () => voi
         <strong>{problem.message}</strong>
       </p>
       {problem.remedy ? <p>{problem.remedy}</p> : null}
-      <p class="faint">
-        {problem.status ? `status ${problem.status}` : "no answer"}
-        {problem.request ? `, request ${problem.request}` : ""}
-      </p>
+      {problem.kind === FOUND ? null : (
+        <p class="faint">
+          {problem.status ? `status ${problem.status}` : "no answer"}
+          {problem.request ? `, request ${problem.request}` : ""}
+        </p>
+      )}
       {again ? (
         <button type="button" onClick={again}>
           Try again

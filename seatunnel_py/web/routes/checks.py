@@ -42,8 +42,8 @@ class DiscoverBody(JobBody):
 
 def check(request: Request, body: JobBody) -> Response:
     """Every mistake of a job file, as `check --json`. Starts nothing and connects nowhere."""
-    _, found = asked(context_of(request).home, JobQuestion("check", body.text, body.variables, CHECK_SECONDS))
-    return answer(redacted_plain(found[0] if isinstance(found, list) else found))
+    _, found = looked_at(request, "check", body, seconds=CHECK_SECONDS)
+    return answer(found[0] if isinstance(found, list) else found)
 
 
 def plan(request: Request, body: JobBody) -> Response:
@@ -76,12 +76,14 @@ def test_connection(request: Request, body: JobBody) -> Response:
     return _answered("connections", *looked_at(request, "test-connection", body))
 
 
-def looked_at(request: Request, command: str, body: JobBody, words: tuple[str, ...] = ()) -> tuple[int, Any]:
-    """The answer of a command that opens connections."""
+def looked_at(
+    request: Request, command: str, body: JobBody, words: tuple[str, ...] = (), seconds: float = PLAN_SECONDS
+) -> tuple[int, Any]:
+    """The exit code and the answer of a command about a job file, which may refer to the variables of this server."""
     context = context_of(request)
     names = (*context.settings.environment, "SEATUNNEL_SECRETS_DIR")
     quiet = "--masked" in words  # an error message may quote a row
-    question = JobQuestion(command, body.text, body.variables, PLAN_SECONDS, names, words, quiet=quiet)
+    question = JobQuestion(command, body.text, body.variables, seconds, names, words, quiet=quiet)
     code, found = asked(context.home, question)
     return code, redacted_plain(found)
 
