@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +33,9 @@ from seatunnel_py.api import (
     TableFailure,
     TableLeftOut,
 )
+from seatunnel_py.plan.job_text.chosen import Connection
 from tests.connectors.mysql_cdc.log_place import LogPlace
+from tests.kit.discovered import Discovered
 
 
 def source(log: LogPlace, **more: Any) -> BinlogCdcSource:
@@ -247,3 +250,13 @@ def test_a_range_of_the_copy_ends_at_its_key_again(log: LogPlace) -> None:
     assert [*again.data.column(0).to_pylist(), *rest] == [row[0] for row in log.ask("SELECT id FROM t WHERE id > 20")]
     log.run("DELETE FROM t WHERE id < 150")
     assert read(start, until) == [Heartbeat(until)]
+
+
+@pytest.mark.parametrize("plugin", ["MySQL-CDC", "MariaDB-CDC"])
+def test_u14_names_that_are_discovered_select_their_tables(log: LogPlace, tmp_path: Path, plugin: str) -> None:
+    """Whatever is in them; tables of the server itself are not listed."""
+    log.run('CREATE TABLE `Odd.name "q` (id int PRIMARY KEY)', "CREATE TABLE plain (id int PRIMARY KEY)")
+    found = Discovered(Connection(plugin, {"url": log.server.jdbc_url("a"), "username": "root"}), tmp_path)
+    everything = found.everything()
+    assert everything == ['a."Odd.name ""q"', "a.plain"]
+    assert found.chosen(everything[:1]) == everything[:1] and found.chosen(everything) == everything

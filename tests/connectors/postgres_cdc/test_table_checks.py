@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.postgres_cdc.table_checks import ATTRIBUTES, LOOKS_MAX, checked
 from seatunnel_py.api import SourceTable, TableFailure, parse_type
+from seatunnel_py.plan.job_text.chosen import Connection
 from tests.connectors.jdbc.copying import make_source
 from tests.connectors.postgres_cdc.conftest import Log
+from tests.kit.discovered import Discovered
 
 
 class Changing:
@@ -63,3 +66,12 @@ def test_a_table_that_is_dropped_is_not_followed(make_log: Callable[..., Log]) -
 
     assert isinstance(found, TableFailure)
     assert "public.t was dropped while it was described" in found.message
+
+
+def test_u14_names_that_are_discovered_select_their_tables(make_log: Callable[..., Log], tmp_path: Path) -> None:
+    """Whatever is in them; a table that the log cannot follow is listed, too."""
+    log = make_log('CREATE TABLE "Odd.name ""q" (id int PRIMARY KEY)', "CREATE TABLE keyless (v int)")
+    found = Discovered(Connection("Postgres-CDC", {"url": log.url, "username": "postgres"}), tmp_path)
+    everything = found.everything()
+    assert [name.partition("public.")[2] for name in everything] == ['"Odd.name ""q"', "keyless"]
+    assert found.chosen(everything[:1]) == everything[:1] and found.chosen(everything) == everything
