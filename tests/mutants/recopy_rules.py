@@ -38,6 +38,14 @@ MUTANTS: tuple[Mutant, ...] = (
         EMPTIED,
     ),
     runtime(
+        "a pipeline ends while the line about its targets is under way",
+        MACHINE,
+        "        if not len(self.units) and not len(self.state.calls) and not self.state.is_emptying:\n",
+        "        if not len(self.units) and not len(self.state.calls):\n",
+        "pipeline_machine 4",
+        EMPTIED,
+    ),
+    runtime(
         "an overtaken driver may empty a target",
         "storage/journal.py",
         'return voids(line) or "emptied" in line',

@@ -16,6 +16,8 @@ FOUND = {
     (17290, "unaligned"): "a table was copied again though its log had failed before the table left it",
     (19111, "aligned"): "a log was left while a receiver was ahead of its sender, and no later driver could go on",
     (12804, "unaligned"): "a pipeline committed rows of an isolated sink that its recovery had deleted",
+    (9020, "aligned"): "a pipeline ended while a line of its journal was under way",
+    (3488, "aligned"): "the simulation stopped each driver before its log could change its tables",
     (668, "aligned"): "a target refuses the last commit, which its recovery issues again",
     (11968, "aligned"): "the simulated sink took rows of a version that its table did not have",
     (19044, "aligned"): "the checker saw a loss, though everything had begun from nothing before",

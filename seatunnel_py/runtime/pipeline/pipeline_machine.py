@@ -4,7 +4,7 @@ Rules. (1) No input or output, no clock, no thread, no plugin: the same events i
 (2) A pipeline is *prepared* (its sinks plan, its splits are found; nothing is changed), then its coordinator takes
 over: checkpoint 0, start effects, executions, units, checkpoints, commits, the end (``phases.py``). (3) Letters between
 coordinator and participants stay inside, and each part handles one at a time. (4) A pipeline is
-closed once, and only when none of its units and calls is under way.
+closed once, and only when none of its units, calls and lines about its targets is under way.
 
 May not know: how effects are performed.
 """
@@ -332,10 +332,10 @@ class PipelineMachine:
     # ---------------------------------------------------------------- the end
 
     def _close_if_idle(self) -> None:
-        """Close the pipeline if no unit and no call is under way."""
+        """Close the pipeline if no unit, no call and no line about its targets is under way."""
         for result in self.parts.discovery.over():
             self._count(result)
-        if not len(self.units) and not len(self.state.calls):
+        if not len(self.units) and not len(self.state.calls) and not self.state.is_emptying:
             self.closing.close()
 
     # ---------------------------------------------------------------- views

@@ -28,7 +28,7 @@ from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.state.calls import Calls, OpenCall
 from seatunnel_py.runtime.state.checkpoint_progress import CheckpointProgress
 from seatunnel_py.runtime.state.context import PipelineContext
-from seatunnel_py.runtime.state.journal_entries import Deliver, Entry
+from seatunnel_py.runtime.state.journal_entries import Deliver, EmptyTargets, Entry
 from seatunnel_py.runtime.state.phases import PhaseEvent, PipelinePhase, advance
 from seatunnel_py.runtime.state.shown_state import ShownState
 from seatunnel_py.runtime.state.troubles import Troubles, retry_of
@@ -102,6 +102,11 @@ class SharedState:
     def logging(self) -> set[Subtask | None]:
         """The subtasks with a journal entry under way."""
         return {entry.subtask for entry in self.entries.values() if isinstance(entry, Deliver)}
+
+    @property
+    def is_emptying(self) -> bool:
+        """Whether the line before the targets are emptied is under way."""
+        return any(isinstance(entry, EmptyTargets) for entry in self.entries.values())
 
     def after(self, timer: TimerKey, seconds: float) -> None:
         self.emit(StartTimer(timer, self.at + seconds))

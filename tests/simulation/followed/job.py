@@ -271,8 +271,11 @@ class FollowedJob:
         return self.written and all(name in self.given_up or self.is_whole(name) for name in self.tables)
 
     def looks_at(self, process: Process) -> bool:
-        """Whether the log has brought all that it can bring: then it is stopped."""
+        """Whether the log has brought all that it can bring: then it is stopped. One that is about to change its tables
+        is not, or no driver would come so far."""
         machine = process.job.pipelines[LOG_PIPELINE]
+        if machine.state.awaits_record:
+            return False
         at_work = [one.key for one in process.job.pipelines.values() if one.key not in process.job.closed]
         stopped = self._stopped(machine.newest) | set(process.job.logs.apart) | self.given_up
         closed = (one for key, one in process.job.pipelines.items() if key in process.job.closed)

@@ -19,7 +19,7 @@ from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.targets import sink_operations
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
-from tests.kit.machine_bench import SETTINGS, MachineBench
+from tests.kit.machine_bench import BROKEN, SETTINGS, MachineBench
 from tests.kit.runtime_toys import sink_node
 from tests.kit.toy_jobs import Ledger, LedgerSink, chain
 
@@ -42,6 +42,20 @@ def test_a_driver_without_that_line_empties_nothing() -> None:
     ).begin()
     (line,) = bench.held(effects.AppendJournal)
     bench.answer(line, events.JournalLost(line.entry))
+    assert not bench.held(effects.Prepare)
+
+
+def test_a_stop_waits_for_that_line() -> None:
+    """Nothing that a pipeline has asked for comes after its end."""
+    bench = MachineBench(
+        chain("x", (3,), 1, Visible.COMMITTED), SETTINGS, effects.Prepare, effects.AppendJournal, reset=True
+    ).begin()
+    (line,) = bench.held(effects.AppendJournal)
+    bench.tell(events.StopRequest(BROKEN, keep=False))
+    assert bench.closed is None
+
+    bench.answer(line)
+    assert bench.closed is not None
     assert not bench.held(effects.Prepare)
 
 
