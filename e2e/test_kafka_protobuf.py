@@ -64,7 +64,7 @@ def test_a_wrong_column_is_told_by_the_plan(tmp_path: Path) -> None:
     )
     plan = seatunnel(tmp_path, "plan", "job.conf")
     assert plan.code != 0
-    assert "column 'nam': the message shop.v1.Order has no such field; did you mean 'name'?" in plan.err
+    assert "column 'nam': the message shop.v1.Order has no such field\n    did you mean name?" in plan.err
 
 
 def test_looking_for_bad_rows_sends_no_row(tmp_path: Path, kafka: KafkaServer) -> None:

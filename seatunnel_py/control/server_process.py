@@ -95,8 +95,8 @@ class ServerProcess:
         warm_drivers: int = 0,
         book: TargetBook | None = None,
     ) -> Self:
-        """Take a home and open its database; ``address``: where the server answers; ``passed``: variables of its
-        environment that definitions may refer to, None: all of them; ``program``: the command line of drivers;
+        """Take a home and open its database. ``address``: where the server answers; ``passed``: variables of its
+        environment that definitions may refer to, None: all of them. ``program``: the command line of drivers;
         ``warm_drivers``: how many wait for a job; ``book``: the targets of notifications, None: there are none. Raises
         ServerRunsError, NewerDatabaseError and StoreUnreadableError."""
         machine = machine or RealMachine()

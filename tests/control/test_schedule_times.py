@@ -133,7 +133,7 @@ def windows(draw: st.DrawFn) -> tuple[str, int, int]:
     return zone, begin, begin + draw(st.integers(60, DAY + 7_200))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(windows(), expressions)
 def test_u33_times_of_an_expression_are_those_of_a_clock_that_is_read_every_minute(
     window: tuple[str, int, int], expression: Expression

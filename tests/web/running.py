@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 
 from seatunnel_py import app
+from seatunnel_py.control.launching import Launcher
 from seatunnel_py.control.notify.target_book import TargetBook
 from seatunnel_py.control.server_process import ServerProcess
 from seatunnel_py.control.store import tokens
@@ -35,6 +36,8 @@ CALM = ServerSettings(
     port=0, requests_per_second=10_000, costly_per_minute=10_000, checks_per_minute=10_000, logins_per_minute=10_000
 )
 """Settings whose rates no test reaches."""
+LEFT: list[Launcher] = []
+"""Drivers go on after the end of their server: an object that drops them while they run is a warning in a later test."""
 
 
 def run_job(home: Home, job_id: str, *, rows: int = 20, table: str = "shop.events", name: str = "shop") -> Receipt:
@@ -103,6 +106,7 @@ def serving(folder: Path, settings: ServerSettings = CALM, home: Home | None = N
         settings = replace(settings, port=listener.getsockname()[1])
         context = context_for(control, settings)
         control.start()
+        LEFT.append(control.supervisor.launcher)
         server = EndingServer(config_of(context), context.stopping)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         served = Served(f"http://127.0.0.1:{settings.port}", home, context, server, thread)

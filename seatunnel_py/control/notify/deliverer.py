@@ -2,9 +2,9 @@
 
 Rules. (1) An event is sent before it is noted as sent: a server that dies in between sends it again, with the same id.
 (2) The events of a target go out in their order; the next one waits for the one before, until that is sent or given up.
-(3) A target that hangs or fails keeps up nothing but itself: neither other targets nor runs. (4) What a target has not
-taken in ``give_up_seconds`` is given up, and shown. (5) If an attempt cannot be noted because the database cannot be
-written, it is noted later, and not made again.
+(3) A target that hangs or fails keeps up nothing but itself: neither other targets nor runs. (4) An event that a target
+has not taken in ``give_up_seconds`` is given up, and shown. (5) If an attempt cannot be noted because the database
+cannot be written, it is noted later, and not made again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Send = Callable[[NotifyTarget, OutboxEvent, float], AttemptResult]
 
 @dataclass(slots=True)
 class _Standing:
-    """What one thread knows of its target. ``unnoted``: an attempt that could not be noted yet."""
+    """The knowledge of one thread about its target. ``unnoted``: an attempt that could not be noted yet."""
 
     not_before: float
     state: OutboxTarget

@@ -33,7 +33,7 @@ class AfterAttempt:
 
 
 def after(before: OutboxTarget, result: AttemptResult, now: float, random: float) -> AfterAttempt:
-    """What follows from an attempt; ``random``: from 0 to 1."""
+    """Decide about the delivery after an attempt; ``random``: from 0 to 1."""
     tried = replace(before, tried_at=now, code=result.code, error=result.error)
     if result.sent:
         works = replace(tried, failures=0, failing_since=None, next_at=None, sent_at=now, disabled="")

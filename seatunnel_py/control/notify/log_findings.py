@@ -30,7 +30,7 @@ class LogFinding:
 
 
 def findings(lines: Iterable[Mapping[str, Any]], since: float) -> Sequence[LogFinding]:
-    """What is reported of these lines; what happened before ``since`` is not."""
+    """The findings in these lines, from ``since`` on."""
     found: dict[str, LogFinding] = {}
     for line in lines:
         with suppress(KeyError, TypeError, ValueError, AttributeError):  # a line of another version, or damaged

@@ -53,7 +53,7 @@ class NoticedRun:
 
     @property
     def subject(self) -> str:
-        """What recovers: the definition, or the job of a file."""
+        """The subject that recovers: the definition, or the job of a file."""
         if self.definition is not None:
             return f"definition {self.definition}"
         return f"job {self.job} of {self.row.job_file if self.row is not None else ''}"

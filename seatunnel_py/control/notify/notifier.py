@@ -55,7 +55,7 @@ class Notifier:
         return cls(database, book, RunNotes(writer, index), observer, deliverer)
 
     def start(self) -> None:
-        """Look and send in threads. What happens from now on is reported."""
+        """Look and send in threads. Later events are reported."""
         with suppress(StoreUnwritableError, StoreUnreadableError):  # the first turn tries again
             self.observer.begin()
         self._thread = threading.Thread(target=self._run, name="notices", daemon=True)

@@ -1,8 +1,8 @@
 """Looks at runs for what no transaction of the supervisor shows: failures of tables, changes that wait, drivers that
 hang, jobs that work again, and the ends of runs that were started by hand.
 
-Rules. (1) What is found, and how far a run was looked at (``NoticeCursor``), are one transaction: after a crash nothing
-is missing, and what is found twice has the same id. Where nothing is found the position stays in memory. (2) Nothing
+Rules. (1) A finding, and how far a run was looked at (``NoticeCursor``), are one transaction: after a crash nothing is
+missing, and a finding that is made twice has the same id. Without a finding the position stays in memory. (2) Nothing
 from before the first target is reported: ``since``. (3) Failures of tables wait for ``group_seconds``, so that an
 outage is one event, unless the driver has ended. (4) A run that has ended and was looked at costs nothing more. (5) The
 start and the end of a driver that the supervisor has started are reported by ``run_notes.py``.

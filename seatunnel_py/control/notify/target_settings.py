@@ -2,7 +2,7 @@
 
 Rules. (1) Every mistake is reported at once, with its place. (2) A secret, and the address of a chat, is a reference:
 ``${env:NAME}`` or ``${file:NAME}``. (3) An address of an inner network that is not allowed is a mistake, if it is known
-now; each connection looks again. (4) What is shown of a target is its host, never its path or a secret.
+now; each connection looks again. (4) Only the host of a target is shown, never its path or a secret.
 """
 
 from __future__ import annotations

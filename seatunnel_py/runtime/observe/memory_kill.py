@@ -53,7 +53,7 @@ class MemoryWatch:
         self._counts = [*self._counts[-1:], self._now()]
 
     def why(self, ended_by: int | None) -> str:
-        """What is known of a kill for lack of memory; ``ended_by``: the signal. Empty: nothing is."""
+        """The facts about a kill for lack of memory; ``ended_by``: the signal. Empty: there are none."""
         if ended_by != signal.SIGKILL or not self._counts:
             return ""
         before, now = self._counts[0], self._now()

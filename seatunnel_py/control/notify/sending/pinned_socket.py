@@ -26,7 +26,7 @@ class RefusedAddressError(SendError):
 
 @dataclass(frozen=True, slots=True)
 class HostRoute:
-    """Where a target is: ``host`` and ``port``; ``rules``: the inner addresses that are allowed; ``plain``: the
+    """The place of a target: ``host`` and ``port``; ``rules``: the inner addresses that are allowed; ``plain``: the
     connection is not encrypted, so only allowed inner addresses are taken."""
 
     host: str

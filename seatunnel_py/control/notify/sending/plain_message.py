@@ -1,4 +1,4 @@
-"""An event as a short text for people: for chats and mail. Pure."""
+"""An event as a short text, for chats and mail. Pure."""
 
 from __future__ import annotations
 
