@@ -23,7 +23,7 @@ from tests.servers.process_tree import descendants
 SLOWER = 6
 """How much longer the bars may take here: tests run beside others."""
 Tab = Callable[..., Visit]
-JOB_SECONDS = 90_000
+JOB_SECONDS = 240_000
 """How long a demo job may take here, with the start of its driver, in milliseconds."""
 
 

@@ -182,15 +182,15 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "a pipeline is closed while calls are open",
         MACHINE,
-        "if not len(self.units) and not len(self.state.calls):",
-        "if not len(self.units):",
+        "if not len(self.units) and not len(self.state.calls) and not",
+        "if not len(self.units) and not",
         "phases 2",
     ),
     runtime(
         "a pipeline is closed while units are under way",
         MACHINE,
-        "if not len(self.units) and not len(self.state.calls):",
-        "if not len(self.state.calls):",
+        "if not len(self.units) and not len(self.state.calls) and not",
+        "if not len(self.state.calls) and not",
         "phases 2",
     ),
     runtime(
