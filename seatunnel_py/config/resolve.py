@@ -246,6 +246,12 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return by_fold[found[0]] if found else ""
 
 
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A question about the nearest name, before the rest of a remedy; empty without one."""
+    near = nearest(name, names)
+    return f"did you mean {near!r}? " if near else ""
+
+
 def _message(kind: str, message: str) -> str:
     """Reword pydantic's message for the author of a job file."""
     if kind in ("value_error", "assertion_error"):

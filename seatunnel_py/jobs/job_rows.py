@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.resolve import did_you_mean
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.jobs.job_lookup import KnownJob
 from seatunnel_py.runtime.observe.receipt import TableState
@@ -60,8 +60,7 @@ _OTHER_NAMES = {"NOT_ENDED": "NOT ENDED", "DONE": "SUCCESS"}
 
 def _require(given: str, valid: tuple[str, ...], what: str) -> None:
     if given not in valid:
-        near = nearest(given, valid)
-        meant = f"did you mean {near!r}? " if near else ""
+        meant = did_you_mean(given, valid)
         raise SeaTunnelError(f"{given!r} is not a valid {what}", f"{meant}valid: {', '.join(valid)}")
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
 
-from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.resolve import did_you_mean
 from seatunnel_py.web.problems import ApiError
 
 LIMIT_MAX = 200
@@ -40,8 +40,7 @@ def chosen_of(given: str, valid: Sequence[str], what: str) -> str:
     """A name out of a list. Raises ApiError with the nearest one."""
     if given in valid:
         return given
-    near = nearest(given, valid)
-    meant = f"did you mean {near!r}? " if near else ""
+    meant = did_you_mean(given, valid)
     raise ApiError(422, "request", f"there is no such {what}", f"{meant}valid: {', '.join(valid)}")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from seatunnel_py.cli.view.files import making, writing
 from seatunnel_py.cli.view.terminal import say
-from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.resolve import did_you_mean
 from seatunnel_py.config.variables import RESERVED, references
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 
@@ -74,8 +74,7 @@ def write(name: str, to: Path | None) -> int:
         return _write_monitoring(to or MONITORING_FOLDER)
     known = {template.name: template for template in templates()}
     if name not in known:
-        near = nearest(name, [*known, CONNECTOR, MONITORING])
-        remedy = f"did you mean {near!r}? " if near else ""
+        remedy = did_you_mean(name, [*known, CONNECTOR, MONITORING])
         raise SeaTunnelError(f"there is no template {name!r}", f"{remedy}`seatunnel init` shows all of them")
     if to == STDOUT:
         say(known[name].text, nl=False)

@@ -12,7 +12,7 @@ from seatunnel_py.cli.server.extra import server_parts
 from seatunnel_py.cli.server.serving import settings_file_of
 from seatunnel_py.cli.server.tokens import database_of_home
 from seatunnel_py.cli.view.terminal import say, say_json
-from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.resolve import did_you_mean
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
 from seatunnel_py.runtime.storage.home import Home
 
@@ -32,8 +32,7 @@ def send(name: str, settings: Path | None, *, as_json: bool) -> int:
         )
     targets = TargetBook(file, os.environ).settings.targets
     if name not in targets:
-        near = nearest(name, targets)
-        meant = f"did you mean {near!r}? " if near else ""
+        meant = did_you_mean(name, targets)
         raise SeaTunnelError(f"{file} has no target {name!r}", f"{meant}it has: {', '.join(targets) or 'none'}")
     now = time.time()
     result = attempt(targets[name], test_event(now, secrets.token_hex(8), name), now)

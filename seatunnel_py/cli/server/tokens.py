@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.cli.server.extra import server_parts
 from seatunnel_py.cli.view.terminal import say, say_json
-from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.resolve import did_you_mean
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.storage.home import Home
 
@@ -46,8 +46,7 @@ def create(name: str, role: str, days: float, to: Path | None, *, data: bool) ->
 
         roles = [one.value for one in tokens.Role]
         if role not in roles:
-            near = nearest(role, roles)
-            meant = f"did you mean {near!r}? " if near else ""
+            meant = did_you_mean(role, roles)
             raise SeaTunnelError(f"there is no role {role!r}", f"{meant}valid: {', '.join(roles)}")
         if to is None and not sys.stdout.isatty():
             raise SeaTunnelError("the output is not a terminal", "name a file with --to FILE, or print with `--to -`")
@@ -95,8 +94,7 @@ def revoke(given: str) -> int:
             found = tokens.listing(connection)
         named = [one for one in found if one.id == given or (one.name == given and one.valid(time.time()))]
         if not named:
-            near = nearest(given, [one.name for one in found])
-            meant = f"did you mean {near!r}? " if near else ""
+            meant = did_you_mean(given, [one.name for one in found])
             raise SeaTunnelError(f"there is no valid token {given!r}", f"{meant}`seatunnel server token list`")
         by = f"command line of {getpass.getuser()}"
         with database.acting(Act(by, "token.revoke", named[0].id)) as write:

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
-from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.resolve import did_you_mean
 from seatunnel_py.control.schedule.timing import CronTiming, EveryTiming, Timing, moment_of
 from seatunnel_py.errors import SeaTunnelError
 
@@ -150,16 +150,14 @@ def zones() -> frozenset[str]:
 
 def _require_zone(zone: str) -> None:
     if zone not in zones():
-        near = nearest(zone, sorted(zones()))
-        meant = f"did you mean {near!r}? " if near else ""
+        meant = did_you_mean(zone, sorted(zones()))
         raise ScheduleTermsError(f"there is no time zone {zone!r}", f"{meant}write an IANA name, as Europe/Berlin")
 
 
 def _chosen(given: str, valid: Iterable[StrEnum], what: str) -> str:
     names = [one.value for one in valid]
     if given not in names:
-        near = nearest(given, names)
-        meant = f"did you mean {near!r}? " if near else ""
+        meant = did_you_mean(given, names)
         raise ScheduleTermsError(f"{what} cannot be {given!r}", f"{meant}valid: {', '.join(names)}")
     return given
 

@@ -137,12 +137,11 @@ class Home:
         for place in self.jobs():
             if place.job_id == job_id:
                 return place
-        from seatunnel_py.config.resolve import nearest  # with pydantic
+        from seatunnel_py.config.resolve import did_you_mean  # with pydantic
 
         known = [place.job_id for place in self.jobs()]
-        meant = f"did you mean {near!r}? " if (near := nearest(job_id, known)) else ""
         newest = f"newest jobs: {', '.join(known[-JOBS_NAMED_MAX:])}" if known else "no job has run there"
-        raise JobIdError(f"there is no job {job_id!r} in {self.path}", f"{meant}{newest}")
+        raise JobIdError(f"there is no job {job_id!r} in {self.path}", f"{did_you_mean(job_id, known)}{newest}")
 
 
 def new_job_id() -> str:

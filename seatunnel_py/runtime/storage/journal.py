@@ -47,9 +47,9 @@ class Journal:
     numbers. ``numberings``: other names, for subtasks that have reused numbers for other rows. ``marks``: the newest
     record by pipeline. ``void_records``: records by pipeline that may be in the store, and are not restored.
     ``resets``: pipelines that copy a table again (``runtime/resume/table_reset.py``); ``emptied``: of these, the ones
-    that copy already: their targets may be empty. ``decisions``: by pipeline and
-    change, those of persons and rules (``runtime/control/change_decisions.py``). ``rules``: by id, those that decide
-    about changes; ``removed_rules``: those that do not any more, with the removal."""
+    that copy already: their targets may be empty. ``decisions``: by pipeline and change, those of persons and rules
+    (``runtime/control/change_decisions.py``). ``rules``: by id, those that decide about changes; ``removed_rules``:
+    those that do not any more, with the removal."""
 
     taken: dict[tuple[str, Subtask], dict[int, TakenInput]] = field(default_factory=dict)
     found: dict[str, dict[str, dict[int, SplitRound]]] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from seatunnel_py import run_plan
-from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.resolve import did_you_mean
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.run_row import RunRow, signature
 from seatunnel_py.jobs.home_metrics import record_of
@@ -74,8 +74,7 @@ class RunFiles:
             self._index.scan()  # it was removed since
             row = None
         if row is None:
-            near = nearest(run, [one.run for one in self._index.rows()]) if len(run) <= 100 else ""
-            meant = f"did you mean {near!r}? " if near else ""
+            meant = did_you_mean(run, [one.run for one in self._index.rows()]) if len(run) <= 100 else ""
             raise ApiError(404, "unknown-run", "there is no such run", f"{meant}GET /api/v1/runs lists them")
         return row
 

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 from seatunnel_py.config.job_file import loads
-from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.resolve import did_you_mean
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.control.server_process import ServerProcess, limits_of
 from seatunnel_py.control.store import definitions, intents
@@ -86,8 +86,7 @@ class JobReader:
         with self._control.database.reading() as connection:
             starts = intents.of_run(connection, run)
         if row is None and not starts:
-            near = nearest(run, [one.run for one in self._control.index.rows()]) if len(run) <= 100 else ""
-            meant = f"did you mean {near!r}? " if near else ""
+            meant = did_you_mean(run, [one.run for one in self._control.index.rows()]) if len(run) <= 100 else ""
             raise ApiError(
                 404, "unknown-run", "there is no such job", f"{meant}GET /running-jobs and GET /finished-jobs list them"
             )

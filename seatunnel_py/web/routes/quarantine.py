@@ -12,7 +12,7 @@ from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.resolve import did_you_mean
 from seatunnel_py.control.driver_files import output_file
 from seatunnel_py.control.launching import replay_name
 from seatunnel_py.control.store.intents import Intent
@@ -110,6 +110,5 @@ def _asked(context: ServerContext, command: str, arguments: tuple[str, ...]) -> 
 def _require_table(tables: list[dict[str, Any]], table: str) -> None:
     names = [str(one["table"]) for one in tables]
     if table not in names:
-        near = nearest(table, names)
-        meant = f"did you mean {near!r}? " if near else ""
+        meant = did_you_mean(table, names)
         raise ApiError(404, "unknown-table", "no bad rows of that table", f"{meant}the quarantine lists its tables")
