@@ -17,6 +17,8 @@ from tests.mutants.mutant import Mutant
 
 BYTES_MAX = 4 << 30
 """A mutant that lets the protocol talk for ever dies of it, and not the machine."""
+CPU_SECONDS_MAX = 1200
+"""A mutant that computes for ever ends, and counts as not killed: no checker has noticed it."""
 HEAD = "| mutant | rules | killed by | seed | after runs |\n|---|---|---|---|---|"
 
 
@@ -57,6 +59,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.hunt:
         resource.setrlimit(resource.RLIMIT_AS, (BYTES_MAX, BYTES_MAX))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS_MAX, CPU_SECONDS_MAX))
         mutant = next(mutant for mutant in MUTANTS if mutant.name == options.hunt)
         print(json.dumps(vars(hunt(mutant, options.seeds))))
         return 0

@@ -19,6 +19,8 @@ SECONDS_MAX = 400.0
 """Of virtual time."""
 STEPS_IDLE_MAX = 20_000
 """In a row in which no machine asks for anything."""
+LETTERS_MAX = 20_000
+"""In one step, which no event needs: its pipeline would handle letters for ever."""
 DRIVERS_MAX = 30
 """Also of those that died; behind half of them nothing fails any more."""
 SAME_ENDS_MAX = 8
@@ -30,7 +32,7 @@ class Limits:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._effects = self._idle = 0
+        self._effects = self._idle = self._letters = 0
         self._ends = 0
         self._completed = 0
 
@@ -45,6 +47,16 @@ class Limits:
             raise self._violation(f"{STEPS_IDLE_MAX} steps, and no machine has asked for anything")
         if world.now > SECONDS_MAX:
             raise self._violation(f"no end after {SECONDS_MAX:.0f} s")
+
+    def begin_step(self) -> None:
+        """Count the letters of a step anew."""
+        self._letters = 0
+
+    def letter(self) -> None:
+        """Count a letter that this step has led to."""
+        self._letters += 1
+        if self._letters > LETTERS_MAX:
+            raise self._violation(f"{LETTERS_MAX} letters in one step")
 
     @property
     def calm(self) -> bool:

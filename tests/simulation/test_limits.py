@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.simulation.choices import Choices
-from tests.simulation.limits import DRIVERS_MAX, SAME_ENDS_MAX, SECONDS_MAX
+from tests.simulation.limits import DRIVERS_MAX, LETTERS_MAX, SAME_ENDS_MAX, SECONDS_MAX
 from tests.simulation.ports.executors import SimulatedExecutors
 from tests.simulation.process import Process
 from tests.simulation.violation import JobViolationError
@@ -56,6 +56,18 @@ def test_steps_in_which_nothing_is_done() -> None:
     again(world, lambda: None, 0.0)
 
     assert "no machine has asked for anything" in violated(world)
+
+
+def test_letters_of_one_step_without_an_end() -> None:
+    world = lasting()
+
+    def letters() -> None:
+        while True:
+            world.limits.letter()
+
+    again(world, letters, 0.0)
+
+    assert f"{LETTERS_MAX} letters in one step" in violated(world)
 
 
 def test_virtual_time_that_goes_on_and_on() -> None:

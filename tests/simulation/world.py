@@ -212,6 +212,7 @@ class World:
 
     def _step(self) -> None:
         self.now, _, call, arguments = heapq.heappop(self._heap)
+        self.limits.begin_step()
         if self.faults.strikes("clock jumps"):
             self.clock.jumped += CLOCK_JUMP_SECONDS
         call(*arguments)

@@ -122,6 +122,7 @@ class Line:
     def _trace(self, driver: Driver, who: str, event: Any, commands: tuple[Any, ...]) -> None:
         world = self.world
         world.events += 1
+        world.limits.letter()
         if world.trace is not None:
             world.trace.event(world.now, driver.incarnation, f"{self.key} {who}", event, commands)
 
