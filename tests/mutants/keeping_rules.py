@@ -23,6 +23,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "fitted = rescaled(stood[at], _as_live(topology, stood[at]), prepared_of(plan).rounds, ())",
         "fitted = stood[at]",
         "isolated_sink_recovery 2",
+        "tests/unit/runtime/test_left_out.py",
     ),
     runtime(
         "sources wait for room that only a checkpoint makes",

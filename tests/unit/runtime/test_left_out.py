@@ -56,6 +56,7 @@ class FanOut:
     interval: float | None = 0.01
     fail_fast: bool = False
     parallelism: int = 1
+    splits: tuple[int, ...] = ()
     kind: FailureKind = FailureKind.FATAL
     failing: dict[str, int] = field(default_factory=lambda: {"x>1": 3})
     events: list[JobEvent] = field(default_factory=list)
@@ -65,7 +66,7 @@ class FanOut:
 
     def pipeline(self) -> Pipeline:
         sinks = [SeenAs(f"out{number}", target, self.visible) for number, target in enumerate(self.targets)]
-        return forked("x", ToySource((ROWS,) * self.parallelism), sinks, self.parallelism)
+        return forked("x", ToySource(self.splits or (ROWS,) * self.parallelism), sinks, self.parallelism)
 
     def run(self, pipeline: Pipeline | None = None) -> Receipt:
         line = pipeline or self.pipeline()
@@ -283,6 +284,27 @@ def test_what_is_mended_is_finished_alone(tmp_path: Path) -> None:
     last = FanOut(tmp_path, failing={})
     assert last.run().exit_code == ExitCode.SUCCESS
     assert not last.engine.submitted, "everything is done"
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, 2), (3, 1)])
+def test_a_sink_is_finished_that_failed_just_after_a_change_of_parallelism(
+    tmp_path: Path, before: int, now: int
+) -> None:
+    """isolated_sink_recovery rule 2: the record at which it stands is older than the parallelism of its pipeline."""
+    splits = (ROWS, ROWS, ROWS)
+    first = FanOut(tmp_path, interval=0.001, parallelism=before, splits=splits, failing={})
+    first.targets[0].act = lambda what: first.driver.stop() if what == "commit" else None
+    assert first.run().exit_code == ExitCode.INTERRUPTED
+    second = FanOut(tmp_path, interval=None, parallelism=now, splits=splits, failing={"x>1": 0})
+    out = second.run().tables[0].targets[1]
+    assert out.stands is not None and out.stands.checkpoint
+
+    third = FanOut(tmp_path, parallelism=now, splits=splits, failing={})
+    receipt = third.run()
+
+    assert receipt.exit_code == ExitCode.SUCCESS, [(one.state, one.cause) for one in receipt.tables]
+    assert sum({**first.pieces(1), **second.pieces(1), **third.pieces(1)}.values()) == sum(splits)
+    assert {unit.id.subtask for unit in third.engine.submitted if unit.id.vertex == "x"} == set(range(now))
 
 
 def test_one_that_fails_again_stays_out(tmp_path: Path) -> None:
