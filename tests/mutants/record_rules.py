@@ -54,6 +54,7 @@ MUTANTS: tuple[Mutant, ...] = (
         '            self.marks[pipeline] = min(line["newest"], self.marks.get(pipeline, 0))\n',
         "",
         "journal 6",
+        "tests/unit/runtime/test_unit_journal.py",
     ),
     runtime(
         "a driver that was overtaken makes records void",
@@ -61,6 +62,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "            self._check()\n",
         "            pass\n",
         "journal_writer 4",
+        "tests/unit/runtime/test_emptied_targets.py",
     ),
     runtime(
         "segments of a record in doubt are removed",

@@ -355,6 +355,20 @@ def test_no_execution_restarts_before_a_record_in_doubt_is_void() -> None:
     assert talk.coordinator.view.in_doubt == ()
 
 
+def test_records_are_made_void_once_more_behind_another_restart() -> None:
+    """PS3: in the same life of the pipeline."""
+    talk, first = in_doubt()
+    talk.fail(SINK).timer("restart").hear_and_return(ev.RecordsVoided(20.0))
+    talk.all_ready().progress().timer("trigger", 30.0)
+    second = talk.last(cc.SendTrigger).checkpoint
+    talk.ack(second).hear(ev.PersistFailed(30.0, second))
+
+    talk.forget().fail(SINK).timer("restart")
+
+    assert second > first
+    assert [one.checkpoints for one in talk.all(cc.VoidRecords)] == [(second,)] and not talk.all(cc.Restart)
+
+
 def test_a_newer_record_settles_what_was_in_doubt() -> None:
     """A later driver resumes from the newer one, whether the other is in the store or not."""
     talk, _ = in_doubt()

@@ -14,7 +14,7 @@ from seatunnel_py.api.sink import CommitContext, Setup, Visible
 from seatunnel_py.errors import FencedError
 from seatunnel_py.runtime.messages import effects, events
 from seatunnel_py.runtime.storage.checkpoint_store import FencedOffError
-from seatunnel_py.runtime.storage.journal import JournalFile, emptied_line, reset_line
+from seatunnel_py.runtime.storage.journal import JournalFile, emptied_line, reset_line, void_line
 from seatunnel_py.runtime.storage.journal_writer import JournalBatcher
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.targets import sink_operations
@@ -68,9 +68,12 @@ def at_once(task: Callable[[], Any], then: Callable[[BaseException | None], None
         then(None)
 
 
-@pytest.mark.parametrize(("line", "refused"), [(emptied_line("x"), True), (reset_line("x", begins=True), False)])
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [(emptied_line("x"), True), (void_line("x", [5], 4), True), (reset_line("x", begins=True), False)],
+)
 def test_an_overtaken_driver_gets_no_permission(tmp_path: Path, line: Any, *, refused: bool) -> None:
-    """A newer driver has read the journal, and does not know that the target is emptied."""
+    """journal_writer rule 4: a newer driver has read the journal, and does not know of the line."""
 
     def check() -> None:
         raise FencedOffError("another driver")
