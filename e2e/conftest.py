@@ -1,4 +1,5 @@
-"""Servers that the end-to-end tests share: started once a session, one database a test."""
+"""Servers that the end-to-end tests share: databases are started once a session, one database a test; a broker once a
+file of tests."""
 
 from __future__ import annotations
 
@@ -70,9 +71,10 @@ def own() -> Iterator[PostgresServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def kafka() -> Iterator[KafkaServer]:
-    """A broker that nobody kills: a test that does starts its own."""
+    """A broker that nobody kills: a test that does starts its own. It ends with its file: an idle broker computes for
+    half a minute in the time of all tests."""
     with KafkaServer.running() as server:
         yield server
 

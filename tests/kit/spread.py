@@ -1,8 +1,8 @@
 """``-p tests.kit.spread``: the order of tests, and which of them stay together, when several processes share them.
 
 An end-to-end test is a piece of work by itself, for one file may hold minutes of them. Any other file stays together,
-and so does a file whose fixtures have the scope of the module: a second process would set them up again. Long pieces
-come first, so that all processes end at about the same time.
+and so does a file whose fixtures have the scope of the module, or that uses the broker of its module: a second process
+would set them up again. Long pieces come first, so that all processes end at about the same time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ LONG = (
     "e2e/test_forty_tables",
     "e2e/test_cluster",
     "tests/spark/sql/",
+    "e2e/test_kafka_",
     "e2e/",
     "tests/connectors/conformance/",
+    "tests/connectors/kafka/",
     "tests/spark/",
     "tests/connectors/",
     "tests/round_trips/",
@@ -32,8 +34,10 @@ LONG = (
 """Longest first; what is not named here comes last."""
 
 
-SHARING = ("tests/spark/sql/",)
-"""Folders whose files share one Spark application: all of one runs in one process."""
+SHARING = ("tests/spark/sql/", "tests/connectors/kafka/")
+"""Folders whose files share one Spark application, or one broker: all of one runs in one process."""
+MODULE_FIXTURES = ('scope="module"', "kafka: KafkaServer")
+"""What stands in a file with fixtures of its module."""
 
 
 def turn(path: str) -> int:
@@ -44,7 +48,10 @@ def turn(path: str) -> int:
 @cache
 def stays_together(path: str) -> bool:
     """Whether all tests of this file run in one process."""
-    return not path.startswith("e2e/") or 'scope="module"' in (ROOT / path).read_text()
+    if not path.startswith("e2e/"):
+        return True
+    text = (ROOT / path).read_text()
+    return any(mark in text for mark in MODULE_FIXTURES)
 
 
 def piece(nodeid: str) -> str:

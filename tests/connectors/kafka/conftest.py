@@ -12,9 +12,10 @@ from tests.servers.kafka import KafkaServer
 _numbers = count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kafka() -> Iterator[KafkaServer]:
-    """A broker that nobody kills: a test that does starts its own."""
+    """A broker that nobody kills: a test that does starts its own. It ends with the folder, as it computes while it
+    waits."""
     with KafkaServer.running() as server:
         yield server
 
