@@ -27,10 +27,9 @@ _LOCAL = (
 SEATUNNEL = [sys.executable, "-c", _MAIN]
 IN_PROCESS = [sys.executable, "-c", f"{_LOCAL}; {_MAIN}"]
 """The same command line, but units run in its own process: quick, where Spark is not what is tested."""
-WITH_SPARK = ("run", "preview", "test", "copy", "quarantine replay", "jobs restore")
-"""Commands that may start Spark: its driver gets an interpreter of its own, as users start it."""
 RUN_SECONDS_MAX = 180.0
 ARCHIVE_SECONDS_MAX = 180.0
+LOOK_PAUSE_MAX = 1.0
 
 
 Process = subprocess.Popen[str] | CopiedProcess
@@ -64,11 +63,12 @@ def start(
     errors: Path | None = None,
     own_interpreter: bool = False,
 ) -> Process:
-    """Start the command line in ``home``, which also holds its state; what it prints can go into files. A command
-    without Spark is a copy of a process that has imported all it needs, unless it needs an interpreter of its own."""
+    """Start the command line in ``home``, which also holds its state; what it prints can go into files. A command is a
+    copy of a process that has imported all it needs, also one that starts Spark, unless it needs an interpreter of its
+    own."""
     environment = {**os.environ, "SEATUNNEL_HOME": str(home / ".seatunnel"), "NO_COLOR": "1", **(env or {})}
     local = list(program) == IN_PROCESS
-    ours = local or (list(program) == SEATUNNEL and not " ".join(arguments).startswith(WITH_SPARK))
+    ours = local or list(program) == SEATUNNEL
     with _file(output) as stdout, _file(errors) as stderr:
         if ours and not own_interpreter and can_be_copied(environment):
             return copies().begin(arguments, home, environment, (stdout, stderr), local=local)
@@ -188,7 +188,7 @@ def wait_for(what: str, condition: Callable[[], Any], seconds: float = 60.0) -> 
         if value:
             return value
         # A look that takes long, at a database or by a command, would otherwise keep a core from the process that is waited for.
-        time.sleep(max(0.05, time.monotonic() - began))
+        time.sleep(min(max(0.05, 3 * (time.monotonic() - began)), LOOK_PAUSE_MAX))
     raise AssertionError(f"waited {seconds} s in vain for {what}")
 
 

@@ -173,7 +173,7 @@ def test_a_run_that_is_stopped_shows_nothing_in_its_target(tmp_path: Path, numbe
     """Ctrl-C and SIGTERM: what is under way ends, what was staged is dropped, the receipt and the way on are
     printed."""
     write_job(tmp_path, ENDLESS)
-    process = start(tmp_path, "run", "job.conf", "--job-id", "long")
+    process = start(tmp_path, "run", "job.conf", "--job-id", "long", own_interpreter=True)
     events = tmp_path / ".seatunnel" / "jobs" / "long" / "events.jsonl"
     wait_for("a unit that has ended", lambda: events.exists() and "rows_moved" in events.read_text())
     os.kill(process.pid, number)
@@ -191,7 +191,7 @@ def test_a_run_that_is_stopped_shows_nothing_in_its_target(tmp_path: Path, numbe
 def test_a_stop_before_anything_runs_leaves_the_id_free(tmp_path: Path) -> None:
     """While Spark starts there is nothing to undo, and nothing to explain."""
     write_job(tmp_path, SMALL)
-    process = start(tmp_path, "run", "job.conf", "--job-id", "early")
+    process = start(tmp_path, "run", "job.conf", "--job-id", "early", own_interpreter=True)
     place = tmp_path / ".seatunnel" / "jobs" / "early"
     wait_for("the claim of the id", place.exists)
     os.kill(process.pid, signal.SIGINT)
