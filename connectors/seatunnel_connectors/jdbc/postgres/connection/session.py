@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CLIENT_CHECK_SECONDS = 5
+_FEW_BYTES = 1 << 16
 Statements = psycopg.Connection[tuple[Any, ...]]
 T = TypeVar("T")
 
@@ -188,6 +189,10 @@ class Rows:
             if reader is not None:
                 reader.close()
             statement.close()
+
+    def ask(self, sql: str) -> list[dict[str, Any]]:
+        """Return the rows of one query, which are few."""
+        return [row for batch in self.copy(sql, _FEW_BYTES) for row in batch.to_pylist()]
 
     def close(self) -> None:
         with contextlib.suppress(adbc.Error, RuntimeError):

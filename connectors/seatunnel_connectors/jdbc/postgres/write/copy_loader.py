@@ -95,7 +95,7 @@ class CopyLoader:
             self.wait()
             self._take()
             self.thread = self.thread or ThreadPoolExecutor(1, "copy")
-            self.writing = self.thread.submit(self._write)
+            self.writing = self.thread.submit(self._write_taken)
 
     def _is_writing(self) -> bool:
         return self.writing is not None and not self.writing.done()
@@ -108,6 +108,13 @@ class CopyLoader:
         self.block_end = self.rows
         self.gathered, self.bytes = [], 0
 
+    def _write_taken(self) -> None:
+        """Write the block, and let go of its rows: the next one may be long in coming."""
+        try:
+            self._write()
+        finally:
+            self.block, self.kinds, self.absent = [], [], []
+
     def wait(self) -> None:
         """Wait for the current block; raise its error."""
         writing, self.writing = self.writing, None
@@ -119,7 +126,7 @@ class CopyLoader:
         self.wait()
         if self.gathered:
             self._take()
-            self._write()
+            self._write_taken()
         self.close()
 
     def close(self) -> None:
@@ -151,8 +158,7 @@ class CopyLoader:
         elif changes:
             self._merge_block()
         elif not self.direct or (self.load.triggered and self.load.how != STAGED):
-            self._stage_block()
-            self._run_merge()
+            self._run_merge(self._stage_block())
         elif not (self.load.key and self.load.upsert) or self.load.how != TABLE:
             self._copy_block()
         elif not (self.optimistic and self._try_copy()):
@@ -190,9 +196,9 @@ class CopyLoader:
         if kinds is not None:
             self._check_removals(kinds)
             self.run(keep_kinds(self.load))
-        self._stage_block(kinds)
-        self._expect(self.run(self.staging.append(kinds=kinds is not None)), self.waiting.num_rows)
-        self.merged += sum(batch.num_rows for batch in self.block) - self.waiting.num_rows
+        staged = self._stage_block(kinds).num_rows
+        self._expect(self.run(self.staging.append(kinds=kinds is not None)), staged)
+        self.merged += sum(batch.num_rows for batch in self.block) - staged
 
     def _merge_block(self) -> None:
         """Merge rows of other kinds than INSERT, by key."""
@@ -204,8 +210,7 @@ class CopyLoader:
         if self.folds:
             self._merge_folded(folded(self._numbered(kinds), self.load.key))
         else:
-            self._stage_block(kinds)
-            self._run_merge(kinds)
+            self._run_merge(self._stage_block(kinds), kinds)
 
     def _merge_folded(self, rows: pa.Table) -> None:
         """Merge rows of which each key has one. Most updates find their row: an UPDATE costs less than an upsert."""
@@ -258,9 +263,11 @@ class CopyLoader:
         ]
         return pa.concat_arrays(parts)
 
-    def _stage_block(self, kinds: pa.Array | None = None) -> None:
-        """Copy the block, numbered, into the temporary table."""
-        self._stage_rows(self._numbered(kinds))
+    def _stage_block(self, kinds: pa.Array | None = None) -> pa.Table:
+        """Copy the block, numbered, into the temporary table; return these rows."""
+        rows = self._numbered(kinds)
+        self._stage_rows(rows)
+        return rows
 
     def _numbered(self, kinds: pa.Array | None) -> pa.Table:
         """The block's rows with order and kind. UPDATE_BEFORE rows add no information."""
@@ -275,13 +282,12 @@ class CopyLoader:
         self._begin()
         self.run("; ".join((self.staging.empty() if self.staged else self.staging.create(), *more)))
         self.staged = True
-        self.waiting = table
         if table.num_rows:
             self._ingest(None, self.staging.name, table.to_batches(), temporary=True)
 
-    def _run_merge(self, kinds: pa.Array | None = None) -> None:
-        """Merge the temporary table into the target, and check that every key was handled."""
-        staged, handed = self.waiting, sum(batch.num_rows for batch in self.block)
+    def _run_merge(self, staged: pa.Table, kinds: pa.Array | None = None) -> None:
+        """Merge the staged rows into the target, and check that every key was handled."""
+        handed = sum(batch.num_rows for batch in self.block)
         if not (self.load.key and (self.load.upsert or kinds is not None)):
             written = self.run(self.staging.append())
             self._expect(written, staged.num_rows)
@@ -303,9 +309,7 @@ class CopyLoader:
     def _counted_keys(self) -> tuple[int, int]:
         """The server's numbers of keys, and of deleted ones, in the temporary table."""
         try:
-            (found,) = [
-                row for batch in self.connection.copy(self.staging.counts(), 1 << 16) for row in batch.to_pylist()
-            ]
+            (found,) = self.connection.ask(self.staging.counts())
         except adbc.Error as error:
             raise self._explained(error) from error
         return found["keys"], found["deletes"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 import pyarrow.compute as pc
 
@@ -43,7 +42,7 @@ class PostgresWriter(Writer):
         self.connection: Rows = self.held.connection
         self.fit = fit_of(table, self.load.checked, self.shown, self.load.whole)
         self.blocks = PartialLoader(self.connection, self.load, self.fit.table, context.data_id)
-        self.record = UnitRecord(self.load, str(table.path), context, self.connection.run, self._ask)
+        self.record = UnitRecord(self.load, str(table.path), context, self.connection.run, self.connection.ask)
         try:
             with explained(f"looking back at a unit of table {self.shown}"):
                 self.record.look_back()
@@ -100,9 +99,6 @@ class PostgresWriter(Writer):
             raise
         self.held.release()
         return piece
-
-    def _ask(self, sql: str) -> list[dict[str, Any]]:
-        return [row for batch in self.connection.copy(sql, 1 << 16) for row in batch.to_pylist()]
 
     def abort(self) -> None:
         """Close the connection instead of returning it: the server then rolls back the open transaction. If the server
