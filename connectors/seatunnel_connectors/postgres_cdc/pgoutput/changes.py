@@ -24,7 +24,7 @@ from seatunnel_connectors.postgres_cdc.pgoutput.messages import (
 from seatunnel_connectors.postgres_cdc.pgoutput.relations import TableVersion
 from seatunnel_connectors.postgres_cdc.pgoutput.text_values import to_column
 from seatunnel_connectors.postgres_cdc.pgoutput.tuples import Cells, Mask, texts, walk
-from seatunnel_py.api import RowKind, ValueMisfitError
+from seatunnel_py.api import Kind, RowKind, ValueMisfitError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -194,7 +194,10 @@ def _rows(
 
     schema = table.arrow()
     arrays = []
-    columns = texts(data.buffer, cells)
+    # Texts stay as they are cut out: apart, so that they do not keep what the other columns are made of.
+    as_cut = np.array([one.kind is Kind.STRING for one in table.types], bool)
+    kept, others = iter(texts(data.buffer, cells.columns(as_cut))), iter(texts(data.buffer, cells.columns(~as_cut)))
+    columns = [next(kept if one else others) for one in as_cut.tolist()]
     for name, column, dtype, native in zip(schema.names, columns, table.types, table.natives, strict=True):
         try:
             arrays.append(to_column(column, dtype, native))

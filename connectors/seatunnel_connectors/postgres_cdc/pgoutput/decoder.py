@@ -1,8 +1,8 @@
 """Decodes a stream of pgoutput messages: rows as Arrow batches, and the other messages in between.
 
 Messages come in large pieces. Of a piece, whatever stands between two messages that change how the others are read (a
-table that looks different, a truncation) becomes one ``Block``: its rows are grouped by table and decoded a column at a
-time. Relation messages without a difference do not divide it.
+table that looks different, a truncation) becomes one ``Block``, or several where it has very many rows (``parts``): its
+rows are grouped by table and decoded a column at a time. Relation messages without a difference do not divide it.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from seatunnel_connectors.postgres_cdc.pgoutput.messages import (
     Numbers,
     malformed,
 )
+from seatunnel_connectors.postgres_cdc.pgoutput.parts import ROWS_MIN, ends_of_parts
 from seatunnel_connectors.postgres_cdc.pgoutput.relations import (
     RelationCache,
     TableRefused,
@@ -75,13 +76,13 @@ class PgoutputDecoder:
             message = messages.bytes_of(at)
             if not self._divides(message):
                 continue
-            yield from self._block(messages, data, letters, first, at)
+            yield from self._blocks(messages, data, letters, first, at)
             if message[0] in BRACKETS:
                 first = yield from self._hold(messages, at)
             else:
                 first = at + 1
                 yield from self._other(message)
-        yield from self._block(messages, data, letters, first, len(messages))
+        yield from self._blocks(messages, data, letters, first, len(messages))
 
     def _divides(self, message: bytes) -> bool:
         """Whether the rows before the message and those after it cannot be in one block."""
@@ -164,6 +165,22 @@ class PgoutputDecoder:
                 yield found
 
     # ---------------------------------------------------------------- rows
+
+    def _blocks(
+        self, messages: Messages, data: Gatherer, letters: Bytes, first: int, last: int
+    ) -> Iterator[Block | TableRefused]:
+        """The rows of these messages, in parts that do not take much memory; each is decoded when it is asked for."""
+        if last - first > ROWS_MIN:
+            rows = np.flatnonzero(_IS_ROW[letters[first:last]]) + first
+            for part in ends_of_parts(data.u4(messages.starts[rows] + 1), self._width):
+                end = int(rows[part])
+                yield from self._block(messages, data, letters, first, end)
+                first = end
+        yield from self._block(messages, data, letters, first, last)
+
+    def _width(self, oid: int) -> int:
+        table = self.relations.tables.get(oid)
+        return 0 if table is None else len(table.relation.columns)
 
     def _block(
         self, messages: Messages, data: Gatherer, letters: Bytes, first: int, last: int

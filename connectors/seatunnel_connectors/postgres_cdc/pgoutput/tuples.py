@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
+Offsets: TypeAlias = "npt.NDArray[np.int32]"
+"""Places in a buffer, which has less than 2 GB: half the memory of ``Numbers``."""
 
 _HEAD_BYTES = 5  # of a cell with a value: its letter and its length
 
@@ -38,13 +40,16 @@ class Cells:
     row before do not."""
 
     tags: Bytes
-    starts: Numbers
-    lengths: Numbers
+    starts: Offsets
+    lengths: Offsets
     plain: bool
     in_order: bool = True
 
     def rows(self, chosen: Numbers | Mask) -> Cells:
         return Cells(self.tags[:, chosen], self.starts[:, chosen], self.lengths[:, chosen], self.plain, self.in_order)
+
+    def columns(self, chosen: Mask) -> Cells:
+        return Cells(self.tags[chosen], self.starts[chosen], self.lengths[chosen], self.plain, self.in_order)
 
     def joined(self, other: Cells, order: Numbers) -> Cells:
         """The rows of both, in that order."""
@@ -71,7 +76,7 @@ def walk(data: Gatherer, at: Numbers, columns: int) -> tuple[Cells, Numbers]:
         raise MalformedMessageError(f"a row has {odd} columns, its table was described with {columns}")
     at = at + 2
     tags = np.empty((columns, len(at)), np.uint8)
-    starts, lengths = np.empty((columns, len(at)), np.int64), np.empty((columns, len(at)), np.int64)
+    starts, lengths = np.empty((columns, len(at)), np.int32), np.empty((columns, len(at)), np.int32)
     plain = True
     for number in range(columns):
         tags[number] = tag = data.u1(at)
@@ -103,13 +108,14 @@ def texts(buffer: bytes | bytearray, cells: Cells) -> list[pa.Array]:
     columns, rows = cells.tags.shape
     if not columns or not rows:
         return [pa.array([None] * rows, pa.binary()) for _ in range(columns)]
-    starts, lengths = cells.starts.T.ravel(), cells.lengths.T.ravel()
-    chosen = np.arange(columns * rows).reshape(rows, columns)
-    if not cells.in_order:
+    starts, lengths = cells.starts.T, cells.lengths.T
+    if cells.in_order:
+        chosen = np.arange(0, 2 * columns * rows, 2, np.int32).reshape(rows, columns)
+    else:
         starts, first, places = np.unique(starts, return_index=True, return_inverse=True)
-        lengths, chosen = lengths[first], places.reshape(rows, columns)
+        lengths, chosen = lengths.ravel()[first], (2 * places).reshape(rows, columns)
     mask = None if cells.plain else ~cells.is_text().ravel()
-    taken = _cut(pa.py_buffer(buffer), starts, lengths).take(pa.array(2 * chosen.T.ravel(), mask=mask))
+    taken = _cut(pa.py_buffer(buffer), starts, lengths).take(pa.array(chosen.T.ravel(), mask=mask))
     return [taken.slice(number * rows, rows) for number in range(columns)]
 
 
@@ -127,13 +133,14 @@ def trimmed(cells: pa.Array, left: int, right: int) -> pa.Array:
     return _cut(cells.buffers()[2] or pa.py_buffer(b""), starts, lengths).take(chosen)
 
 
-def _cut(buffer: pa.Buffer, starts: Numbers, lengths: Numbers) -> pa.Array:
+def _cut(buffer: pa.Buffer, starts: Offsets | Numbers, lengths: Offsets | Numbers) -> pa.Array:
     """An array over the whole buffer whose elements are, in turn, a value and what lies between it and the next one:
     taking every second one cuts all values out by one call, without a loop in Python."""
     import pyarrow as pa
 
-    bounds = np.empty(2 * len(starts) + 1, np.int32)
-    bounds[0:-1:2] = starts
-    bounds[1::2] = starts + lengths
-    bounds[-1] = bounds[-2] if len(starts) else 0
-    return pa.BinaryArray.from_buffers(pa.binary(), 2 * len(starts), [None, pa.py_buffer(bounds), buffer])
+    bounds = np.empty(2 * starts.size + 1, np.int32)
+    pairs = bounds[:-1].reshape(*starts.shape, 2)
+    pairs[..., 0] = starts
+    np.add(starts, lengths, out=pairs[..., 1], casting="same_kind")
+    bounds[-1] = bounds[-2] if starts.size else 0
+    return pa.BinaryArray.from_buffers(pa.binary(), 2 * starts.size, [None, pa.py_buffer(bounds), buffer])

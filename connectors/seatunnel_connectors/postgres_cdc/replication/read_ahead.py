@@ -19,8 +19,10 @@ import numpy as np
 from seatunnel_connectors.postgres_cdc.pgoutput.messages import PADDING, Messages
 from seatunnel_connectors.postgres_cdc.replication.connection import Received
 
-AHEAD_BYTES = 8 << 20
-TOGETHER_BYTES = 4 << 20
+AHEAD_BYTES = 4 << 20
+TOGETHER_BYTES, TOGETHER_BYTES_MAX = 1 << 20, 4 << 20
+"""Bytes that are given as one piece: for one table, and for many. One with the rows of many tables makes a batch of
+each, which costs the same however small it is."""
 PAUSE_SECONDS = 0.05
 STOP_SECONDS = 10.0
 _NOTHING = Messages.of(())
@@ -44,6 +46,7 @@ class ReadAhead:
         self._log = log
         self._confirmed = confirmed
         self._ahead_bytes = ahead_bytes
+        self._together_bytes = TOGETHER_BYTES
         self._pieces: deque[Received] = deque()
         self._bytes = self._wal_end = 0
         self._error: Exception | None = None
@@ -54,6 +57,7 @@ class ReadAhead:
     def begin(self, tables: int) -> None:
         """Start to read; ``tables`` as in ``ReplicationStream.expect``."""
         self._log.expect(tables)
+        self._together_bytes = min(TOGETHER_BYTES * max(1, tables // 2), TOGETHER_BYTES_MAX)
         self._thread.start()
 
     def receive(self, seconds: float) -> Received:
@@ -63,7 +67,7 @@ class ReadAhead:
             if not self._pieces and self._error is not None:
                 raise self._error
             found, size = list[Received](), 0
-            while self._pieces and size < TOGETHER_BYTES:
+            while self._pieces and size < self._together_bytes:
                 found.append(self._pieces.popleft())
                 size += len(found[-1].messages.buffer)
             self._bytes -= size
@@ -136,8 +140,10 @@ def _together(pieces: Sequence[Received]) -> Received:
 
 
 def _kept(found: Received) -> Received:
-    """The same, in a buffer of its own: the log uses its buffer again."""
+    """The same, in a buffer of its own: the log uses one that can be changed again."""
     messages = found.messages
+    if isinstance(messages.buffer, bytes):
+        return found
     if not len(messages):
         return Received(_NOTHING, found.wal_end, found.idle_end, found.ended)
     first, last = int(messages.starts[0]), int(messages.ends[-1])
