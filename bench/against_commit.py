@@ -1,7 +1,8 @@
 """The present tree against an older commit: a big table, many small ones, start, and the time until rows come again
-after a fault; each a ratio of speed, pair by pair.
+after a fault; each a ratio of speed, pair by pair. With ``--only log``: PostgreSQL's log into a keyed table.
 
     python -m bench.against_commit COMMIT [--pairs 7] [--rows 3000000] [--tables 200] [--only one,tables,start,failover]
+                                          [--log-rows 500000]
 
 The older commit is checked out and installed under `.cache/commits/`, with the packages that it locked. Both sides run
 the same job files by their public command lines, in turn, on one server.
@@ -16,7 +17,8 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bench import failover, ours, pairs, pg, start, tables_200
+from bench import failover, log_to_table, ours, pairs, pg, start, tables_200
+from bench.pg_log import KINDS
 from bench.pg_to_pg import Bench
 from tests.servers.commits import compiled, installed
 from tests.servers.postgres import PostgresServer
@@ -34,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--rows", type=int, default=pg.ROWS, help="rows of the big table")
     parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--log-rows", type=int, default=500_000, help="changes of the log, of each kind")
     parser.add_argument("--only", default="one,tables,start,failover", help="parts, divided by commas")
     wanted = parser.parse_args(arguments)
     compiled(ours.ROOT)
@@ -41,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with contextlib.ExitStack() as stack:
         parts = wanted.only.split(",")
         times = {"track_commit_timestamp": "on"} if "failover" in parts else {}
+        if "log" in parts:
+            times |= {"wal_level": "logical", "max_replication_slots": "20"}
         server = stack.enter_context(pg.server(**times))
         places = {side: stack.enter_context(ours.home(command)) for side, command in sides.items()}
         for part in parts:
@@ -105,11 +110,23 @@ def faults(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Meas
     }
 
 
+def logs(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+    log_to_table.make_tables(server)
+
+    def measure(drain: log_to_table.Drain, place: Path, command: Sequence[str]) -> dict[str, float]:
+        seconds, used = drain.ours_with_cpu(place, command)
+        return {"until the last change": seconds, "processor seconds of the workers": used}
+
+    drains = {kind: log_to_table.Drain(server, kind, wanted.log_rows, "direct") for kind in KINDS}
+    return {f"log, {kind}": functools.partial(measure, drain) for kind, drain in drains.items()}
+
+
 MEASURES: Mapping[str, Callable[[PostgresServer, argparse.Namespace], dict[str, Measure]]] = {
     "one": one_table,
     "tables": many_tables,
     "start": starts,
     "failover": faults,
+    "log": logs,
 }
 
 

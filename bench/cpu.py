@@ -11,7 +11,7 @@ import resource
 from pathlib import Path
 
 from tests.servers.postgres import PostgresServer
-from tests.servers.process_tree import descendants
+from tests.servers.process_tree import descendants, program_of
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -22,12 +22,20 @@ def of_children() -> float:
     return ours.ru_utime + ours.ru_stime
 
 
+def of_workers(command: int) -> float:
+    """What the living Python processes below a command used."""
+    return sum(_used(pid, 13) for pid in descendants(command) if program_of(pid).startswith("python"))
+
+
 def of_server(server: PostgresServer) -> float:
     """What the server used: its finished and its living backends and parallel workers, its background."""
-    total = 0.0
-    for pid in (server.pid, *descendants(server.pid)):
-        with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            # utime and stime, and for the postmaster those of its reaped children.
-            total += sum(int(field) for field in fields[11 : 15 if pid == server.pid else 13]) / TICKS
-    return total
+    # For the postmaster, those of its reaped children too.
+    return sum(_used(pid, 15 if pid == server.pid else 13) for pid in (server.pid, *descendants(server.pid)))
+
+
+def _used(pid: int, end: int) -> float:
+    """utime and stime of a process, and what stands behind them up to ``end``."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(int(field) for field in fields[11:end]) / TICKS
+    return 0.0

@@ -25,7 +25,7 @@ from typing import Any
 
 import psycopg
 
-from bench import ours, pairs, pg
+from bench import cpu, ours, pairs, pg
 from bench.pg_log import KINDS, PUBLICATION, TABLE, TRANSACTION_ROWS
 from tests.servers.postgres import DATABASE, PostgresServer
 from tests.servers.process_tree import kill_tree
@@ -116,16 +116,21 @@ class Drain:
         return seconds
 
     def by_ours(self, place: Path) -> float:
+        return self.ours_with_cpu(place)[0]
+
+    def ours_with_cpu(self, place: Path, command: Sequence[str] = ours.PLAIN) -> tuple[float, float]:
+        """The seconds, and the processor seconds of the workers."""
         with self.copy() as slot:
             job = job_of(self.server, slot, self.recipe)
             home = place / f"home{next(_numbers)}"
-            process = ours.begin(job, place, home)
+            process = ours.begin(job, place, home, command)
             try:
                 ended = self._await_mark(lambda: process.poll() is None)
+                used = cpu.of_workers(process.pid)
             finally:
                 kill_tree(process)
             ours.until_gone(home)
-            return ended - started_reading(home)
+            return ended - started_reading(home), used
 
 
 def make_tables(server: PostgresServer) -> None:
