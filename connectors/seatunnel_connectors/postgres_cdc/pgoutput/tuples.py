@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -109,8 +109,9 @@ def texts(buffer: bytes | bytearray, cells: Cells) -> list[pa.Array]:
     if not columns or not rows:
         return [pa.array([None] * rows, pa.binary()) for _ in range(columns)]
     starts, lengths = cells.starts.T, cells.lengths.T
+    chosen: npt.NDArray[np.signedinteger[Any]]
     if cells.in_order:
-        chosen = np.arange(0, 2 * columns * rows, 2, np.int32).reshape(rows, columns)
+        chosen = np.arange(0, 2 * columns * rows, 2, dtype=np.int32).reshape(rows, columns)
     else:
         starts, first, places = np.unique(starts, return_index=True, return_inverse=True)
         lengths, chosen = lengths.ravel()[first], (2 * places).reshape(rows, columns)
