@@ -42,12 +42,16 @@ class ExitCode:
     FAILED = 1
     JOB_FILE_WRONG = 2
     SOME_TABLES_FAILED = 3
+    RUNS_ALREADY = 4
     INTERRUPTED = 130
     TERMINATED = 143
 
 
 class SeaTunnelError(Exception):
-    """Root of the tree. ``remedy`` is one sentence for the reader of the message, or empty."""
+    """Root of the tree. ``remedy`` is one sentence for the reader of the message, or empty. ``exit_code``: of a command
+    that ends with this error."""
+
+    exit_code = ExitCode.FAILED
 
     def __init__(self, message: str, remedy: str = "") -> None:
         self.message = masked_text(message)
@@ -130,6 +134,8 @@ class Problem:
 class JobFileError(SeaTunnelError):
     """A job file (or a ``-i`` argument) is wrong; carries every problem found, in file order."""
 
+    exit_code = ExitCode.JOB_FILE_WRONG
+
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         self.problems = tuple(sorted(problems, key=lambda p: (p.file, p.line, p.column)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
@@ -141,11 +147,17 @@ class PlanError(JobFileError):
 
 
 class UnreachableError(PlanError):
-    """A source or target is unreachable, so the job could not be planned: the job file may be right. Exit code 1."""
+    """A source or target is unreachable, so the job could not be planned: the job file may be right. A
+    scheduler may try again."""
+
+    exit_code = ExitCode.FAILED
 
 
 class TablesFailedError(PlanError):
-    """Tables cannot be planned, and either none is left to run, or the job stops at its first failure. Exit code 1."""
+    """Tables cannot be planned, and either none is left to run, or the job stops at its first failure. A
+    scheduler may try again."""
+
+    exit_code = ExitCode.FAILED
 
 
 class ChangesRefusedError(SeaTunnelError):

@@ -37,6 +37,11 @@ StoreOf = Annotated[
     typer.Option("--file", metavar="JOB", help="of a job on another machine: the job file that names its store"),
 ]
 ColumnLineage = Annotated[bool, typer.Option("--column-lineage", help="show the source columns of every target column")]
+Wait = Annotated[bool, typer.Option("--wait", help="while a driver has the job, wait; do not take it over")]
+WaitTimeout = Annotated[
+    float | None,
+    typer.Option("--timeout", min=0, metavar="SECONDS", help="with --wait: at most so long, then exit code 4"),
+]
 Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="how long the job may take")]
 
 

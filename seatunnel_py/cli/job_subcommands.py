@@ -50,15 +50,22 @@ def jobs_show(
     last: Annotated[int, typer.Option(min=1, help="how many failures")] = 20,
     every: Annotated[bool, typer.Option("--all", help="all failures")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="the plan of its last run instead, as `plan` shows one")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="only whether its driver on this machine works")] = False,
     file: StoreOf = None,
     variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
     """Show one job: its state, the rows that arrived, and every failure with its consequence.
 
-    A running job reports which step waits for which; afterwards only its records are shown.
+    A running job reports which step waits for which; afterwards only its records are shown. With --probe the exit code
+    is 0 for a driver that works, 1 for one that hangs, 2 for none, also after its end.
     """
     from seatunnel_py.cli.jobs import job_list as command
+
+    if probe:
+        from seatunnel_py.cli.jobs import probe as looking
+
+        raise typer.Exit(looking.probe(job_id, as_json=as_json))
 
     if plan:
         raise typer.Exit(command.show_plan(job_id, where_of(file, variable), as_json=as_json))

@@ -22,6 +22,8 @@ from seatunnel_py.cli.arguments import (
     Settle,
     SomeTables,
     Variables,
+    Wait,
+    WaitTimeout,
     Where,
     variables_of,
 )
@@ -42,7 +44,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Data integration on Spark: job files in HOCON, connectors in Python, tables that fail alone.",
     epilog="Start with: seatunnel check JOB, then plan, preview and run it; every command has --help with an example. "
-    "Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 130/143 stopped by a signal.",
+    "Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 4 runs already, "
+    "130/143 stopped by a signal.",
 )
 _named = {"jobs": jobs_app, "table": table_app, "changes": changes_app, "quarantine": quarantine_app}
 for _name, _commands in {**_named, "state": state_app, "plugins": plugins_app, "server": server_app}.items():
@@ -118,30 +121,25 @@ def run(
     here: Annotated[
         bool, typer.Option("--here", help="all in this process, without Spark: for debuggers and breakpoint()")
     ] = False,
+    wait: Wait = False,
+    timeout: WaitTimeout = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a job and print a receipt.
 
-    Ctrl-C stops it cleanly: uncommitted rows do not become visible. A second one ends it at once.
+    Ctrl-C stops it cleanly: uncommitted rows do not become visible. A second one ends it at once. Exit code 4: a
+    driver of the job runs already. What --json prints is also in the file that SEATUNNEL_RESULT_FILE names.
     """
     from seatunnel_py.cli.commands import run as command
 
     if job is None:
         remedy = "`seatunnel init` writes one to begin with; `seatunnel copy FROM TO` needs none."
         raise JobFileError((Problem("run needs a job file", "command line", remedy=remedy),))
-    tables = tuple(only or ())
+    tables, resets = tuple(only or ()), tuple(reset or ())
     request = command.RunRequest(
-        job,
-        variables_of(variable),
-        job_id,
-        fresh,
-        restore,
-        tables,
-        as_json,
-        accept_changes,
-        here,
-        reset=tuple(reset or ()),
-    )
+        job, variables_of(variable), job_id, fresh, restore, tables, as_json, accept_changes, here, reset=resets,
+        waits=wait, timeout=timeout,
+    )  # fmt: skip
     raise typer.Exit(command.run(request))
 
 
@@ -381,7 +379,7 @@ def main() -> None:
 
             sys.exit(tell_refused(error))
         say(f"error: {error}", err=True)
-        sys.exit(1)
+        sys.exit(error.exit_code)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
             debugging.tell_trace(error)

@@ -262,6 +262,37 @@ def server_notify_test(
     raise typer.Exit(command.send(target, settings, as_json=as_json))
 
 
+BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="a backup: a file with the server's secrets")]
+
+
+@server_app.command("backup", epilog="Example: seatunnel server backup /backup/server-2026-01-31.backup")
+def server_backup(
+    file: BackupFile, replace: Annotated[bool, typer.Option("--replace", help="replace a file of that name")] = False
+) -> None:
+    """Copy the server's database into a private file, while the server runs.
+
+    With definitions, schedules, policies, tokens, the audit and the outbox. Runs, savepoints and settings files are
+    other files of SEATUNNEL_HOME, and not in it.
+    """
+    from seatunnel_py.cli.server import backups as command
+
+    raise typer.Exit(command.back_up(file, replaces=replace))
+
+
+@server_app.command("restore", epilog="Example: seatunnel server restore /backup/server-2026-01-31.backup --replace")
+def server_restore(
+    file: BackupFile,
+    replace: Annotated[bool, typer.Option("--replace", help="replace the database that is there")] = False,
+) -> None:
+    """Give a backup of the server's database back, while no server of this home runs.
+
+    A damaged backup, or one of a newer release, changes nothing. Runs go on: they need no database.
+    """
+    from seatunnel_py.cli.server import backups as command
+
+    raise typer.Exit(command.restore(file, replaces=replace))
+
+
 @token_app.command("create", epilog="Example: seatunnel server token create grafana --role read --to grafana.token")
 def token_create(
     name: Annotated[str, typer.Argument(help="what it is for")],

@@ -3,7 +3,7 @@
 Rules. (1) Only the lock shows whether a driver is alive. (2) A directory that cannot be read is a row with the reason;
 the others go on. (3) A run is looked at again after 1 s if it is alive, else after 5 s, up to 30 s where nothing
 changes; its files are read only after one was replaced. (4) Times between looks are monotonic: a wall clock that jumps
-changes nothing. (5) A driver that is alive, but has not written its counters for ``BEAT_SECONDS``, is STALLED.
+changes nothing. (5) A driver that is alive, but has not written its counters for ``SILENT_SECONDS``, is STALLED.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from threading import RLock
 from typing import Any
 
 from seatunnel_py.control.run_row import RunRow, Signature, row_of, signature
+from seatunnel_py.jobs.job_reading import FIRST_SILENT_SECONDS, SILENT_SECONDS
 from seatunnel_py.runtime.observe.run_summary import UNREADABLE
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
@@ -23,8 +24,6 @@ from seatunnel_py.runtime.storage.job_directory import JobDirectory
 ALIVE_SECONDS = 1.0
 OTHER_SECONDS = 5.0
 IDLE_SECONDS = 30.0
-BEAT_SECONDS = 30.0
-FIRST_BEAT_SECONDS = 300.0
 STALLED = "STALLED"
 
 
@@ -243,7 +242,7 @@ def _longer(interval: float, row: RunRow) -> float:
 
 
 def _with_stall(row: RunRow, silent: float) -> RunRow:
-    patience = BEAT_SECONDS if row.has_counters else FIRST_BEAT_SECONDS
+    patience = SILENT_SECONDS if row.has_counters else FIRST_SILENT_SECONDS
     return replace(row, state=STALLED) if row.alive and silent > patience else row
 
 

@@ -19,6 +19,7 @@ from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
 SILENT_SECONDS = 3 * BEAT_SECONDS
+FIRST_SILENT_SECONDS = 300.0  # it may still be planning, or waiting for Spark
 WINDOW_SECONDS = 10.0  # of rates
 
 
@@ -36,6 +37,11 @@ class Reading:
     def silent(self) -> float:
         """Seconds since the driver's last heartbeat."""
         return self.at - (self.started if self.counters is None else self.counters["at"])
+
+    @property
+    def stalled(self) -> bool:
+        """Whether a living driver has been silent for too long: it hangs, or its machine sleeps."""
+        return self.silent > (FIRST_SILENT_SECONDS if self.counters is None else SILENT_SECONDS)
 
 
 _Seen = tuple[float, int, dict[str, int]]

@@ -8,16 +8,19 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import app
 from seatunnel_py.cli import debugging
+from seatunnel_py.cli.view.driver_wait import DriverWait
 from seatunnel_py.cli.memory_trim import keep_small
-from seatunnel_py.cli.view.problems import tell_plain, tell_problems, tell_refused
+from seatunnel_py.cli.view import result_file
+from seatunnel_py.cli.view.problems import failed_plain, refused_plain, tell_plain, tell_problems, tell_refused
 from seatunnel_py.cli.view.terminal import say, say_json, say_rendered
-from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
+from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError
 from seatunnel_py.runtime.storage.home import Home
 
 if TYPE_CHECKING:
@@ -42,10 +45,13 @@ class RunRequest:
     here: bool = False
     takes_over: bool = True
     reset: tuple[str, ...] = ()
+    waits: bool = False
+    timeout: float | None = None
 
 
 def run(request: RunRequest) -> int:
     """Run a job; return the exit code."""
+    _require_waitable(request)
     options = app.RunOptions(
         request.variables,
         request.job_id,
@@ -54,7 +60,7 @@ def run(request: RunRequest) -> int:
         request.only,
         accept_changes=request.accept_changes,
         local=request.here,
-        takes_over=request.takes_over,
+        takes_over=request.takes_over and not request.waits,
         reset=request.reset,
     )
     home = Home.of_environment()
@@ -64,7 +70,19 @@ def run(request: RunRequest) -> int:
         lambda job_id: _again(request, job_id),
         as_json=request.as_json,
         quiet=request.here,
+        wait=DriverWait(home.place(request.job_id), request.timeout) if request.waits and request.job_id else None,
     )
+
+
+def _require_waitable(request: RunRequest) -> None:
+    """Raises JobFileError for options that contradict each other."""
+    again = request.job_id is not None and (request.fresh or request.restore == app.LATEST)
+    if request.waits and not again:
+        remedy = "add --job-id ID, and --restore latest (or --fresh)"
+        raise JobFileError((Problem("--wait waits for the driver of a job that runs", "command line", remedy=remedy),))
+    if request.timeout is not None and not request.waits:
+        remedy = "add --wait; to end a run after some time: `timeout 4h seatunnel run ...`"
+        raise JobFileError((Problem("--timeout limits the time to wait", "command line", remedy=remedy),))
 
 
 def restore(
@@ -82,32 +100,32 @@ def performed(
     *,
     as_json: bool,
     quiet: bool = False,
+    wait: DriverWait | None = None,
 ) -> int:
     """Run a function that returns a receipt, show its progress (unless ``quiet``) and its outcome; return the exit
     code. ``again`` is the command that resumes the job."""
     keep_small()
+    result_file.begin()
     stopper = _Stopper()
     try:
         with _signals(stopper), _progress(quiet=as_json or quiet) as listen:
-            receipt = perform(listen, stopper.arm)
+            work = partial(perform, listen, stopper.arm)
+            receipt = work() if wait is None else wait.performed(work, stopper.stopped)
     except KeyboardInterrupt:
-        if as_json:
-            say_json({"state": "STOPPED", "message": NOTHING_STARTED, "remedy": ""})
-        else:
-            say(NOTHING_STARTED, err=True)
+        _tell({"state": "STOPPED", "message": NOTHING_STARTED, "remedy": ""}, as_json=as_json, err=True)
         return stopper.exit_code
     except JobFileError as error:
-        if as_json:
-            return tell_plain(error)
-        return tell_problems(error)
+        result_file.keep(failed_plain(error))
+        return tell_plain(error) if as_json else tell_problems(error)
     except app.NothingToDoError as nothing:
-        done = {"state": "SUCCESS", "message": nothing.message, "remedy": ""}
-        say_json(done) if as_json else say(nothing.message)
+        _tell({"state": "SUCCESS", "message": nothing.message, "remedy": ""}, as_json=as_json)
         return ExitCode.SUCCESS
     except SeaTunnelError as error:
+        result_file.keep(refused_plain(error))
         if not as_json:
             raise
         return tell_refused(error)
+    result_file.keep(receipt.to_plain())
     if as_json:
         say_json(receipt.to_plain())
     else:
@@ -119,6 +137,12 @@ def performed(
     if receipt.exit_code != ExitCode.SUCCESS and receipt.can_go_on and not as_json:
         say(f"go on with it: {again(receipt.job_id)}")
     return receipt.exit_code
+
+
+def _tell(ended: Mapping[str, str], *, as_json: bool, err: bool = False) -> None:
+    """Show an end without a receipt."""
+    result_file.keep(ended)
+    say_json(ended) if as_json else say(ended["message"], err=err)
 
 
 def _progress(*, quiet: bool) -> AbstractContextManager[Callable[[JobEvent], None]]:
@@ -154,6 +178,10 @@ class _Stopper:
         self._driver = driver  # first: a signal may come between these two lines
         if self.exit_code:
             raise KeyboardInterrupt
+
+    def stopped(self) -> bool:
+        """Whether a signal has come."""
+        return bool(self.exit_code)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)

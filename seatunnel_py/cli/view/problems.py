@@ -15,8 +15,6 @@ from seatunnel_py.errors import (
     JobFileError,
     Problem,
     SeaTunnelError,
-    TablesFailedError,
-    UnreachableError,
 )
 from seatunnel_py.nouns import counted
 
@@ -28,7 +26,7 @@ def problems_plain(error: JobFileError) -> list[dict[str, Any]]:
 
 def failed_plain(error: JobFileError) -> dict[str, Any]:
     """The output of a JSON command that failed, in place of its result."""
-    state = "JOB_FILE_WRONG" if exit_code(error) == ExitCode.JOB_FILE_WRONG else "FAILED"
+    state = "JOB_FILE_WRONG" if error.exit_code == ExitCode.JOB_FILE_WRONG else "FAILED"
     return {"state": state, "problems": problems_plain(error)}
 
 
@@ -36,16 +34,22 @@ def tell_plain(error: JobFileError) -> int:
     """Print problems for a command with JSON output; return the exit code."""
     debugging.tell(error)
     say_json(failed_plain(error))
-    return exit_code(error)
+    return error.exit_code
 
 
 def tell_refused(error: SeaTunnelError) -> int:
     """Print an error for a command with JSON output; return the exit code."""
-    told: dict[str, Any] = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
+    say_json(refused_plain(error))
+    return error.exit_code
+
+
+def refused_plain(error: SeaTunnelError) -> dict[str, Any]:
+    """An error as JSON-ready data."""
+    state = "RUNS_ALREADY" if error.exit_code == ExitCode.RUNS_ALREADY else "FAILED"
+    told: dict[str, Any] = {"state": state, "message": error.message, "remedy": error.remedy}
     if isinstance(error, ChangesRefusedError):  # already reported to the user
         told["changes"] = list(error.changes)
-    say_json(told)
-    return ExitCode.FAILED
+    return told
 
 
 def tell_problems(error: JobFileError) -> int:
@@ -54,13 +58,7 @@ def tell_problems(error: JobFileError) -> int:
     for problem in error.problems:
         say(*_parts(problem), err=True)
     say(f"{counted(len(error.problems), 'problem')}; nothing was started", err=True)
-    return exit_code(error)
-
-
-def exit_code(error: JobFileError) -> int:
-    """A scheduler may retry unreachable systems and failed tables, but not a wrong job file."""
-    passing = isinstance(error, UnreachableError | TablesFailedError)
-    return ExitCode.FAILED if passing else ExitCode.JOB_FILE_WRONG
+    return error.exit_code
 
 
 def _parts(problem: Problem) -> Iterator[str | Styled]:

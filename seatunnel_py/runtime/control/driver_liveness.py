@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.control.requests import ControlRequest, RequestKind, RequestStore, request_id
 from seatunnel_py.runtime.observe.events import DriverAsked
 from seatunnel_py.runtime.storage.checkpoint_store import StoreError
@@ -35,6 +35,8 @@ Tell = Callable[[DriverAsked], None]
 class DriverLivesError(SeaTunnelError):
     """The job has a live driver."""
 
+    exit_code = ExitCode.RUNS_ALREADY
+
 
 def driver_taken_over(home: Home, job_id: str, tell: Tell) -> str | None:
     """The live driver on this machine whose job is taken over without asking; None: there is none."""
@@ -50,7 +52,7 @@ def driver_taken_over(home: Home, job_id: str, tell: Tell) -> str | None:
 def silent_driver(home: Home, job_id: str, location: str | None, tell: Tell, *, fresh: bool = False) -> str | None:
     """The live driver on this machine that does not reply, so that the job may be taken over; None: there is none.
     Raises DriverLivesError if a driver replies, here or, with a shared ``location``, on another machine; raises
-    JobIdError for ``fresh`` if one is alive here. ``tell`` gets progress messages."""
+    JobRunsError for ``fresh`` if one is alive here. ``tell`` gets progress messages."""
     place = home.place(job_id)
     require_job_id(job_id, known=lambda: not fresh and place.path.exists())
     if fresh:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_py.api.process.private_files import make_private
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.observe.driver_process import this_process
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, how_it_ended, who_drives, write_json
 
@@ -35,6 +35,12 @@ JOBS_NAMED_MAX = 5
 
 class JobIdError(SeaTunnelError):
     """The job id cannot be used."""
+
+
+class JobRunsError(JobIdError):
+    """The job has a live driver on this machine."""
+
+    exit_code = ExitCode.RUNS_ALREADY
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,7 @@ class Home:
 
     def _taken(self, place: JobDirectory) -> JobIdError:
         if place.running:
-            return JobIdError(
+            return JobRunsError(
                 f"the job {place.job_id!r} is running{who_drives(place.await_claim())}",
                 f"let it end, end it with `seatunnel jobs cancel {place.job_id}`, or use another `--job-id`; one that "
                 "hangs is taken over by `--restore latest`",
@@ -113,7 +119,7 @@ class Home:
         return JobIdError(f"the job {place.job_id!r} {state}", f"{remedy}; `--job-id` with another name keeps both")
 
     def require_no_driver(self, place: JobDirectory) -> None:
-        """Raise JobIdError if a driver of the job is alive on this machine."""
+        """Raise JobRunsError if a driver of the job is alive on this machine."""
         if place.running:
             raise self._taken(place)
 
