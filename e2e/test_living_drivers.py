@@ -80,12 +80,12 @@ def test_a_job_whose_driver_works_is_not_taken_over(alone: Machines) -> None:
     host = re.escape(socket.gethostname())
 
     refused = seatunnel(home, "jobs", "restore", "job")
-    assert refused.code == 1, refused.out
+    assert refused.code == 4, refused.out
     who = rf"its driver \(process {first.pid} on {host}, since 20..-..-.. ..:..:..\) works"
     assert re.search(f"the job 'job' is running: {who}", refused.err), refused.err
     assert "`seatunnel jobs savepoint job --stop`" in refused.err and "`seatunnel jobs cancel job`" in refused.err
     anew = seatunnel(home, "run", "job.conf", "--job-id", "job", "--fresh")
-    assert anew.code == 1 and f"is running (process {first.pid} on" in anew.err
+    assert anew.code == 4 and f"is running (process {first.pid} on" in anew.err
 
     before = len(alone.files())
     wait_alive(first, "more rows", lambda: len(alone.files()) > before)
@@ -135,7 +135,7 @@ def test_of_two_that_go_on_with_a_dead_job_at_once_one_does(alone: Machines) -> 
     (lives,) = [one for one in both if one is not refused]
 
     told = finish(refused)
-    assert told.code == 1 and "'job' is running" in told.err and f"process {lives.pid} on" in told.err
+    assert told.code == 4 and "'job' is running" in told.err and f"process {lives.pid} on" in told.err
     before = len(alone.files())
     wait_alive(lives, "more rows", lambda: len(alone.files()) > before)
 
@@ -146,10 +146,10 @@ def test_a_job_whose_driver_works_on_another_machine_is_not_taken_over(sharing: 
     first = sharing.run()
 
     refused = finish(sharing.begin("--fresh", home=1) if anew else sharing.restore(home=1))
-    assert refused.code == 1 and f"its driver (process {first.pid} on" in refused.err
+    assert refused.code == 4 and f"its driver (process {first.pid} on" in refused.err
     assert "`seatunnel jobs cancel job --file JOB_FILE`" in refused.err
     here = finish(sharing.begin("--fresh"))
-    assert here.code == 1 and "is running" in here.err
+    assert here.code == 4 and "is running" in here.err
     before = len(sharing.files())
     wait_alive(first, "more rows", lambda: len(sharing.files()) > before)
 

@@ -19,7 +19,7 @@ def test_a_driver_that_was_taken_over_from_changes_nothing(stream: Stream) -> No
     first = stream.run("--job-id", "job")
     stream.until_more(first)
     refused = seatunnel(stream.home, "run", "job.conf", "--job-id", "job")
-    assert refused.code == 1 and "the job 'job' is running" in refused.err
+    assert refused.code == 4 and "the job 'job' is running" in refused.err
 
     first.send_signal(signal.SIGSTOP)
     second = stream.run("--job-id", "job", "--restore", "latest")

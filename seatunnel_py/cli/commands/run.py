@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import app
 from seatunnel_py.cli import debugging
-from seatunnel_py.cli.view.driver_wait import DriverWait
 from seatunnel_py.cli.memory_trim import keep_small
 from seatunnel_py.cli.view import result_file
+from seatunnel_py.cli.view.driver_wait import DriverWait
 from seatunnel_py.cli.view.problems import failed_plain, refused_plain, tell_plain, tell_problems, tell_refused
 from seatunnel_py.cli.view.terminal import say, say_json, say_rendered
 from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError

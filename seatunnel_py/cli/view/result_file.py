@@ -1,5 +1,5 @@
-"""The file that SEATUNNEL_RESULT_FILE names: it gets what ``--json`` prints at the end of a run, for schedulers that keep
-no output.
+"""Writes the output of ``--json`` at the end of a run into the file that SEATUNNEL_RESULT_FILE names, for schedulers that
+keep no output.
 
 Rules. (1) It is whole, or not there. (2) A run removes the file of an earlier one before anything starts: no scheduler
 takes that for its own. (3) A file that cannot be written at the end changes no exit code.

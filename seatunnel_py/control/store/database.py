@@ -27,8 +27,8 @@ from seatunnel_py.errors import SeaTunnelError, first_line, worded
 BUSY_MS = 5_000
 READERS = 8
 WAY_OUT = (
-    "move it away; then `seatunnel server restore FILE` gives a backup back, or the next start makes a new one: all runs "
-    "stay; definitions, wishes, tokens and the audit are only in the database"
+    "move it away; then `seatunnel server restore FILE` gives a backup back, or the next start makes a new one: all "
+    "runs stay; definitions, wishes, tokens and the audit are only in the database"
 )
 
 
