@@ -262,7 +262,20 @@ def server_notify_test(
     raise typer.Exit(command.send(target, settings, as_json=as_json))
 
 
-BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="a backup: a file with the server's secrets")]
+@server_app.command("probe", epilog="Example: seatunnel server probe --ready")
+def server_probe(
+    ready: Annotated[bool, typer.Option("--ready", help="whether it takes writes, not only whether it answers")] = False,
+) -> None:
+    """Tell by the exit code whether the server of SEATUNNEL_HOME works, for containers.
+
+    0: it answers; 1: it does not, or is not ready; 2: no server runs. Without a token.
+    """
+    from seatunnel_py.cli.server import probing as command
+
+    raise typer.Exit(command.probe(ready=ready))
+
+
+BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="the backup, readable by you alone")]
 
 
 @server_app.command("backup", epilog="Example: seatunnel server backup /backup/server-2026-01-31.backup")

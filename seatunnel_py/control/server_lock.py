@@ -6,12 +6,15 @@ import fcntl
 import json
 import os
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.errors import SeaTunnelError
+
+BYTES_MAX = 1_000
 
 
 class ServerRunsError(SeaTunnelError):
@@ -39,20 +42,32 @@ class ServerLock:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            owner = os.read(descriptor, 1_000).decode(errors="replace")
+            owner = os.read(descriptor, BYTES_MAX).decode(errors="replace")
             os.close(descriptor)
             raise ServerRunsError(
                 f"a server has this home already{_named(owner)}",
                 "use that one, or end it first; a server for other runs needs another SEATUNNEL_HOME",
             ) from None
         about = {"address": address, "pid": os.getpid(), "host": socket.gethostname()}
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(about).encode(), 0)
-        return cls(descriptor)
+        return cls(descriptor)._noted(about)
+
+    def note_probed(self, url: str) -> None:
+        """Note where the server answers probes of its own machine, once it listens."""
+        self._noted({**json.loads(os.pread(self.descriptor, BYTES_MAX, 0)), "probed": url})
+
+    def _noted(self, about: Mapping[str, Any]) -> Self:
+        os.ftruncate(self.descriptor, 0)
+        os.pwrite(self.descriptor, json.dumps(about).encode(), 0)
+        return self
+
+    @classmethod
+    def address(cls, home: Path) -> str | None:
+        """The address of the server of a home; None: no server has it."""
+        return (cls.noted(home) or {}).get("address")
 
     @staticmethod
-    def address(home: Path) -> str | None:
-        """The address of the server of a home; None: no server has it."""
+    def noted(home: Path) -> Mapping[str, Any] | None:
+        """What the server of a home has noted; None: no server has it."""
         try:
             descriptor = os.open(home / "server" / "lock", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -61,9 +76,10 @@ class ServerLock:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             try:
-                return str(json.loads(os.pread(descriptor, 1_000, 0))["address"])
-            except (ValueError, KeyError, TypeError):
-                return None
+                found = json.loads(os.pread(descriptor, BYTES_MAX, 0))
+            except ValueError:
+                return {}
+            return found if isinstance(found, dict) else {}
         finally:
             os.close(descriptor)
         return None

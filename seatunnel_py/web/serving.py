@@ -99,6 +99,7 @@ def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]
         with closing(ServerProcess.open(home, page, passed=passed, warm_drivers=warm, book=book)) as control:
             forget_questions(home)
             token_file = first_token(home, control.database)
+            control.lock.note_probed(probed_url_of(settings))
             context = context_for(control, settings)
             control.start()
             server = EndingServer(config_of(context), context.stopping)
@@ -118,6 +119,12 @@ def url_of(settings: ServerSettings) -> str:
     """The address at which the server answers."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"{'https' if settings.tls else 'http'}://{host}:{settings.port}"
+
+
+def probed_url_of(settings: ServerSettings) -> str:
+    """The address at which a process of this machine reaches the server."""
+    any_address = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    return url_of(replace(settings, host=any_address.get(settings.host, settings.host)))
 
 
 def page_url_of(settings: ServerSettings) -> str:

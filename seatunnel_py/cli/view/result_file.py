@@ -1,4 +1,4 @@
-"""Writes the output of ``--json`` at the end of a run into the file that SEATUNNEL_RESULT_FILE names, for schedulers that
+"""Writes what ``--json`` prints at the end of a run into the file that SEATUNNEL_RESULT_FILE names, for schedulers that
 keep no output.
 
 Rules. (1) It is whole, or not there. (2) A run removes the file of an earlier one before anything starts: no scheduler
