@@ -264,7 +264,9 @@ def server_notify_test(
 
 @server_app.command("probe", epilog="Example: seatunnel server probe --ready")
 def server_probe(
-    ready: Annotated[bool, typer.Option("--ready", help="whether it takes writes, not only whether it answers")] = False,
+    ready: Annotated[
+        bool, typer.Option("--ready", help="whether it takes writes, not only whether it answers")
+    ] = False,
 ) -> None:
     """Tell by the exit code whether the server of SEATUNNEL_HOME works, for containers.
 

@@ -7,12 +7,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.main import get_command
 
-from seatunnel_py.cli.main import app
+from tests.schedulers.command_lines import require_command
 
 UNITS = sorted((Path(__file__).parents[2] / "schedulers" / "systemd").iterdir())
 PROGRAM = "/opt/seatunnel/bin/seatunnel"
@@ -52,11 +50,7 @@ def test_a_wrong_unit_is_found(wrong: str, tmp_path: Path, monkeypatch: pytest.M
 def test_the_command_of_a_unit_exists_with_its_options(unit: Path) -> None:
     found = re.search(rf"^ExecStart={PROGRAM} (.*)$", unit.read_text(), flags=re.MULTILINE)
     assert found is not None
-    words = found[1].replace("%i", "orders").split()
-    command: Any = get_command(app)
-    while hasattr(command, "commands"):
-        command = command.commands[words.pop(0)]
-    command.make_context("seatunnel", words)
+    require_command(found[1].replace("%i", "orders").split())
 
 
 def test_a_restart_of_the_server_leaves_its_jobs_alone() -> None:
