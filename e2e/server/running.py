@@ -25,7 +25,7 @@ def server(home: Path, *more: str, warm: int = 0) -> Iterator[tuple[subprocess.P
     assert process.stdout is not None
     try:
         for line in process.stdout:
-            if found := re.search(r"answers at (http://\S+);", line):
+            if found := re.search(r"answers at (https?://\S+);", line):
                 yield process, found[1]
                 break
         else:
