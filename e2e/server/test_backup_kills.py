@@ -132,7 +132,7 @@ def drafts(folder: Path) -> list[Path]:
 
 
 def test_a_restore_that_is_killed_leaves_the_old_database_or_the_new_one(tmp_path: Path) -> None:
-    """Killed while the copy is unpacked, and while the database is written. The next restore goes through."""
+    """O10: Killed while the copy is unpacked, and while the database is written. The next restore goes through."""
     home, other = large(tmp_path / "home", "old"), large(tmp_path / "other", "new")
     file, folder = tmp_path / "b", home / ".seatunnel" / "server"
     assert seatunnel(other, "server", "backup", str(file)).code == 0

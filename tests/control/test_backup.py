@@ -142,8 +142,8 @@ def test_what_was_true_only_then_does_not_come_back(tmp_path: Path) -> None:
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_a_backup_with_a_wrong_byte_is_refused(data: st.DataObject, whole: Path, tmp_path_factory: object) -> None:
-    """Anywhere in the file, and a file that is cut; nothing is made then."""
+def test_a_backup_with_a_wrong_byte_is_refused(data: st.DataObject, whole: Path) -> None:
+    """O10: Anywhere in the file, and a file that is cut; nothing is made then."""
     text = whole.read_bytes()
     place = whole.parent / "damaged"
     place.mkdir(exist_ok=True)
