@@ -21,7 +21,7 @@ FILE_WRONG = 2
 RESULT = "SEATUNNEL_RESULT_FILE"
 
 
-class SeaTunnelCommand(ConfigurableResource):  # type: ignore[type-arg]
+class SeaTunnelCommand(ConfigurableResource):
     """``program``: the words of the command; ``home``: SEATUNNEL_HOME of the jobs, empty: that of the environment;
     ``stop_seconds``: for the end of a cancelled job, before it is killed."""
 
@@ -29,7 +29,7 @@ class SeaTunnelCommand(ConfigurableResource):  # type: ignore[type-arg]
     home: str = ""
     stop_seconds: float = 60.0
 
-    def run(self, context: AssetExecutionContext, *, job_id: str = "") -> Iterator[MaterializeResult]:  # type: ignore[type-arg]
+    def run(self, context: AssetExecutionContext, *, job_id: str = "") -> Iterator[MaterializeResult]:
         """Run the job of the assets of this step. A materialisation for each target that is done; then Failure, if
         another one is not. ``job_id``: by default one for each run of Dagster, which its re-executions go on with."""
         about = next(iter(context.assets_def.metadata_by_key.values()))
@@ -62,7 +62,7 @@ class SeaTunnelCommand(ConfigurableResource):  # type: ignore[type-arg]
             raise
 
 
-def _ends(context: AssetExecutionContext, told: Mapping[str, Any], code: int) -> Iterator[MaterializeResult]:  # type: ignore[type-arg]
+def _ends(context: AssetExecutionContext, told: Mapping[str, Any], code: int) -> Iterator[MaterializeResult]:
     by_key = context.assets_def.metadata_by_key
     causes: list[str] = []
     for key in context.selected_asset_keys:
