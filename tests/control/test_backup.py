@@ -16,7 +16,7 @@ from seatunnel_py.control.schedule.decision import Schedule
 from seatunnel_py.control.schedule.terms import terms_of
 from seatunnel_py.control.store import audit, backup, definitions, intents, migrations, queue, sessions, tokens
 from seatunnel_py.control.store.audit import Act
-from seatunnel_py.control.store.backup import BackupError, Restored
+from seatunnel_py.control.store.backup import BackupError, RestoredDatabase
 from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import IntentState, StartKind, StartOptions, StartWish
 from seatunnel_py.control.store.migrations import NewerDatabaseError
@@ -50,7 +50,7 @@ def back_up(home: Path, target: Path, *, replaces: bool = False) -> Path:
     return target
 
 
-def give_back(file: Path, home: Path, *, replaces: bool = False) -> Restored:
+def give_back(file: Path, home: Path, *, replaces: bool = False) -> RestoredDatabase:
     (home / "server").mkdir(mode=0o700, parents=True, exist_ok=True)
     return backup.give_back(file, home / "server" / "server.db", "me", lambda: LATER, replaces=replaces)
 

@@ -53,7 +53,7 @@ class BackupFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoredDatabase:
     """``dropped``: starts that waited; ``revoked``: tokens that were revoked after the copy was made."""
 
     facts: BackupFacts
@@ -128,7 +128,7 @@ def _make_durable(directory: Path) -> None:
 # ---------------------------------------------------------------- give back
 
 
-def give_back(backup: Path, database: Path, by: str, now: Callable[[], float], *, replaces: bool) -> Restored:
+def give_back(backup: Path, database: Path, by: str, now: Callable[[], float], *, replaces: bool) -> RestoredDatabase:
     """Give a copy back; the caller holds the lock of the home's server. Raises BackupError and NewerDatabaseError."""
     revoked = _revoked_now(database, replaces=replaces)
     draft = database.with_name(_DRAFT)
@@ -195,7 +195,9 @@ def _unpacked(backup: Path, draft: Path) -> BackupFacts:
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
-def _leave_its_moment(write: AuditedWrite, facts: BackupFacts, revoked: Mapping[str, float], now: float) -> Restored:
+def _leave_its_moment(
+    write: AuditedWrite, facts: BackupFacts, revoked: Mapping[str, float], now: float
+) -> RestoredDatabase:
     """Rule 5."""
     connection = write.connection
     known = connection.execute(select(TOKEN.c.id).where(TOKEN.c.revoked_at.is_(None))).scalars().all()
@@ -208,7 +210,7 @@ def _leave_its_moment(write: AuditedWrite, facts: BackupFacts, revoked: Mapping[
     waiting = INTENT.c.state == IntentState.WAITING.value
     dropped = connection.execute(update(INTENT).where(waiting).values(state=IntentState.DROPPED.value)).rowcount
     connection.execute(update(SCHEDULE).values(decided=func.max(SCHEDULE.c.decided, now), queued=None))
-    return Restored(facts, definitions.number(connection), dropped, len(again))
+    return RestoredDatabase(facts, definitions.number(connection), dropped, len(again))
 
 
 def _forget(draft: Path) -> None:
