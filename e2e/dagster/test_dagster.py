@@ -35,6 +35,7 @@ source { FakeSource { row.num = 100000, split.num = 1000, split.read-interval = 
                       schema { table = "shop.s", fields { id = bigint } } } }
 sink { LocalFile { path = "out", file_format_type = csv } }
 """
+pytestmark = pytest.mark.timeout(1_200)
 
 
 @dataclass

@@ -128,7 +128,7 @@ def run(
     """Run a job and print a receipt.
 
     Ctrl-C stops it cleanly: uncommitted rows do not become visible. A second one ends it at once. Exit code 4: a
-    driver of the job runs already. What --json prints is also in the file that SEATUNNEL_RESULT_FILE names.
+    driver of the job runs already. The output of --json is also in the file that SEATUNNEL_RESULT_FILE names.
     """
     from seatunnel_py.cli.commands import run as command
 

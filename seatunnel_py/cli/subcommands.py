@@ -268,7 +268,7 @@ def server_probe(
         bool, typer.Option("--ready", help="whether it takes writes, not only whether it answers")
     ] = False,
 ) -> None:
-    """Tell by the exit code whether the server of SEATUNNEL_HOME works, for containers.
+    """Show by the exit code whether the server of SEATUNNEL_HOME works, for containers.
 
     0: it answers; 1: it does not, or is not ready; 2: no server runs. Without a token.
     """

@@ -67,7 +67,7 @@ class ServerLock:
 
     @staticmethod
     def noted(home: Path) -> Mapping[str, Any] | None:
-        """What the server of a home has noted; None: no server has it."""
+        """The notes of the server of a home; None: no server has it."""
         try:
             descriptor = os.open(home / "server" / "lock", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:

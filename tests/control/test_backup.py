@@ -162,7 +162,7 @@ def test_a_backup_of_another_format_is_refused_as_such(whole: Path, tmp_path: Pa
     with pytest.raises(BackupError, match="has the format 2"):
         give_back(tmp_path / "b", tmp_path)
     (tmp_path / "text").write_text("source {}")
-    with pytest.raises(BackupError, match="is no backup of a server"):
+    with pytest.raises(BackupError, match="is not a backup of a server"):
         give_back(tmp_path / "text", tmp_path)
     with pytest.raises(BackupError, match="No such file"):
         give_back(tmp_path / "nowhere", tmp_path)

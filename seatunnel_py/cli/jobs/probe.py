@@ -17,7 +17,7 @@ _STATES = ("ALIVE", "STALLED", "GONE")
 
 
 def probe(job_id: str, *, as_json: bool) -> int:
-    """Tell whether the driver of a job is alive and writes. Returns one of the three codes above."""
+    """Show whether the driver of a job is alive and writes. Returns one of the three codes above."""
     code, why = _found(job_id)
     if as_json:
         say_json({"job_id": job_id, "state": _STATES[code], "message": why})

@@ -3,7 +3,7 @@
 Rules. (1) A copy is one moment of the database: writes go on meanwhile. (2) Its first line has the format, the length
 and a SHA-256 of all that follows: a damaged or foreign file is refused before anything changes. (3) It is whole or not
 there: it gets its name when its last byte is durable. (4) It is given back in one transaction: a process that is killed
-leaves the database before, or the one after. (5) What was true only at its moment does not come back: sessions, codes
+leaves the database before, or the one after. (5) State that was true only at its moment does not come back: sessions, codes
 to log in, starts that waited, times of schedules that have passed, and tokens that were revoked since.
 """
 
@@ -178,7 +178,7 @@ def _unpacked(backup: Path, draft: Path) -> BackupFacts:
     with backup.open("rb") as file, os.fdopen(os.open(draft, _NEW, 0o600), "wb") as into:
         words = file.readline(_HEAD_BYTES_MAX).split()
         if len(words) != 4 or words[0] != _MAGIC:
-            raise BackupError(f"{backup} is no backup of a server", "`seatunnel server backup FILE` makes one")
+            raise BackupError(f"{backup} is not a backup of a server", "`seatunnel server backup FILE` makes one")
         if words[1] != _VERSION:
             shown = words[1].decode(errors="replace")
             raise BackupError(f"{backup} has the format {shown}, which this release does not know", "use a newer one")
