@@ -3,8 +3,8 @@
 Rules. (1) A copy is one moment of the database: writes go on meanwhile. (2) Its first line has the format, the length
 and a SHA-256 of all that follows: a damaged or foreign file is refused before anything changes. (3) It is whole or not
 there: it gets its name when its last byte is durable. (4) It is given back in one transaction: a process that is killed
-leaves the database before, or the one after. (5) State that was true only at its moment does not come back: sessions, codes
-to log in, starts that waited, times of schedules that have passed, and tokens that were revoked since.
+leaves the database before, or the one after. (5) State that was true only at its moment does not come back: sessions,
+codes to log in, starts that waited, times of schedules that have passed, and tokens that were revoked since.
 """
 
 from __future__ import annotations
