@@ -103,7 +103,7 @@ _LONG = (
     r"test_metrics\.py::test_counters_never_go_back\w+\[, metrics",
     r"server/test_kills\.py::test_o1_o2_a_killed_server_leaves_a_driver_on_spark",
     # another program is installed first
-    r"airflow/test_airflow\.py::",
+    r"(airflow/test_airflow|dagster/test_dagster)\.py::",
 )
 _PATTERN = re.compile("|".join(_LONG))
 
