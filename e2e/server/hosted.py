@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
+from e2e.server.driver_processes import drivers_of, kill_driver, kill_drivers
 from seatunnel_py.control.definition_text import DefinitionText
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.run_commands import RunCommands
@@ -25,7 +23,6 @@ from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import Intent, StartOptions
 from seatunnel_py.control.store.wishes import RestartPolicy, Wish
 from seatunnel_py.runtime.storage.home import Home
-from tests.servers.process_tree import descendants, words_of
 
 WAIT_SECONDS = 150.0
 STREAM = """
@@ -103,12 +100,7 @@ class Hosted:
 
     def kill_driver(self, run: str) -> None:
         """Kill -9 a driver with all that it has started."""
-        pid = self.pid(run)
-        for one in [pid, *descendants(pid)]:
-            try:
-                os.kill(one, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        kill_driver(self.pid(run))
 
     def read(self, run: str) -> int:
         row = self.row(run)
@@ -143,24 +135,11 @@ class Hosted:
             return [row.act for row in audit.rows(connection, act=act, limit=10_000)]
 
     def drivers(self) -> Mapping[str, list[int]]:
-        """Processes on this machine that run drivers of this home, by run; Spark's own are not among them."""
-        found: dict[str, list[int]] = {}
-        for entry in Path("/proc").iterdir():
-            words = words_of(int(entry.name)) if entry.name.isdigit() else []
-            if not any("seatunnel_py.__main__" in word for word in words[:3]) or str(self.home.path) not in str(words):
-                continue
-            run = next((after for word, after in pairwise(words) if word in ("--job-id", "restore")), "")
-            found.setdefault(run, []).append(int(entry.name))
-        return found
+        """Processes on this machine that run drivers of this home, by run."""
+        return drivers_of(self.home.path)
 
     def end(self) -> None:
         """A test that failed leaves nothing running."""
         self.kill()
-        for pids in self.drivers().values():
-            for pid in pids:
-                for one in [pid, *descendants(pid)]:
-                    try:
-                        os.kill(one, signal.SIGKILL)
-                    except ProcessLookupError:
-                        continue
+        kill_drivers(self.home.path)
         self.database.close()

@@ -22,9 +22,10 @@ from seatunnel_py.control.launching import Launch, Launcher, LaunchError, replay
 from seatunnel_py.control.restart_policy import released
 from seatunnel_py.control.run_index import STALLED, RunIndex
 from seatunnel_py.control.run_row import RunRow
-from seatunnel_py.control.store import definitions, intents, kept_keys, queue, wishes
+from seatunnel_py.control.store import definitions, forced_ends, intents, kept_keys, queue, wishes
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import AuditedWrite, Database
+from seatunnel_py.control.store.forced_ends import ForcedEnd
 from seatunnel_py.control.store.intents import Intent, IntentState, StartKind, StartOptions, StartWish
 from seatunnel_py.control.store.kept_keys import KeptKey
 from seatunnel_py.control.store.wishes import RestartPolicy, Wish
@@ -112,26 +113,44 @@ class RunCommands:
         return intent
 
     def restore(
-        self, run: str, act: Act, *, accept_changes: bool = False, priority: int = 0, revision: int | None = None
+        self,
+        run: str,
+        act: Act,
+        *,
+        accept_changes: bool = False,
+        priority: int = 0,
+        revision: int | None = None,
+        key: str = "",
+        body_digest: str = "",
     ) -> Intent:
         """Ask for the next driver of a run, from its newest checkpoint, with the revision that it had, or with another
-        one. Raises UnknownRunError for a run that was not started by the server, RunStateError while a driver is alive,
-        and UnknownDefinitionError."""
+        one. The same ``key`` again returns the same intent. Raises UnknownRunError for a run that was not started by
+        the server, RunStateError while a driver is alive, UnknownDefinitionError and IdempotencyKeyError."""
         now = self.now()
         with self.database.acting(replace(act, object=run)) as write:
+            if (before := intents.repeated(write.connection, key, body_digest, now)) is not None:
+                write.note(revision=before.revision, result="the same request again")
+                return before
             last, row = self._restorable(write.connection, run)
             number = last.revision if revision is None else revision
             definitions.revision(write.connection, last.definition, number)
             kind, options = last.kind, last.options
             if row is not None:  # else no driver has made its directory yet
                 kind, options = StartKind.RESTORE, replace(options, accept_changes=accept_changes, only=(), restore="")
-            wish = StartWish(run, last.definition, number, kind, options, act.actor)
+            wish = StartWish(run, last.definition, number, kind, options, act.actor, key, body_digest)
             intent = intents.add(write.connection, wish, now)
             queue.put(write.connection, intent, now, priority)
             self._wish(write.connection, last.definition, run, now)
             write.note(revision=number)
         self.asked()
         return intent
+
+    def repeated(self, key: str, body_digest: str) -> Intent | None:
+        """The start that the same request has asked for; None: there is none. Raises IdempotencyKeyError."""
+        if not key:
+            return None
+        with self.database.writing() as connection:  # a key that is too old is forgotten
+            return intents.repeated(connection, key, body_digest, self.now())
 
     def restorable(self, run: str) -> Intent:
         """The last start of a run that may be restored now. Raises as ``restore``."""
@@ -193,9 +212,10 @@ class RunCommands:
         seconds: float = 60.0,
         key: str = "",
         body_digest: str = "",
+        forced: bool = False,
     ) -> str:
         """Send a request to the driver of a run, one of ``SENT``; return its id. The same ``key`` again returns the
-        same one. Raises UnknownRunError, RunStateError if no driver is alive, and IdempotencyKeyError. A start that
+        same one. ``forced``: a driver that has not ended after ``seconds`` is killed. Raises UnknownRunError, RunStateError if no driver is alive, and IdempotencyKeyError. A start that
         waits is dropped instead by ``drop``."""
         assert kind in SENT, kind
         row, place = self.index.look(run), self.index.place(run)
@@ -214,6 +234,9 @@ class RunCommands:
                     kept_keys.keep(write.connection, KeptKey(key, body_digest, id, row.driver, self.now()))
                 if kind in ENDING and not tables:
                     self._give_up(write.connection, run)
+                if forced:
+                    wish = ForcedEnd(run, row.driver, act.actor, act.address, act.request, self.now(), seconds)
+                    forced_ends.keep(write.connection, wish)
             store.ask(ControlRequest(id, kind, row.driver, name, tables, seconds))
         return id
 

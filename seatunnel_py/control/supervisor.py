@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from seatunnel_py.control.backoff import FIRST_SECONDS, backoff_seconds
+from seatunnel_py.control.ending.forced_end_performer import ForcedEndPerformer
 from seatunnel_py.control.intent_progress import Progress, ProgressKind, StartEvidence, progress
 from seatunnel_py.control.launching import Launch, Launcher, LaunchError, ProcessEnd
 from seatunnel_py.control.notify.run_notes import RunNotes
@@ -65,6 +66,12 @@ class Supervisor:
     _not_before: dict[str, float] = field(default_factory=dict)
     _spawned_at: float = float("-inf")
     _boot_delay: float | None = None
+    _forced: ForcedEndPerformer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._forced = ForcedEndPerformer(
+            self.database, self.index, self.launcher, self.machine.clock, self.machine.now
+        )
 
     def adopt(self) -> None:
         """Read all runs at the start of the server."""
@@ -79,6 +86,7 @@ class Supervisor:
         self.index.poll()
         try:
             self._judge()
+            self._forced.turn()
             self._begin_next()
             self.fault = ""
         except (StoreUnwritableError, StoreUnreadableError) as error:

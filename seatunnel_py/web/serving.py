@@ -207,13 +207,15 @@ def listening(settings: ServerSettings) -> socket.socket:
 
 
 def first_token(home: Home, database: Database) -> Path | None:
-    """Make a token for an administrator if there has never been one. Returns the file that has it."""
+    """Make a token for an administrator if there has never been one. Returns the file that has it. A file that is there
+    is of a start that was killed before its database had the token, or of a database that was deleted."""
     file = token_file_of(home)
     with database.reading() as connection:
         if tokens.listing(connection):
             return None
     with database.acting(Act(FIRST, "token.create", "admin")) as write:
         _, text = tokens.issue(write.connection, TokenWish("admin", Role.ADMIN), FIRST, time.time())
+        file.unlink(missing_ok=True)
         write_token(file, text)
     return file
 

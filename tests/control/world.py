@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,6 +74,7 @@ class World:
     coming: list[tuple[float, int, Launch, Launcher]] = field(default_factory=list)
     spawned: list[tuple[float, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    signalled: list[str] = field(default_factory=list)
     checkpoints: dict[str, int] = field(default_factory=dict)
     pids: int = 100
 
@@ -192,7 +194,15 @@ class Launcher:
         return self.children.get(run)
 
     def signal(self, process: DriverProcess, number: int) -> bool:
-        raise AssertionError("no driver is signalled")
+        """Only kill -9, and only of a driver that is there."""
+        assert number == signal.SIGKILL
+        run = next((one.run for one in self.world.drivers.values() if one.pid == process.pid), "")
+        if run:
+            self.world.step()
+            self.world.signalled.append(run)
+            self.world.kill(run)
+            self.world.step()
+        return bool(run)
 
 
 class CrashingDatabase(Database):

@@ -114,9 +114,7 @@ class Intent:
 def add(connection: Connection, wish: StartWish, at: float) -> Intent:
     """Keep a wish to start. The same key again returns the intent that it made. Raises IdempotencyKeyError if the key
     was used for another request."""
-    if wish.key and (before := of_key(connection, wish.key, at)) is not None:
-        if before.body_digest != wish.body_digest:
-            raise IdempotencyKeyError("this Idempotency-Key was used for another request", "make a new key")
+    if (before := repeated(connection, wish.key, wish.body_digest, at)) is not None:
         return before
     made = connection.execute(
         insert(INTENT).values(
@@ -127,6 +125,15 @@ def add(connection: Connection, wish: StartWish, at: float) -> Intent:
     )  # fmt: skip
     assert made.inserted_primary_key is not None
     return found(connection, made.inserted_primary_key[0])
+
+
+def repeated(connection: Connection, key: str, body_digest: str, now: float) -> Intent | None:
+    """The intent that the same request has made; None: there is none, or the request has no key. Raises
+    IdempotencyKeyError if the key was used for another request."""
+    before = of_key(connection, key, now) if key else None
+    if before is not None and before.body_digest != body_digest:
+        raise IdempotencyKeyError("this Idempotency-Key was used for another request", "make a new key")
+    return before
 
 
 def of_key(connection: Connection, key: str, now: float) -> Intent | None:

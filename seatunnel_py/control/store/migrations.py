@@ -87,6 +87,10 @@ _OUTBOX = (
     """CREATE TABLE trouble (subject VARCHAR NOT NULL PRIMARY KEY, event VARCHAR NOT NULL, run VARCHAR NOT NULL,
     driver VARCHAR NOT NULL, position VARCHAR NOT NULL, reported VARCHAR NOT NULL, at FLOAT NOT NULL)""",
 )
+_FORCED_ENDS = (
+    """CREATE TABLE forced_end (run VARCHAR NOT NULL PRIMARY KEY, driver VARCHAR NOT NULL, actor VARCHAR NOT NULL,
+    address VARCHAR NOT NULL, request VARCHAR NOT NULL, at FLOAT NOT NULL, seconds FLOAT NOT NULL)""",
+)
 MIGRATIONS: Sequence[Sequence[str]] = (
     _FIRST,
     _SESSIONS,
@@ -94,6 +98,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     _KEYS,
     _SCHEDULES,
     _OUTBOX,
+    _FORCED_ENDS,
 )
 """Statements by version, which counts from 1."""
 

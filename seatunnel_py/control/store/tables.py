@@ -79,5 +79,9 @@ TROUBLE = _table(
     "trouble", ("subject",), subject=String, event=String, run=String, driver=String, position=String, reported=String,
     at=Float,
 )  # fmt: skip
+FORCED_END = _table(
+    "forced_end", ("run",), run=String, driver=String, actor=String, address=String, request=String, at=Float,
+    seconds=Float,
+)  # fmt: skip
 SETTING = _table("setting", ("name",), name=String, value=String)
 SCHEMA_VERSION = _table("schema_version", ("version",), version=Integer, at=Float)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
-import threading
 from typing import Any
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from seatunnel_py.control.run_commands import RunCommands, RunStateError
-from seatunnel_py.control.store.audit import Act
+from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.control.requests import RequestKind
 from seatunnel_py.web.acts import act_of
@@ -27,11 +24,11 @@ from seatunnel_py.web.routes.run_requests import SECONDS, savepoint_name
 
 GRACE_SECONDS = 10.0
 JOBS_MAX = 100
-_log = logging.getLogger("seatunnel.server")
 
 
 async def stop_job(request: Request) -> Response:
-    """End a job: ``{jobId, isStopWithSavePoint, force}``. ``force``: its process is killed after ten seconds."""
+    """End a job: ``{jobId, isStopWithSavePoint, force}``. ``force``: its process is killed after ten seconds, by
+    the next server if this one has ended."""
     wish = plain_json(await request.body())
     return answer(await run_in_threadpool(_stopped, request, wish))
 
@@ -73,21 +70,8 @@ def _is(wish: dict[str, Any], name: str) -> bool:
 def _end(request: Request, commands: RunCommands, run: str, *, saves: bool, force: bool) -> None:
     act = act_of(request, "run.force" if force else "run.stop" if saves else "run.cancel", run)
     if force:
-        commands.send(run, RequestKind.CANCEL, act, seconds=GRACE_SECONDS)
-        later = threading.Timer(GRACE_SECONDS + 1, _kill, (commands, run, act))
-        later.daemon = True
-        later.start()
+        commands.send(run, RequestKind.CANCEL, act, seconds=GRACE_SECONDS, forced=True)
     elif saves:
         commands.send(run, RequestKind.STOP, act, name=savepoint_name(run, ""), seconds=SECONDS)
     else:
         commands.send(run, RequestKind.CANCEL, act, seconds=SECONDS)
-
-
-def _kill(commands: RunCommands, run: str, act: Act) -> None:
-    """Kill a driver that has not ended in time."""
-    try:
-        commands.kill(run, act)
-    except RunStateError:
-        return  # it has ended in time
-    except SeaTunnelError as error:
-        _log.error("the driver of %s could not be killed: %s", run, error.message)

@@ -112,10 +112,14 @@ def _require_no_option(names: list[str]) -> None:
         raise ApiError(422, "request", "a table or a savepoint has no name like that", "give its name")
 
 
-def restore(request: Request, run: str, body: RestoreBody, dry: Dry = False) -> Response:
+def restore(request: Request, run: str, body: RestoreBody, dry: Dry = False, idempotency_key: Key = "") -> Response:
     """Start the next driver of a run, from its newest checkpoint, with the revision that it has, or another one."""
     context = context_of(request)
     commands = context.control.commands
+    key, digest = own_key(request, idempotency_key), digest_of("restore", run, body.model_dump())
+    before = None if dry else commands.repeated(key, digest)
+    if before is not None:  # its answer was lost, and the run may have a driver by now
+        return started(before)
     last = _once_ended(context, run)
     revision = last.revision if body.revision is None else body.revision
     act = act_of(request, "run.restore", run, announced=body.digest)
@@ -127,7 +131,10 @@ def restore(request: Request, run: str, body: RestoreBody, dry: Dry = False) -> 
             return _announcement(about, announced)
         require_announced(context, act, announced, body.digest)
         accepts = True
-    return started(commands.restore(run, act, accept_changes=accepts, priority=body.priority, revision=revision))
+    intent = commands.restore(
+        run, act, accept_changes=accepts, priority=body.priority, revision=revision, key=key, body_digest=digest
+    )
+    return started(intent)
 
 
 def _once_ended(context: ServerContext, run: str) -> Intent:
