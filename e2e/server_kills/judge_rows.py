@@ -56,4 +56,6 @@ def _difference(name: str, wanted: Counter[tuple[str, int, int]], there: Counter
     missing, more = wanted - there, there - wanted
     if not missing and not more:
         return []
-    return [f"{name}: {missing.total()} rows are missing {sorted(missing)[:3]}, {more.total()} too many {sorted(more)[:3]}"]
+    return [
+        f"{name}: {missing.total()} rows are missing {sorted(missing)[:3]}, {more.total()} too many {sorted(more)[:3]}"
+    ]

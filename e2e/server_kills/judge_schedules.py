@@ -24,7 +24,11 @@ def schedule_faults(judge: Judge, job: KilledJob, asked: set[str]) -> list[str]:
     started = Counter(one["run"] for one in fires if one["outcome"] == "started")
     found = [f"{name}: {run} was started for {times} times" for run, times in started.items() if times > 1]
     found += [f"{name}: the time {one['due']} is {one['outcome']}, without a reason" for one in fires if not _told(one)]
-    found += [f"{name}: the time {one['due']} is {one['outcome']}: {one['why']}" for one in fires if one["outcome"] == "refused"]
+    found += [
+        f"{name}: the time {one['due']} is {one['outcome']}: {one['why']}"
+        for one in fires
+        if one["outcome"] == "refused"
+    ]
     runs = {run for run, starts in judge.intents.items() if starts[0]["definition"] == name}
     found += [f"{name}: {run} was started by no time" for run in sorted(runs - started.keys() - asked)]
     found += [f"{name}: no start of {run}" for run in sorted(started.keys() - runs)]
@@ -45,9 +49,14 @@ def _told(fire: Mapping[str, Any]) -> bool:
 def _overlaps(judge: Judge, runs: set[str]) -> list[str]:
     """A run begins after the end of the one before it."""
     spans = sorted(
-        (judge.intents[run][0]["at"], max(one["ended_at"] or one["at"] for one in judge.intents[run]), run) for run in runs
+        (judge.intents[run][0]["at"], max(one["ended_at"] or one["at"] for one in judge.intents[run]), run)
+        for run in runs
     )
-    return [f"{after[2]} was started before the end of {before[2]}" for before, after in pairwise(spans) if after[0] < before[1]]
+    return [
+        f"{after[2]} was started before the end of {before[2]}"
+        for before, after in pairwise(spans)
+        if after[0] < before[1]
+    ]
 
 
 def _undecided(judge: Judge, name: str, outcomes: Mapping[float, str]) -> list[str]:

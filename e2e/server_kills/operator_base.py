@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 import time
 import traceback
@@ -36,7 +37,8 @@ class JobOperator:
             self.define()
             self.work()
         except Exception:  # noqa: BLE001 - a thread that dies is a fault of the campaign
-            self.troubles.append(f"{self.job.name}: {traceback.format_exc()}")
+            self.troubles.append(f"{self.job.name}: {traceback.format_exc(limit=-3)}")
+            print(self.troubles[-1], file=sys.stderr, flush=True)
 
     def work(self) -> None:
         raise NotImplementedError
@@ -50,7 +52,9 @@ class JobOperator:
         name = self.job.name
         self._create("definition.create", "/definitions", {"id": name, "text": self.job.text, "comment": ""})
         policy = {"policy": "on-failure"}
-        self.expect(200, self.client.act("definition.policy", name, "PUT", f"/definitions/{name}/policy", policy, keyed=False))
+        self.expect(
+            200, self.client.act("definition.policy", name, "PUT", f"/definitions/{name}/policy", policy, keyed=False)
+        )
         if self.job.schedule:
             self._create("schedule.create", f"/definitions/{name}/schedules", {"id": name, **self.job.schedule})
 

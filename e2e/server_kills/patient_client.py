@@ -92,7 +92,14 @@ class PatientClient:
         raise NoAnswerError(f"{method} {path}: {self.server.tail()}")
 
     def act(
-        self, act: str, object: str, method: str, path: str, body: Mapping[str, Any] | None = None, *, keyed: bool = True
+        self,
+        act: str,
+        object: str,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        keyed: bool = True,
     ) -> ClientAnswer:
         """Ask for an act, and note the answer; ``object``: empty: the run that the answer names."""
         key = secrets.token_hex(8) if keyed else ""

@@ -77,8 +77,12 @@ class StreamOperator(JobOperator):
     def _until_moving(self) -> None:
         before = self._read()
         until = time.monotonic() + LAST_SECONDS
-        while not self.over.is_set() and not (self.show(self.newest).get("state") == "RUNNING" and self._read() > before):
-            assert time.monotonic() < until, f"{self.newest} does not run: {self.show(self.newest)} {self.intent(self.newest)}"
+        while not self.over.is_set() and not (
+            self.show(self.newest).get("state") == "RUNNING" and self._read() > before
+        ):
+            assert time.monotonic() < until, (
+                f"{self.newest} does not run: {self.show(self.newest)} {self.intent(self.newest)}"
+            )
             time.sleep(0.7)
 
     def _read(self) -> int:

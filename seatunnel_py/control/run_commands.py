@@ -215,8 +215,9 @@ class RunCommands:
         forced: bool = False,
     ) -> str:
         """Send a request to the driver of a run, one of ``SENT``; return its id. The same ``key`` again returns the
-        same one. ``forced``: a driver that has not ended after ``seconds`` is killed. Raises UnknownRunError, RunStateError if no driver is alive, and IdempotencyKeyError. A start that
-        waits is dropped instead by ``drop``."""
+        same one. ``forced``: a driver that has not ended after ``seconds`` is killed. Raises UnknownRunError,
+        RunStateError if no driver is alive, and IdempotencyKeyError. A start that waits is dropped instead by
+        ``drop``."""
         assert kind in SENT, kind
         row, place = self.index.look(run), self.index.place(run)
         if row is None or place is None:

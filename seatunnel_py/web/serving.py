@@ -52,6 +52,8 @@ from seatunnel_py.web.settings import ServerSettings, require_safe
 END_SECONDS = 5
 CONNECTIONS_MAX = 1_000
 BACKLOG = 128
+PORT_SECONDS = 2.0
+PORT_PAUSE_SECONDS = 0.05
 PRIVATE_UMASK = 0o077
 FIRST = "first-start"
 
@@ -189,21 +191,38 @@ def config_of(context: ServerContext) -> uvicorn.Config:
 
 
 def listening(settings: ServerSettings) -> socket.socket:
-    """A socket that listens. Raises SeaTunnelError for a port that is taken, and for an address that is not here."""
+    """A socket that listens. A server that was killed while it started a driver leaves its port to that process for a
+    moment. Raises SeaTunnelError for a port that is taken for longer, and for an address that is not here."""
+    until = time.monotonic() + PORT_SECONDS
+    while True:
+        try:
+            return _bound(settings)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE and time.monotonic() < until:
+                time.sleep(PORT_PAUSE_SECONDS)
+                continue
+            raise _not_bound(settings, error) from None
+
+
+def _bound(settings: ServerSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((settings.host, settings.port))
         made.listen(BACKLOG)
-    except OSError as error:
+    except OSError:
         made.close()
-        where = f"{settings.host}:{settings.port}"
-        if error.errno == errno.EADDRINUSE:
-            why = f"the port {settings.port} of {settings.host} is taken{owner_of(settings.port)}"
-            raise SeaTunnelError(why, "end that program, or choose another port with --port") from None
-        raise SeaTunnelError(f"cannot listen at {where}: {error.strerror}", "choose another --host or --port") from None
+        raise
     return made
+
+
+def _not_bound(settings: ServerSettings, error: OSError) -> SeaTunnelError:
+    where = f"{settings.host}:{settings.port}"
+    if error.errno == errno.EADDRINUSE:
+        why = f"the port {settings.port} of {settings.host} is taken{owner_of(settings.port)}"
+        return SeaTunnelError(why, "end that program, or choose another port with --port")
+    return SeaTunnelError(f"cannot listen at {where}: {error.strerror}", "choose another --host or --port")
 
 
 def first_token(home: Home, database: Database) -> Path | None:

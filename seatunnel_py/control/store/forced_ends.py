@@ -1,5 +1,5 @@
-"""Drivers that are killed if they do not end in time. Kept in the transaction of the request, so that a server that dies
-in between leaves the wish to the next one."""
+"""Drivers that are killed if they do not end in time. Kept in the transaction of the request: a server that dies in
+between leaves the wish to the next one."""
 
 from __future__ import annotations
 
