@@ -1,4 +1,4 @@
-"""Twenty jobs under a server that is killed: ``python -m e2e.server_kills [--minutes N] [--seed N] [--short]``.
+"""Twenty jobs under a server that is killed: ``python -m e2e.server_kills [--minutes N] [--seed N] [--short] [--folder PATH]``.
 
 Clients start, stop, restore and schedule jobs, and ask again with their keys of idempotency, while kill -9 hits the
 server at random moments, also during its start, and some drivers. In the end: each accepted start has one run, with one
@@ -12,6 +12,7 @@ import argparse
 import random
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 from e2e.server_kills.campaign import Campaign
@@ -22,8 +23,11 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="three minutes")
     parser.add_argument("--minutes", type=float, default=13.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", type=Path, help="a new folder that is kept, to look into faults")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    if given.folder is not None:
+        given.folder.mkdir(parents=True)
+    with nullcontext(given.folder) if given.folder else tempfile.TemporaryDirectory() as folder:
         campaign = Campaign(Path(folder), random.Random(given.seed))
         try:
             campaign.run(60 * (3.0 if given.short else given.minutes))

@@ -94,7 +94,7 @@ class StreamOperator(JobOperator):
         name = f"{self.job.name}-{self.names}"
         body: dict[str, Any] = {"seconds": 60} if wish == "cancel" else {"seconds": 60, "name": name}
         found = self.client.act(f"run.{wish}", self.newest, "POST", f"/runs/{self.newest}/{wish}", body)
-        assert found.status in (202, 409), found
+        assert found.status in (202, 409), found  # 409: no driver is alive, or none has begun
         return (str(found.data["request"]), name) if found.status == 202 else ("", "")
 
     def _rest(self, wish: str) -> str:

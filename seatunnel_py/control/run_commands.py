@@ -241,6 +241,18 @@ class RunCommands:
             store.ask(ControlRequest(id, kind, row.driver, name, tables, seconds))
         return id
 
+    def require_begun(self, run: str) -> None:
+        """Raise RunStateError for a run whose first driver is still to come: it has no directory for requests."""
+        if self.index.look(run) is not None:
+            return
+        with self.database.reading() as connection:
+            found = intents.of_run(connection, run)
+        if found:
+            raise RunStateError(
+                f"the run {run!r} has no driver yet: its start is {found[0].state}",
+                f"DELETE /api/v1/queue/{run} drops a start that is WAITING; ask again in a moment if it is STARTING",
+            )
+
     def _kept(self, key: str, body_digest: str) -> KeptKey | None:
         if not key:
             return None
@@ -294,7 +306,8 @@ class RunCommands:
         with self.database.acting(replace(act, object=run)) as write:
             last = self._last_intent(write.connection, run)
             if last.state is not IntentState.WAITING:
-                raise RunStateError(f"the run {run!r} is not in the queue", "stop it, or cancel it")
+                remedy = "ask again in a moment" if last.state is IntentState.STARTING else "stop it, or cancel it"
+                raise RunStateError(f"the run {run!r} is not in the queue: its start is {last.state}", remedy)
             self._give_up(write.connection, run)
             return intents.found(write.connection, last.id)
 

@@ -90,6 +90,7 @@ def savepoint_name(run: str, given: str) -> str:
 
 def _asked(request: Request, run: str, wish: DriverWish, *, dry: bool, key: str) -> Response:
     context = context_of(request)
+    context.control.commands.require_begun(run)
     context.files.row(run)
     name = "" if wish.kind is RequestKind.CANCEL else savepoint_name(run, wish.name)
     act = act_of(request, f"run.{wish.kind.value}", run, announced=wish.digest)
