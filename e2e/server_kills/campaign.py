@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import threading
 import time
 from dataclasses import dataclass, field
@@ -135,4 +134,3 @@ class Campaign:
         kill_drivers(self.server.home)
         for one in self.operators:
             one.client.close()
-        shutil.rmtree(self.folder / "in", ignore_errors=True)

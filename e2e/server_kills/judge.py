@@ -93,9 +93,6 @@ class Judge:
             found.append(f"{run} has the drivers {drivers}")
         if len(drivers) > len(begun):
             found.append(f"{run} had {len(drivers)} drivers for {len(begun)} starts")
-        kind = [one["kind"] for one in begun if one["kind"] == "new"]
-        if len(kind) > 1 and len(drivers) != len(begun):
-            found.append(f"{run} was begun {len(kind)} times: {list(starts)}")
         return found
 
     def _audit(self) -> list[str]:
@@ -128,6 +125,10 @@ class Judge:
             ended = sum(one["state"] == "ENDED" for one in starts)
             if lines[run] != ended:
                 found.append(f"{run}: {ended} ends, {lines[run]} audit lines")
+        killed = self.rows("SELECT object FROM audit WHERE act = 'run.ended' AND result LIKE 'killed%'")
+        kills = sum(one.driver_kills for one in self.campaign.operators)
+        if len(killed) > kills:
+            found.append(f"{len(killed)} drivers were killed, and clients have killed {kills}")
         return found
 
 
