@@ -231,6 +231,8 @@ class RunCommands:
                 raise RunStateError(f"no driver of the run {run!r} is alive: it is {row.state}")
             id = request_id() if kept is None else kept.made  # one that a crash of the server has lost is sent again
             with self.database.acting(replace(act, object=run)) as write:
+                if kept is not None:
+                    write.note(result="the same request again")
                 if key:
                     kept_keys.keep(write.connection, KeptKey(key, body_digest, id, row.driver, self.now()))
                 if kind in ENDING and not tables:

@@ -1,4 +1,4 @@
-"""A restore whose answer was lost is asked again with its key: it starts one driver."""
+"""A restore, or a stop, whose answer was lost is asked again with its key: it is done once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.intents import IdempotencyKeyError
+from seatunnel_py.runtime.control.requests import RequestKind, RequestStore
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from tests.control.world import Crash, Server, World
 
 RESTORE = Act("tester", "run.restore")
@@ -57,3 +59,29 @@ def test_a_key_is_of_one_request(tmp_path: Path) -> None:
     with pytest.raises(IdempotencyKeyError):
         server.commands.restore(run, RESTORE, key="k", body_digest="other")
     assert server.commands.repeated("", "") is None and server.commands.repeated("new", "d") is None
+
+
+def test_a_server_killed_at_any_step_of_a_stop_sends_one_request(tmp_path: Path) -> None:
+    """O24: One that was lost between the audit and its record is sent with its id; the audit has it done once."""
+    act = Act("tester", "run.cancel")
+    for steps in count():
+        world = World(tmp_path / str(steps))
+        server = Server(world)
+        server.define()
+        run = server.start()
+        server.go(3)
+        world.crash_at = steps
+        crashed = False
+        try:
+            server.commands.send(run, RequestKind.CANCEL, act, key="k", body_digest="d")
+        except Crash:
+            crashed = True
+        world.crash_at = None
+
+        second = Server(world)
+        made = second.commands.send(run, RequestKind.CANCEL, act, key="k", body_digest="d")
+        assert [one.id for one in RequestStore(LocalStorage(world.home.place(run).path)).open()] == [made]
+        assert [one.result for one in second.acts("run.cancel")].count("done") == 1
+        if not crashed:
+            break
+    assert steps == 2, "before and after the transaction"
