@@ -15,12 +15,11 @@ TWO_SECONDS = 20.0
 @dataclass
 class DriverWatch:
     """``twice``: runs with two drivers for a while; a second process may come as far as to be refused. ``most``: the
-    most runs that had a driver at once; ``pids``: of all drivers, by run."""
+    most runs that had a driver at once."""
 
     home: Path
     twice: set[str] = field(default_factory=set)
     most: int = 0
-    pids: dict[str, set[int]] = field(default_factory=dict)
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def begin(self) -> None:
@@ -35,7 +34,6 @@ class DriverWatch:
             drivers = drivers_of(self.home)
             self.most = max(self.most, len(drivers))
             for run, pids in drivers.items():
-                self.pids.setdefault(run, set()).update(pids)
                 if len(pids) < 2:
                     two.pop(run, None)
                 elif two.setdefault(run, (set(pids), passed))[0] != set(pids):
