@@ -88,7 +88,7 @@ def twenty_jobs(folder: Path, *, streams: int = 8, batches: int = 12, often: flo
         chosen = dict(terms[number % len(terms)])
         slow = chosen.get("every", 60) < 20  # its times come while the run before is under way
         if "every" in chosen:
-            chosen["every"] = max(5, round((chosen["every"] + (40 if slow and number >= len(terms) else 0)) / often))
+            chosen["every"] = max(10, round((chosen["every"] + (40 if slow and number >= len(terms) else 0)) / often))
         made.append(KilledJob(f"batch-{number}", folder, 3 if slow else 60, chosen))
     for one in made:
         one.write_inputs()
