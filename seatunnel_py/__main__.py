@@ -16,6 +16,9 @@ NO_PLUGINS_OF_PYDANTIC = ("PYDANTIC_DISABLE_PLUGINS", "__all__")
 """Pydantic would look for plugins of its own in the files of every distribution, here and in the workers, which inherit
 this: 5 ms each. A user who sets the variable decides otherwise."""
 
+EGRESS = "SEATUNNEL_EGRESS"
+"""``egress_rules.VARIABLE``, which would have to be imported."""
+
 INTERRUPTED = 130
 """128 + SIGINT, as in shells; ``ExitCode`` would have to be imported."""
 
@@ -25,6 +28,10 @@ def main() -> None:
     gc.set_threshold(GARBAGE_AFTER)
     os.environ.setdefault(*NO_PLUGINS_OF_PYDANTIC)
     try:
+        if EGRESS in os.environ:
+            from seatunnel_py.api.process.egress.egress_guard import watch
+
+            watch()
         from seatunnel_py.cli.main import main as command
 
         command()

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from seatunnel_py.api.options.rules import Rule, at_least_one, at_most_one, exactly_one, required_when, together
     from seatunnel_py.api.options.step import SinkOptions, SourceOptions, TransformOptions
     from seatunnel_py.api.process import silence
+    from seatunnel_py.api.process.egress.egress_guard import reachable_addresses
     from seatunnel_py.api.process.failpoints import Failpoint, failpoint
     from seatunnel_py.api.process.lock_waits import lock_timeout
     from seatunnel_py.api.process.private_files import make_private_file, private_directory, private_output
@@ -300,6 +301,7 @@ __all__ = [
     "private_directory",
     "private_output",
     "re2_rewrite",
+    "reachable_addresses",
     "redacted_text",
     "required_when",
     "schema_from_arrow",
@@ -327,6 +329,7 @@ _MODULES = {
     "api.options": "Options Secret option",
     "api.options.rules": "Rule at_least_one at_most_one exactly_one required_when together",
     "api.options.step": "SinkOptions SourceOptions TransformOptions",
+    "api.process.egress.egress_guard": "reachable_addresses",
     "api.process.failpoints": "Failpoint failpoint",
     "api.process.lock_waits": "lock_timeout",
     "api.process.private_files": "make_private_file private_directory private_output",

@@ -23,6 +23,7 @@ from typing import Any
 
 from seatunnel_py import app
 from seatunnel_py.__main__ import GARBAGE_AFTER, NO_PLUGINS_OF_PYDANTIC
+from seatunnel_py.api.process.egress.egress_guard import watch
 from seatunnel_py.engine_choice import cache_directory
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.storage.home import Home
@@ -46,6 +47,7 @@ def main() -> None:
     channel, place = socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2])
     gc.set_threshold(GARBAGE_AFTER)
     os.environ.setdefault(*NO_PLUGINS_OF_PYDANTIC)
+    watch()
     _hold(place)
     modules = place.parent / MODULES
     _prepare(place, _recorded(modules))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from seatunnel_py.api.process.egress.egress_rules import VARIABLE
 from seatunnel_py.control.store.intents import Intent, StartKind
 from seatunnel_py.runtime.observe.driver_process import DriverProcess
 
@@ -14,7 +15,7 @@ PASSED = frozenset(
     {
         "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME",
         "PYSPARK_PYTHON", "JDK_JAVA_OPTIONS", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "KUBECONFIG", "SSL_CERT_FILE",
-        "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "SEATUNNEL_SECRETS_DIR",
+        "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "SEATUNNEL_SECRETS_DIR", VARIABLE,
     }
 )  # fmt: skip
 """Variables of the server's environment that each driver gets, beside those that begin with ``LC_``."""

@@ -25,6 +25,8 @@ from typing import TextIO
 
 import uvicorn
 
+from seatunnel_py.api.process.egress.egress_rules import VARIABLE
+from seatunnel_py.api.process.port_owner import owner_of
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.control.notify.target_book import TargetBook
 from seatunnel_py.control.server_process import ServerProcess
@@ -41,7 +43,6 @@ from seatunnel_py.web.access import Access
 from seatunnel_py.web.application import application
 from seatunnel_py.web.context import ServerContext
 from seatunnel_py.web.login.login_links import login_link
-from seatunnel_py.web.port_owner import owner_of
 from seatunnel_py.web.reading.job_child import forget_questions
 from seatunnel_py.web.reading.live import LiveHub
 from seatunnel_py.web.reading.run_files import RunFiles
@@ -94,6 +95,7 @@ def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]
     _require_private(token_file_of(home))
     log_to(sys.stderr)
     book = TargetBook(settings.settings_file, os.environ)
+    os.environ[VARIABLE] = book.settings.egress.text  # drivers and questions about job files get it
     with closing(listening(settings)) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
         url, page = url_of(settings), page_url_of(settings)

@@ -17,7 +17,7 @@ PrimaryKey Reached ReadContext Reader ReaderEvent Rejected RetriableError RowKin
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TableLeftOut TablePath
 TableSchema TargetPlace TimeLimitError TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError Verdict Visible WriteContext Writer
 at_least_one at_most_one borrow convert exactly_one failpoint from_arrow lock_timeout make_private_file option parse_type
-private_directory private_output required_when schema_from_arrow shown_rows shown_values silence simple_sink simple_source simple_table
+private_directory private_output reachable_addresses required_when schema_from_arrow shown_rows shown_values silence simple_sink simple_source simple_table
 stored_as terminal_text to_arrow together
 ANY_DIGITS BIGINT DOUBLE INTEGERS NANOSECONDS NUMBER PRECISION_MAX STRING TEMPORAL array decimal
 NamePattern name_pattern JavaPattern filled java_replacement re2_rewrite Rule Block as_pattern dotted globbed date_text moment_text counted redacted_text

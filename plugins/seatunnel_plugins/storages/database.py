@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from seatunnel_py.api import RetriableError, Storage, make_private_file, redacted_text, silence
+from seatunnel_py.api import RetriableError, Storage, make_private_file, reachable_addresses, redacted_text, silence
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
 CONNECT_SECONDS = 10
@@ -42,6 +42,8 @@ def open_storage(url: str, job_id: str) -> Storage:
     limits = {name: value for name, value in _limits(made, seconds).items() if name not in made.query}
     if made.get_backend_name() == "sqlite" and made.database and made.database != ":memory:":
         make_private_file(made.database)  # states may contain values of rows
+    if made.host:
+        reachable_addresses(made.host, made.port or 0)
     engine = sa.create_engine(made, pool_size=1, pool_pre_ping=True, hide_parameters=True, connect_args=limits)
     return DatabaseStorage(engine, job_id, seconds)
 

@@ -1,4 +1,4 @@
-"""Reads the targets of notifications from the server's settings file.
+"""Reads the server's settings file: the targets of notifications, and the addresses that may be reached.
 
 Rules. (1) Every mistake is reported at once, with its place. (2) A secret, and the address of a chat, is a reference:
 ``${env:NAME}`` or ``${file:NAME}``. (3) An address of an inner network that is not allowed is a mistake, if it is known
@@ -15,6 +15,8 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from seatunnel_py.api.options import Options, Secret
+from seatunnel_py.api.process.egress.address_rules import AllowedAddress, allowed_address
+from seatunnel_py.api.process.egress.egress_rules import Egress
 from seatunnel_py.config.evaluate import Evaluation
 from seatunnel_py.config.guard import DEFAULT_LIMITS, decode
 from seatunnel_py.config.hocon import ObjectExpression, read
@@ -24,10 +26,15 @@ from seatunnel_py.config.shade import REFERENCE, Secrets, literal_secrets
 from seatunnel_py.config.tree import Node, SourcePlace
 from seatunnel_py.config.variables import Variables
 from seatunnel_py.control.definition_text import REMEDY
+from seatunnel_py.control.egress.egress_settings import read_egress
 from seatunnel_py.control.notify.event_kinds import EventKind, chosen_kinds, wanted
 from seatunnel_py.control.notify.notice import Notice
-from seatunnel_py.control.notify.sending.address_rules import AllowedAddress, allowed_address
-from seatunnel_py.control.notify.sending.pinned_socket import HostRoute, RefusedAddressError, require_allowed
+from seatunnel_py.control.notify.sending.pinned_socket import (
+    HostRoute,
+    RefusedAddressError,
+    TargetRules,
+    require_allowed,
+)
 from seatunnel_py.control.notify.sending.signature import key_of
 from seatunnel_py.control.notify.sending.web_request import WebAddress
 from seatunnel_py.control.notify.target_options import (
@@ -44,6 +51,7 @@ from seatunnel_py.errors import JobFileError, Problem
 from seatunnel_py.redaction import keep_secret
 
 TARGETS_MAX = 50
+BLOCKS = ("notify", "egress")
 OWN_HEADERS = ("webhook-", "ce-", "content-", "host", "connection", "transfer-encoding", "user-agent")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -70,11 +78,12 @@ class NotifyTarget:
 
 @dataclass(frozen=True, slots=True)
 class NotifySettings:
-    """All targets by name."""
+    """All targets by name. ``egress``: the addresses that jobs may reach."""
 
     targets: Mapping[str, NotifyTarget] = field(default_factory=dict)
     give_up_seconds: float = 72 * 3_600.0
     group_seconds: float = 60.0
+    egress: Egress = field(default_factory=Egress)
 
     def receivers(self, notice: Notice) -> list[str]:
         """The names of the targets that get a notice."""
@@ -96,14 +105,17 @@ def read_settings(path: Path, environment: Mapping[str, str]) -> NotifySettings:
     evaluation = Evaluation(Variables({}, environment), Includes(path.parent, file, DEFAULT_LIMITS).load, start)
     evaluation.add(block)
     problems = [
-        place.problem("unknown option", path=name, suggestion=nearest(name, ["notify"]))
+        place.problem("unknown option", path=name, suggestion=nearest(name, BLOCKS))
         for name, place in evaluation.names().items()
-        if name != "notify"
+        if name not in BLOCKS
     ]
-    node = evaluation.at("notify") or Node({}, start)
+    blocks = [evaluation.at(name) or Node({}, start) for name in BLOCKS]
     named = environment.get("SEATUNNEL_SECRETS_DIR")
     secrets = Secrets(environment, (path.parent, *((Path(named),) if named else ())))
-    found = _SettingsReading(secrets, problems).settings(node)
+    egress = read_egress(blocks[1], secrets, problems)
+    if problems:  # a rule that is none would be a second mistake of each target
+        raise JobFileError(tuple(problems))
+    found = _SettingsReading(secrets, problems, egress).settings(blocks[0])
     if problems:
         raise JobFileError(tuple(problems))
     return found
@@ -112,21 +124,21 @@ def read_settings(path: Path, environment: Mapping[str, str]) -> NotifySettings:
 class _SettingsReading:
     """Reads the block ``notify``; mistakes are added to ``problems``."""
 
-    def __init__(self, secrets: Secrets, problems: list[Problem]) -> None:
-        self._secrets, self._problems = secrets, problems
+    def __init__(self, secrets: Secrets, problems: list[Problem], egress: Egress) -> None:
+        self._secrets, self._problems, self._egress = secrets, problems, egress
 
     def settings(self, node: Node) -> NotifySettings:
         """All settings."""
         own = Node({name: value for name, value in node.fields.items() if name != "targets"}, node.place)
         found = self._options(own, NotifyOptions, "notify")
         general = found if isinstance(found, NotifyOptions) else NotifyOptions()
-        rules = tuple(self._rules(general, node))
+        rules = TargetRules((*self._egress.allowed, *self._rules(general, node)), self._egress.denied)
         blocks = node.fields["targets"].fields if "targets" in node.fields else {}
         if len(blocks) > TARGETS_MAX:
             self._add(node, f"there are {len(blocks)} targets, and at most {TARGETS_MAX}", "notify.targets")
         targets = (self._target(name, one, rules) for name, one in blocks.items())
         known = {target.name: target for target in targets if target is not None}
-        return NotifySettings(known, general.give_up_hours * 3_600, general.group_seconds)
+        return NotifySettings(known, general.give_up_hours * 3_600, general.group_seconds, self._egress)
 
     def _rules(self, general: NotifyOptions, node: Node) -> Iterator[AllowedAddress]:
         for text in general.allow:
@@ -135,7 +147,7 @@ class _SettingsReading:
             except ValueError as error:
                 self._add(node.fields.get("allow", node), str(error), "notify.allow")
 
-    def _target(self, name: str, node: Node, rules: tuple[AllowedAddress, ...]) -> NotifyTarget | None:
+    def _target(self, name: str, node: Node, rules: TargetRules) -> NotifyTarget | None:
         path = f"notify.targets.{name}"
         if not _NAME.fullmatch(name):
             self._add(node, "the name of a target has a-z, 0-9, - and _, and at most 40 of them", path)
@@ -157,9 +169,7 @@ class _SettingsReading:
             return None
         return self._checked(name, options, node, rules)
 
-    def _checked(
-        self, name: str, options: TargetOptions, node: Node, rules: tuple[AllowedAddress, ...]
-    ) -> NotifyTarget | None:
+    def _checked(self, name: str, options: TargetOptions, node: Node, rules: TargetRules) -> NotifyTarget | None:
         path, before = f"notify.targets.{name}", len(self._problems)
         kinds: frozenset[EventKind] = frozenset()
         try:
@@ -228,7 +238,7 @@ def _refers(node: Node) -> bool:
     return REFERENCE.search(str(node.value)) is not None
 
 
-def _mail_route(options: MailOptions, rules: tuple[AllowedAddress, ...]) -> HostRoute:
+def _mail_route(options: MailOptions, rules: TargetRules) -> HostRoute:
     return HostRoute(options.host, options.port, rules, plain=options.tls is MailTls.NONE)
 
 

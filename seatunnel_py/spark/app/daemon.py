@@ -20,6 +20,7 @@ from pathlib import Path
 from seatunnel_py.spark.app.early_daemon import CALLED, hand_over, serve
 
 PRELOAD_VARIABLE = "SEATUNNEL_PRELOAD"  # module names, separated by commas
+EGRESS = "SEATUNNEL_EGRESS"  # the server's rules of addresses, if there are any
 PANDAS_VARIABLE = "SEATUNNEL_PANDAS"  # "1" if the job has queries, whose stages may use it
 ALWAYS = (
     "pyspark.worker",
@@ -90,6 +91,10 @@ def main() -> None:
     if not early and hand_over():
         return
     sys.path[:] = from_directories(sys.path)
+    if EGRESS in os.environ:
+        from seatunnel_py.api.process.egress.egress_guard import watch
+
+        watch()
 
     from pyspark.daemon import manager
 

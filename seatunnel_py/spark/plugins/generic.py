@@ -25,6 +25,7 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.formats.schema_option import DeclaredSchema, table_path, table_schema
 from seatunnel_py.plan.sql.analysis import SparkFactory
+from seatunnel_py.spark.plugins.option_places import require_places
 
 if TYPE_CHECKING:
     from seatunnel_py.api import Sink, Source
@@ -70,6 +71,7 @@ class SparkSourceFactory(SourceFactory[SparkSourceOptions], SparkFactory):
     def create(self, options: SparkSourceOptions, context: StepContext) -> Source:
         from seatunnel_py.spark.plugins.generic_source import SparkSource
 
+        require_places(options.reader_options)
         declared = options.declared
         table = table_schema(declared, options.plugin_output) if declared else None
         path = table_path(declared, options.plugin_output)
@@ -87,6 +89,7 @@ class SparkSinkFactory(SinkFactory[SparkSinkOptions], SparkFactory):
     def create(self, options: SparkSinkOptions, table: TableSchema, context: StepContext) -> Sink:
         from seatunnel_py.spark.plugins.generic_sink import SparkSink
 
+        require_places(options.writer_options)
         given = tuple(options.writer_options.items())
         chosen = "save_mode" in options.model_fields_set
         return SparkSink(options.format, given, options.save_mode.value, options.tmp_path, table, chosen)

@@ -23,6 +23,7 @@ from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any
 
+from seatunnel_py.api.process.egress.egress_rules import VARIABLE
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.control.launching import quoted
 from seatunnel_py.runtime.storage.home import Home
@@ -33,7 +34,7 @@ MEMORY_BYTES = 2**30
 OUTPUT_BYTES = 16 * 2**20
 TOLD_CHARACTERS = 500
 FILE, PREFIX = "job.conf", "question-"
-PASSED = ("PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON")
+PASSED = ("PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON", VARIABLE)
 _PROGRAM = (sys.executable, "-P", "-m", "seatunnel_py")
 _running = BoundedSemaphore(CHILDREN_MAX)
 

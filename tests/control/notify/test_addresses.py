@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.control.notify.sending.address_rules import allowed_address, refused
+from seatunnel_py.api.process.egress.address_rules import allowed_address, refused
 from seatunnel_py.control.notify.sending.attempt import attempt
 from seatunnel_py.control.notify.sending.pinned_socket import RefusedAddressError
 from seatunnel_py.control.notify.target_book import TargetBook, taken

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError
 
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, StatementSession
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import BadRowsError, FatalError, PluginError, RetriableError, borrow, silence
+from seatunnel_py.api import BadRowsError, FatalError, PluginError, RetriableError, borrow, reachable_addresses, silence
 
 # Parts that contain no parameter, and the parameter itself.
 _MARKS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\?|:", re.S)
@@ -42,6 +42,8 @@ class GenericSession(StatementSession):
     """One connection. Statements mark parameters by ``?``, whatever the driver's own style is."""
 
     def __init__(self, address: Address) -> None:
+        if address.host:
+            reachable_addresses(address.host, address.port)
         self.engine = _engine(url_of(address))
         self.connection = silence.watched(self.engine.connect)
         self._transaction: sa.Transaction | None = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from seatunnel_connectors.kafka.client.settings import translated
 from seatunnel_connectors.kafka.client.transient_errors import PASSING
-from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow
+from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow, reachable_addresses
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PORT = 9092
 CALL_SECONDS = 15.0
 """Seconds that a request to the cluster may take. A restarted broker is back by then; otherwise the unit is retried."""
 CONNECT_MILLIS = 10_000
@@ -41,6 +42,8 @@ class Cluster:
 
     def settings(self, **ours: Any) -> dict[str, Any]:
         """Settings for a librdkafka client. ``ours`` (with _ for .) override the job file's settings."""
+        for host, port in self._places():
+            reachable_addresses(host, port)
         own = {name.replace("_", "."): value for name, value in ours.items()}
         # Errors arrive through calls and callbacks; librdkafka's lines on stderr would only alarm.
         return {
@@ -51,6 +54,12 @@ class Cluster:
             **own,
             "bootstrap.servers": self.bootstrap,
         }
+
+    def _places(self) -> Iterator[tuple[str, int]]:
+        """Host and port of each server that is asked first."""
+        for text in filter(None, (one.strip() for one in self.bootstrap.split(","))):
+            host, _, port = text.rpartition("://")[2].rpartition(":")
+            yield (host.strip("[]"), int(port)) if host and port.isdigit() else (text, PORT)
 
     @property
     def answer_seconds(self) -> float:

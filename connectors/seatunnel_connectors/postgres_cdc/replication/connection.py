@@ -16,6 +16,7 @@ import psycopg
 from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from seatunnel_connectors.jdbc.postgres.connection.pinned import pinned
 from seatunnel_connectors.jdbc.postgres.connection.session import literal, quote
 from seatunnel_connectors.postgres_cdc.pgoutput.elements import EPOCH_MICROSECONDS
 from seatunnel_connectors.postgres_cdc.pgoutput.errors import MalformedMessageError
@@ -116,7 +117,7 @@ class ReplicationConnection:
 
     def __init__(self, info: str, what: str = "the replication connection") -> None:
         self.what = what
-        self.pgconn = pq.PGconn.connect(replication_info(info).encode())
+        self.pgconn = pq.PGconn.connect(pinned(replication_info(info)).encode())
         if self.pgconn.status != pq.ConnStatus.OK:
             reason = self.pgconn.get_error_message()
             self.pgconn.finish()

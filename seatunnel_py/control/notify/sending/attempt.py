@@ -78,7 +78,7 @@ def _by_webhook(
     }
     own = {name: value.get_secret_value() for name, value in options.headers.items()}
     address = WebAddress.of(options.url.get_secret_value())
-    code, _ = post(address, {**headers, **own}, body, tuple(target.route.rules), options.ca_file, reads=False)
+    code, _ = post(address, {**headers, **own}, body, target.route.rules, options.ca_file, reads=False)
     return code, ""
 
 
@@ -86,7 +86,7 @@ def _by_chat(target: NotifyTarget, options: ChatOptions, event: OutboxEvent) -> 
     body = json_bytes(BODIES[options.type.value](message_of(event)))
     address = WebAddress.of(options.url.get_secret_value())
     headers = {"Content-Type": "application/json"}
-    code, answer = post(address, headers, body, tuple(target.route.rules), options.ca_file, reads=True)
+    code, answer = post(address, headers, body, target.route.rules, options.ca_file, reads=True)
     if why := refusal(options.type.value, answer):
         raise AnswerError(code, why)
     return code, ""

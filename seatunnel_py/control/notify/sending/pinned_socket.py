@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from seatunnel_py.control.notify.sending.address_rules import AllowedAddress, is_allowed_inner, refused
+from seatunnel_py.api.process.egress.address_rules import AllowedAddress, is_named, refused
 from seatunnel_py.errors import SeaTunnelError
 
 ATTEMPT_SECONDS = 10.0
@@ -25,13 +25,21 @@ class RefusedAddressError(SendError):
 
 
 @dataclass(frozen=True, slots=True)
+class TargetRules:
+    """``allowed``: inner addresses that targets may have; ``denied``: addresses that they may not have."""
+
+    allowed: Sequence[AllowedAddress] = ()
+    denied: Sequence[AllowedAddress] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HostRoute:
-    """The place of a target: ``host`` and ``port``; ``rules``: the inner addresses that are allowed; ``plain``: the
-    connection is not encrypted, so only allowed inner addresses are taken."""
+    """The place of a target: ``host`` and ``port``; ``plain``: the connection is not encrypted, so only allowed inner
+    addresses are taken."""
 
     host: str
     port: int
-    rules: Sequence[AllowedAddress] = ()
+    rules: TargetRules = TargetRules()
     plain: bool = False
 
 
@@ -88,12 +96,18 @@ def addresses_of(route: HostRoute) -> Sequence[str]:
 
 def require_allowed(address: str, route: HostRoute) -> None:
     """Raise RefusedAddressError for an address that a target may not have."""
-    if refused(address, route.host, route.port, route.rules):
+    allowed, denied = route.rules.allowed, route.rules.denied
+    if is_named(address, route.host, route.port, denied):
+        raise RefusedAddressError(
+            f"{route.host} is at {address}, an address that egress.deny names",
+            "if it is meant, take it out of egress.deny",
+        )
+    if refused(address, route.host, route.port, allowed):
         raise RefusedAddressError(
             f"{route.host} is at {address}, an address of an inner network",
             f'if it is meant, allow it in the settings: notify.allow = ["{address}:{route.port}"]',
         )
-    if route.plain and not is_allowed_inner(address, route.host, route.port, route.rules):
+    if route.plain and not is_named(address, route.host, route.port, allowed):
         raise RefusedAddressError(
             f"{route.host} would be reached without TLS", "use https, or TLS for mail; or allow its inner address"
         )

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from seatunnel_py import __version__
-from seatunnel_py.control.notify.sending.address_rules import AllowedAddress
-from seatunnel_py.control.notify.sending.pinned_socket import Deadline, HostRoute, SendError, connected
+from seatunnel_py.control.notify.sending.pinned_socket import Deadline, HostRoute, SendError, TargetRules, connected
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.terminal_text import terminal_text
 
@@ -62,7 +61,7 @@ class WebAddress:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
-    def route(self, rules: tuple[AllowedAddress, ...]) -> HostRoute:
+    def route(self, rules: TargetRules) -> HostRoute:
         """The way to it."""
         return HostRoute(self.host, self.port, rules, plain=self.scheme == "http")
 
@@ -95,7 +94,7 @@ def post(
     address: WebAddress,
     headers: Mapping[str, str],
     body: bytes,
-    rules: tuple[AllowedAddress, ...],
+    rules: TargetRules,
     ca_file: str | None,
     *,
     reads: bool,

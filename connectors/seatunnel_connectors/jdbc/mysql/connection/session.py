@@ -26,6 +26,7 @@ from seatunnel_py.api import (
     TimeLimitError,
     borrow,
     lock_timeout,
+    reachable_addresses,
     silence,
 )
 
@@ -210,6 +211,9 @@ def reading_url(address: Address) -> str:
     if address.secret:
         credentials += ":" + url_quote(address.secret, safe="")
     host, port = _reachable(address)
+    found = reachable_addresses(host, port)
+    if found and address.parameters.get("sslmode", "").lower() != "verify_identity":  # a certificate names the host
+        host = f"[{found[0]}]" if ":" in found[0] else found[0]
     url = f"mysql://{credentials}@{host}:{port}/{url_quote(address.database, safe='')}"
     url += f"?tcp_keepalive_time_ms={silence.IDLE_SECONDS * 1000}"
     if not wants_tls(address):

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from seatunnel_connectors.jdbc.postgres.connection.pinned import pinned
 from seatunnel_connectors.jdbc.postgres.connection.session import conninfo
 from seatunnel_connectors.jdbc.url import Address
 
@@ -51,7 +52,7 @@ def at_work(address: Address, seconds: float) -> Sequence[str]:
 
 def _asked(address: Address, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     info = make_conninfo(conninfo(address), connect_timeout=LOOK_SECONDS)
-    with psycopg.connect(info, autocommit=True) as db:
+    with psycopg.connect(pinned(info), autocommit=True) as db:
         db.execute(f"SET statement_timeout = '{LOOK_SECONDS}s'")
         return db.execute(sql.encode(), values).fetchall()
 

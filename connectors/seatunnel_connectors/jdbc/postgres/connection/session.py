@@ -18,6 +18,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
+from seatunnel_connectors.jdbc.postgres.connection.pinned import pinned
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import (
     BadRowsError,
@@ -132,7 +133,7 @@ class Rows:
     """One ADBC connection. Statements run in autocommit unless they begin a transaction themselves."""
 
     def __init__(self, info: str) -> None:
-        self._connection = adbc.AdbcConnection(_database(info))
+        self._connection = adbc.AdbcConnection(_database(pinned(info)))
 
     def run(self, sql: str, parameters: pa.RecordBatch | None = None) -> int:
         """Run statements without a result; with ``parameters``, one statement for each of their rows. Return the
@@ -241,7 +242,7 @@ def connect(address: Address) -> Statements:
 
 def opened(info: str, **more: Any) -> Statements:
     """Open a session that ends with its client."""
-    db = psycopg.connect(info, autocommit=True, **more)
+    db = psycopg.connect(pinned(info), autocommit=True, **more)
     end_with_client(db)
     return db
 

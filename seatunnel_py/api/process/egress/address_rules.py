@@ -1,4 +1,4 @@
-"""Decides which addresses a target may have: none of an inner network, unless the settings allow it. Pure."""
+"""Rules of addresses, and to which network an address belongs: an inner one, its own link, a cloud's metadata. Pure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ Address = IPv4Address | IPv6Address
 _RULE = re.compile(r"(?:\[(?P<bracketed>[^\]]+)\]|(?P<host>[^\[\]]+?))(?::(?P<port>\d{1,5}))?")
 _NAME = re.compile(r"(?=.{1,253}\.?$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?)+", re.IGNORECASE)
 _NAT64 = IPv6Network("64:ff9b::/96")
+_METADATA = frozenset(
+    map(ip_address, ("169.254.169.254", "100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254"))
+)
+"""Where clouds tell a machine its credentials; not all are link-local."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedAddress:
-    """An inner address that targets may have: a network or the name of a host; ``port``: only this one, None: any."""
+    """An address that a rule names: a network or the name of a host; ``port``: only this one, None: any."""
 
     network: IPv4Network | IPv6Network | None
     host: str
     port: int | None
 
     def allows(self, address: Address, host: str, port: int) -> bool:
-        """Whether this rule allows an address to which a host was resolved."""
+        """Whether this rule names an address to which a host was resolved."""
         if self.port is not None and self.port != port:
             return False
         if self.network is None:
@@ -49,14 +53,12 @@ def allowed_address(text: str) -> AllowedAddress:
 
 def refused(address: str, host: str, port: int, rules: Iterable[AllowedAddress]) -> bool:
     """Whether a target may not have this address, to which its host was resolved."""
-    found = ip_address(address.partition("%")[0])
-    return any(is_inner(one) and not any(rule.allows(one, host, port) for rule in rules) for one in _meant(found))
+    return any(is_inner(one) and not any(rule.allows(one, host, port) for rule in rules) for one in meant(address))
 
 
-def is_allowed_inner(address: str, host: str, port: int, rules: Iterable[AllowedAddress]) -> bool:
-    """Whether a rule allows this address explicitly."""
-    found = ip_address(address.partition("%")[0])
-    return any(rule.allows(one, host, port) for rule in rules for one in _meant(found))
+def is_named(address: str, host: str, port: int, rules: Iterable[AllowedAddress]) -> bool:
+    """Whether a rule names this address."""
+    return any(rule.allows(one, host, port) for rule in rules for one in meant(address))
 
 
 def is_inner(address: Address) -> bool:
@@ -64,12 +66,18 @@ def is_inner(address: Address) -> bool:
     return not address.is_global or address.is_multicast
 
 
-def _meant(address: Address) -> list[Address]:
-    """The address that packets reach: forms of IPv6 may hold one of IPv4."""
+def is_metadata(address: Address) -> bool:
+    """Whether an address is link-local, or one at which a cloud tells a machine its credentials."""
+    return address.is_link_local or address in _METADATA
+
+
+def meant(text: str) -> list[Address]:
+    """The addresses that packets may reach: forms of IPv6 may hold one of IPv4."""
+    address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv4Address):
         return [address]
     held: list[Address | None] = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-    if address in _NAT64 or int(address) < 2**32:
+    if address in _NAT64 or 1 < int(address) < 2**32:
         held.append(IPv4Address(int(address) & 0xFFFFFFFF))
     return (
         [address, *(one for one in held if one is not None)] if address.ipv4_mapped is None else [address.ipv4_mapped]

@@ -1,0 +1,1 @@
+"""Which addresses jobs, discoveries, tests of connections and webhooks of a server may reach."""

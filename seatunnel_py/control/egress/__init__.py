@@ -1,0 +1,1 @@
+"""The block ``egress`` of the server's settings file."""
