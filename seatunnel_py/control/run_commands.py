@@ -39,6 +39,7 @@ from seatunnel_py.runtime.control.requests import (
     RequestStore,
     request_id,
 )
+from seatunnel_py.runtime.observe.run_summary import NOT_ENDED
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
@@ -162,6 +163,11 @@ class RunCommands:
         alive = row is not None and row.alive
         if row is not None and not alive and last.state is IntentState.STARTED:
             raise DriverEndsError(f"the driver of {run!r} is about to end", "ask again in a moment")
+        if row is not None and row.state == NOT_ENDED:
+            raise RunStateError(
+                f"the driver of {run!r} is on {row.host}, and has not ended as far as this machine knows",
+                f"`seatunnel jobs restore {run}` asks it first, and goes on here if it does not answer",
+            )
         if alive or last.state in intents.OPEN:
             raise RunStateError(f"the run {run!r} has a driver, or waits for one", "stop it first")
         return last, row

@@ -3,7 +3,8 @@
 Rules. (1) Only the lock shows whether a driver is alive. (2) A directory that cannot be read is a row with the reason;
 the others go on. (3) A run is looked at again after 1 s if it is alive, else after 5 s, up to 30 s where nothing
 changes; its files are read only after one was replaced. (4) Times between looks are monotonic: a wall clock that jumps
-changes nothing. (5) A driver that is alive, but has not written its counters for ``SILENT_SECONDS``, is STALLED.
+changes nothing. (5) A driver that is alive, but has not written its counters for ``SILENT_SECONDS``, is STALLED. (6) A
+driver of another machine is NOT ENDED until its receipt is there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from seatunnel_py.control.run_row import RunRow, Signature, row_of, signature
 from seatunnel_py.jobs.job_reading import FIRST_SILENT_SECONDS, SILENT_SECONDS
-from seatunnel_py.runtime.observe.run_summary import UNREADABLE
+from seatunnel_py.runtime.observe.run_summary import NOT_ENDED, UNREADABLE
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
@@ -81,10 +82,12 @@ class RunPage:
 
 @dataclass(slots=True)
 class RunIndex:
-    """All runs of ``home``. ``clock``: monotonic seconds. Methods may be called from any thread."""
+    """All runs of ``home``. ``clock``: monotonic seconds; ``shared``: other machines may have the home, too.
+    Methods may be called from any thread."""
 
     home: Home
     clock: Callable[[], float]
+    shared: bool = False
     _entries: dict[str, _Entry] = field(default_factory=dict)
     _due: list[tuple[float, str]] = field(default_factory=list)
     _lock: RLock = field(default_factory=RLock)
@@ -111,7 +114,7 @@ class RunIndex:
             new = [name for name in names if name not in self._entries]
         for number, name in enumerate(new):
             place = JobDirectory(name, folder / name)
-            row, files = row_of(place)
+            row, files = row_of(place, shared=self.shared)
             with self._lock:
                 interval = _interval(row)
                 # Spread: ten thousand idle runs are not all looked at in the same second.
@@ -153,7 +156,7 @@ class RunIndex:
             files = signature(entry.place.path)
             changed = files != entry.signature or _lock_changed(entry)
             if changed:
-                row, read = row_of(entry.place)
+                row, read = row_of(entry.place, shared=self.shared)
                 if read[2] != entry.signature[2] or row.driver != entry.row.driver or not entry.row.alive:
                     entry.beat = now
                 entry.signature = read
@@ -243,7 +246,8 @@ def _longer(interval: float, row: RunRow) -> float:
 
 def _with_stall(row: RunRow, silent: float) -> RunRow:
     patience = SILENT_SECONDS if row.has_counters else FIRST_SILENT_SECONDS
-    return replace(row, state=STALLED) if row.alive and silent > patience else row
+    stalled = row.alive and row.state != NOT_ENDED and silent > patience
+    return replace(row, state=STALLED) if stalled else row
 
 
 def _without_stall(row: RunRow) -> RunRow:

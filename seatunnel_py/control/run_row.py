@@ -13,8 +13,9 @@ from typing import Any
 
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.observe.driver_process import DriverProcess
+from seatunnel_py.runtime.observe.other_machine import is_elsewhere
 from seatunnel_py.runtime.observe.run_record import outcome_of
-from seatunnel_py.runtime.observe.run_summary import KILLED, UNREADABLE, state_of, summary
+from seatunnel_py.runtime.observe.run_summary import KILLED, NOT_ENDED, UNREADABLE, state_of, summary
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
 
 FILES = ("job.json", "receipt.json", "counters.json")
@@ -24,7 +25,8 @@ Signature = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run with its newest driver. ``state``: as ``seatunnel jobs list`` shows it. ``started``, ``seconds``: of that
+    """A run with its newest driver. ``state``: as ``seatunnel jobs list`` shows it; ``NOT ENDED``: its driver is on
+    another machine, and only that one can tell whether it lives. ``started``, ``seconds``: of that
     driver, None: not known, or it runs. ``tables``: how many are in each state. ``exit_code``: of its receipt.
     ``outcome``: as in metrics, empty while it runs. ``failed``: why the driver ended without a receipt. ``fault``: why
     the directory cannot be read. ``cause``: of the first failure. ``position``: number of completed checkpoints."""
@@ -51,7 +53,7 @@ class RunRow:
 
     @property
     def alive(self) -> bool:
-        """Whether a driver holds the lock."""
+        """Whether a driver holds the lock, or may be at work on another machine."""
         return not self.outcome and self.state != UNREADABLE
 
 
@@ -69,13 +71,13 @@ def signature(path: Path) -> Signature:
     return tuple(found)
 
 
-def row_of(place: JobDirectory) -> tuple[RunRow, Signature]:
-    """Read a run. A directory that cannot be read gives a row with the reason. The signature is that of before: files
-    that are replaced meanwhile are read at the next look."""
+def row_of(place: JobDirectory, *, shared: bool = False) -> tuple[RunRow, Signature]:
+    """Read a run; ``shared``: other machines may have its directory, too. A directory that cannot be read gives a row
+    with the reason. The signature is that of before: files that are replaced meanwhile are read at the next look."""
     before = signature(place.path)
     for _ in range(LOOKS_MAX):
         try:
-            row = _read(place)
+            row = _read(place, shared=shared)
             # A driver locks first and writes job.json next: without a second look a new one could seem killed.
             settled = row.state != KILLED or not place.running
         except SeaTunnelError as error:
@@ -90,7 +92,7 @@ def row_of(place: JobDirectory) -> tuple[RunRow, Signature]:
     return row, before
 
 
-def _read(place: JobDirectory) -> RunRow:
+def _read(place: JobDirectory, *, shared: bool) -> RunRow:
     if not stat.S_ISDIR(place.path.lstat().st_mode):
         return _broken(place, f"{place.path} is not a directory of a job; a link is not followed")
     alive = place.running
@@ -98,7 +100,8 @@ def _read(place: JobDirectory) -> RunRow:
     receipt = None if alive else place.receipt_of(about)
     counters = place.counters_of(about) if receipt is None else None
     told = receipt or counters
-    state = state_of(about, receipt, alive=alive)
+    state = state_of(about, receipt, alive=alive, far=shared and is_elsewhere(about))
+    alive = alive or state == NOT_ENDED
     line = summary(place.job_id, state, about, told, alive=alive, now=0.0)
     tables = (told or {}).get("tables", ())
     return RunRow(

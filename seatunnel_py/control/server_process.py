@@ -31,6 +31,7 @@ from seatunnel_py.control.supervisor import Machine, Supervisor
 from seatunnel_py.control.warm_drivers import WarmDrivers
 from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.runtime.observe.driver_process import boot_id
+from seatunnel_py.runtime.observe.other_machine import is_shared
 from seatunnel_py.runtime.storage.home import Home
 
 TURN_SECONDS = 0.5
@@ -106,7 +107,7 @@ class ServerProcess:
         except SeaTunnelError:
             lock.release()
             raise
-        index = RunIndex(home, machine.clock)
+        index = RunIndex(home, machine.clock, is_shared(home.path))
         own = own_environment() if environment is None else environment
         files = DriverFiles(database, home.path, own, passed, program)
         warm = WarmDrivers(

@@ -61,7 +61,7 @@ class Driver:
 @dataclass
 class World:
     """One machine with one home. ``slow``: a spawned process takes so many seconds to make its place; ``crash_at``: how
-    many more steps the server does before it dies."""
+    many more steps the server does before it dies; ``shared``: other machines have the home, too."""
 
     path: Path
     seconds: float = 1_000.0
@@ -70,6 +70,7 @@ class World:
     luck: float | Iterator[float] = 0.5
     slow: float = 0.0
     crash_at: int | None = None
+    shared: bool = False
     drivers: dict[str, Driver] = field(default_factory=dict)
     coming: list[tuple[float, int, Launch, Launcher]] = field(default_factory=list)
     spawned: list[tuple[float, str]] = field(default_factory=list)
@@ -144,6 +145,10 @@ class World:
     def kill(self, run: str) -> None:
         """A driver is killed: no receipt, and the kernel gives its lock back."""
         self._gone(self.drivers[run], None, 9)
+
+    def lose_sight(self, run: str) -> None:
+        """A driver is at work on another machine, whose lock is not seen here."""
+        os.close(self.drivers.pop(run).descriptor)
 
     def _gone(self, driver: Driver, code: int | None, number: int | None) -> None:
         os.close(driver.descriptor)
@@ -235,7 +240,7 @@ class Server:
         self.world = world
         self.database = CrashingDatabase.open(world.home.path / "server" / "server.db", world.now)
         self.database.world = world
-        self.index = RunIndex(world.home, world.clock)
+        self.index = RunIndex(world.home, world.clock, world.shared)
         self.launcher = Launcher(world)
         files = DriverFiles(self.database, world.home.path, {"PATH": "/bin"}, None, ("seatunnel",))
         chosen = limits or StartLimits()

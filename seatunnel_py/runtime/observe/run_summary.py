@@ -9,8 +9,9 @@ from seatunnel_py.runtime.observe.receipt import FAILED_AGAIN
 
 UNREADABLE = "UNREADABLE"
 KILLED = "KILLED"
+NOT_ENDED = "NOT ENDED"
 RUN_STATES = (
-    "RUNNING", "SUCCESS", "SOME_TABLES_FAILED", "FAILED", FAILED_AGAIN, "STOPPED", KILLED, "NOT ENDED", "DROPPED",
+    "RUNNING", "SUCCESS", "SOME_TABLES_FAILED", "FAILED", FAILED_AGAIN, "STOPPED", KILLED, NOT_ENDED, "DROPPED",
     UNREADABLE,
 )  # fmt: skip
 
@@ -28,7 +29,7 @@ def state_of(
         return str(receipt["state"])
     if (about or {}).get("failed"):
         return "FAILED"
-    return "NOT ENDED" if far else KILLED
+    return NOT_ENDED if far else KILLED
 
 
 def summary(
