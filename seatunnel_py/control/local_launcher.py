@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Lock
 
 from seatunnel_py.api.process.private_files import make_private
+from seatunnel_py.control.groups.driver_groups import DriverGroups
 from seatunnel_py.control.launching import Launch, LaunchError, ProcessEnd
 from seatunnel_py.control.warm_drivers import WarmDrivers
 from seatunnel_py.runtime.observe.driver_process import DriverProcess
@@ -38,9 +39,10 @@ class _Child:
 
 @dataclass(slots=True)
 class LocalLauncher:
-    """``Launcher`` on this machine. ``warm``: drivers whose Spark is up already."""
+    """``Launcher`` on this machine. ``warm``: drivers whose Spark is up already; ``groups``: those of drivers."""
 
     warm: WarmDrivers | None = None
+    groups: DriverGroups = field(default_factory=DriverGroups)
     _children: dict[int, _Child] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -64,6 +66,7 @@ class LocalLauncher:
         return self._added(launch, child)
 
     def _added(self, launch: Launch, child: subprocess.Popen[bytes]) -> int:
+        self.groups.put(child.pid)
         _prefer_to_end(child.pid)
         with self._lock:
             self._children[child.pid] = _Child(launch.run, child, launch.output, MemoryWatch(child.pid))
@@ -91,6 +94,8 @@ class LocalLauncher:
                 if why:
                     _note(child.output, f"seatunnel server: the driver was killed: {why}\n")
                 found.append(ProcessEnd(child.run, pid, None if code < 0 else code, ended_by, why))
+        if found:
+            self.groups.sweep()
         return found
 
     def child_of(self, run: str) -> int | None:

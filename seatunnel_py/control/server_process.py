@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from seatunnel_py.control.driver_files import PROGRAM, DriverFiles, own_environment
+from seatunnel_py.control.groups.driver_groups import DriverGroups
 from seatunnel_py.control.launching import Launcher, environment_of
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.notify.notifier import Notifier
@@ -110,10 +111,10 @@ class ServerProcess:
         index = RunIndex(home, machine.clock, is_shared(home.path))
         own = own_environment() if environment is None else environment
         files = DriverFiles(database, home.path, own, passed, program)
-        warm = WarmDrivers(
-            program, environment_of(own, (), home.path), home.path / "server" / "warm", warm_drivers, machine.clock
-        )
-        launcher = launcher or LocalLauncher(warm)
+        groups = DriverGroups.of_this_process()
+        place, given = home.path / "server" / "warm", environment_of(own, (), home.path)
+        warm = WarmDrivers(program, given, place, warm_drivers, machine.clock, groups=groups)
+        launcher = launcher or LocalLauncher(warm, groups)
         limits, due = partial(limits_of, database), threading.Event()
         book = book or TargetBook(None, {})
         clocks = machine.clock, machine.now, machine.random

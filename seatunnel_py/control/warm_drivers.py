@@ -21,6 +21,7 @@ from pathlib import Path
 
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.control.backoff import backoff_seconds
+from seatunnel_py.control.groups.driver_groups import DriverGroups
 from seatunnel_py.control.launching import Launch
 from seatunnel_py.runtime.observe.driver_process import kernel_sizes
 from seatunnel_py.runtime.storage.job_directory import is_locked
@@ -60,7 +61,8 @@ class WarmDriver:
 @dataclass(slots=True)
 class WarmDrivers:
     """At most ``wanted`` of them. ``program``: the command line of drivers before their arguments; ``environment``: of
-    a start without variables of its own; ``folder``: for their directories; ``clock``: monotonic seconds."""
+    a start without variables of its own; ``folder``: for their directories; ``clock``: monotonic seconds; ``groups``:
+    each is moved into its own before it starts its JVM."""
 
     program: Sequence[str]
     environment: Mapping[str, str]
@@ -69,6 +71,7 @@ class WarmDrivers:
     clock: Callable[[], float]
     free_memory: Callable[[], int] = field(default=lambda: free_memory())
     warm_program: Sequence[str] = WARM_PROGRAM
+    groups: DriverGroups = field(default_factory=DriverGroups)
     _warm: list[WarmDriver] = field(default_factory=list)
     _not_before: float = float("-inf")
     _failures: int = 0
@@ -127,6 +130,7 @@ class WarmDrivers:
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=(theirs.fileno(),),
                 start_new_session=True, umask=UMASK,
             )  # fmt: skip
+        self.groups.put(child.pid)
         return WarmDriver(child, ours, place)
 
     def _lost(self, one: WarmDriver) -> None:
