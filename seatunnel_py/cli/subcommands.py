@@ -175,7 +175,8 @@ token_app = typer.Typer(no_args_is_help=True, help="Tokens that open the server.
 server_app.add_typer(token_app, name="token")
 server_app.add_typer(schedule_app, name="schedule")
 SettingsFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="targets of notifications; default: server.conf in SEATUNNEL_HOME")
+    Path | None,
+    typer.Option(metavar="FILE", help="notifications, rules of addresses; default: server.conf in SEATUNNEL_HOME"),
 ]
 PORT = 5801  # as `ServerSettings.port`, which needs no import here
 

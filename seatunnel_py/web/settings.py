@@ -30,7 +30,7 @@ class SeaTunnelApi:
 class ServerSettings:
     """``trusted_proxies``: addresses whose X-Forwarded headers count, empty: none; ``allowed_hosts``: further names of
     this server; ``environment``: names of its variables that job files may refer to; ``warm_drivers``: how many drivers
-    wait for a job; ``settings_file``: with the targets of notifications. Times in seconds, sizes in bytes, rates per
+    wait for a job; ``settings_file``: notifications, rules of addresses. Times in seconds, sizes in bytes, rates per
     second and token, of log-ins per address."""
 
     host: str = "127.0.0.1"

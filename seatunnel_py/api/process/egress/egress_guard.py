@@ -46,7 +46,7 @@ def current() -> Egress | None:
 
 def watch() -> None:
     """Check each connection of Python code from now on, if there are rules. Idempotent."""
-    if current() is not None and not _watching:
+    if os.environ.get(VARIABLE) and not _watching:
         _watching.append(True)
         sys.addaudithook(_look)
 
