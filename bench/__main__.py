@@ -19,6 +19,7 @@ COMMANDS = (
     "warm_start",
     "scrape",
     "page",
+    "viewers",
     "protocol",
     "memory",
     "checkpoint_cost",
