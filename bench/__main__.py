@@ -19,6 +19,7 @@ COMMANDS = (
     "warm_start",
     "scrape",
     "page",
+    "page_changes",
     "viewers",
     "protocol",
     "memory",

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from e2e.page.homes import names
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, write_json
 from tests.control.homes import COUNTS, claimed
@@ -28,12 +29,17 @@ class ActingDriver:
 
     def write(self, rows: int) -> float:
         """Each table has read this many rows. Returns the time stamp in the file."""
-        about = {**COUNTS, "rows_read": rows, "rows_written": rows, "state": "RUNNING", "cause": None, "attempts": 0}
+        return self.write_each([rows] * len(self.tables))
+
+    def write_each(self, rows: Sequence[int]) -> float:
+        """The tables have read these numbers of rows. Returns the time stamp in the file."""
+        about = {**COUNTS, "state": "RUNNING", "cause": None, "attempts": 0}
         tables = [
-            {"table": name, "seconds": 1.0, **about, "targets": [{"target": target, "state": "RUNNING", **COUNTS}]}
-            for name, target in self.tables
+            {"table": name, "seconds": 1.0, **about, "rows_read": read, "rows_written": read}
+            | {"targets": [{"target": target, "state": "RUNNING", **COUNTS}]}
+            for (name, target), read in zip(self.tables, rows, strict=True)
         ]
-        whole = {**COUNTS, "rows_read": rows * len(tables), "rows_written": rows * len(tables)}
+        whole = {**COUNTS, "rows_read": sum(rows), "rows_written": sum(rows)}
         plain = {"tables": tables, "totals": whole, "this_run": {"rows_read": whole["rows_read"]}, "marks": {}}
         at = time.time()
         about_now = {"run": self.name, "at": at, "checkpoints": {"completed": 0, "failed": 0, "restarts": 0}}
@@ -43,7 +49,7 @@ class ActingDriver:
 
 @contextmanager
 def acting_driver(home: Home, run: str) -> Iterator[ActingDriver]:
-    """A driver of a job with 50 steps and 90 edges, which 30 tables pass. It ends without a receipt."""
+    """A driver of a job with 50 steps and 90 edges, which 30 tables pass."""
     place = home.place(run)
     claimed(place, f"driver-{run}", time.time(), job_name="a wide job")
     pipelines = [_pipeline(source, table) for source in range(10) for table in range(TABLES_OF_A_SOURCE)]
@@ -54,10 +60,26 @@ def acting_driver(home: Home, run: str) -> Iterator[ActingDriver]:
     ]
     plan = {"job": run, "steps": steps, "pipelines": pipelines, "isolated": [], "summary": {"tables": len(pipelines)}}
     write_json(place.path / "run_plan.json", plan, durable=False)
+    with holding(place, [(one["name"], f"T {one['name']}") for one in pipelines]) as made:
+        yield made
+
+
+@contextmanager
+def many_tables(home: Home, run: str, number: int) -> Iterator[ActingDriver]:
+    """A driver of a job with many tables."""
+    place = home.place(run)
+    claimed(place, f"driver-{run}", time.time(), job_name="a job of many tables")
+    with holding(place, [(name, f"warehouse.{name}") for name in names(number)]) as made:
+        yield made
+
+
+@contextmanager
+def holding(place: JobDirectory, tables: Sequence[tuple[str, str]]) -> Iterator[ActingDriver]:
+    """A driver that has the lock of a run. It ends without a receipt."""
     lock = os.open(place.path / "lock", os.O_WRONLY | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
-        made = ActingDriver(place, f"driver-{run}", [(one["name"], f"T {one['name']}") for one in pipelines])
+        made = ActingDriver(place, f"driver-{place.job_id}", tables)
         made.write(1)
         yield made
     finally:
