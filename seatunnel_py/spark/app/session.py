@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.process import failpoints
+from seatunnel_py.api.process.egress.egress_guard import OWN_VARIABLE
 from seatunnel_py.api.process.egress.egress_rules import VARIABLE
 from seatunnel_py.errors import EngineError
 from seatunnel_py.spark.app.bundle import shipment
@@ -267,8 +268,8 @@ def _context(settings: SparkSettings, master: str, *, local: bool) -> SparkConte
         merged |= {f"spark.{key}": value for key, value in travelling.items()}
         merged[f"spark.executorEnv.{SAFE_PATH}"] = "1"
         merged |= {f"spark.executorEnv.{name}": value for name, value in failpoints.environment().items()}
-        if VARIABLE in os.environ:
-            merged[f"spark.executorEnv.{VARIABLE}"] = os.environ[VARIABLE]
+        rules = (VARIABLE, OWN_VARIABLE)
+        merged |= {f"spark.executorEnv.{name}": os.environ[name] for name in rules if name in os.environ}
     merged |= {f"spark.{key}": value for key, value in settings.given.items() if key not in ("master", "app.name")}
     merged |= _ALWAYS
     for key, value in merged.items():

@@ -16,6 +16,8 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
 
+from seatunnel_py.api.process.egress.egress_guard import own_connections
+
 NAME_BYTES_MAX = 256
 
 Answer = Callable[[Connection], None]
@@ -61,7 +63,7 @@ class WorkerListener:
             self._expected.clear()
             listener, self._listener = self._listener, None
         if listener is not None:
-            with suppress(OSError):
+            with suppress(OSError), own_connections():
                 Client(listener.address).close()  # closing it would not wake a thread in accept
             listener.close()
 
@@ -91,7 +93,9 @@ class WorkerListener:
 @contextmanager
 def called(address: tuple[str, int], key: bytes, name: str) -> Iterator[Connection]:
     """The caller's end of a connection."""
-    with Client(address, authkey=key) as line:
+    with own_connections():
+        made = Client(address, authkey=key)
+    with made as line:
         _at_once(line)
         line.send_bytes(name.encode())
         yield line

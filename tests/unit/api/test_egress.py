@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from seatunnel_connectors.jdbc.mysql.connection.session import reading_url
 from seatunnel_connectors.jdbc.postgres.connection.pinned import pinned
 from seatunnel_connectors.jdbc.url import parse_url
 from seatunnel_connectors.kafka.client.client import Cluster
-from seatunnel_py.api.process.egress.egress_guard import EgressError, reachable_addresses, watch
+from seatunnel_py.api.process.egress.egress_guard import OWN_VARIABLE, EgressError, reachable_addresses, watch
 from seatunnel_py.api.process.egress.egress_rules import VARIABLE, Egress, EgressMode
 from seatunnel_py.control.launching import environment_of
 from seatunnel_py.errors import RetriableError
@@ -53,7 +54,7 @@ print(count, flush=True)
 
 @dataclass
 class Listener:
-    """A service of this machine, in a session of its own unless it is ``ours``."""
+    """A service of this machine; one that is ``ours`` was started by this process."""
 
     child: subprocess.Popen[str]
     port: int
@@ -67,7 +68,8 @@ class Listener:
 @contextmanager
 def listening(*, ours: bool = False) -> Iterator[Listener]:
     words, pipe = [sys.executable, "-c", PROGRAM], subprocess.PIPE
-    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, start_new_session=not ours) as child:
+    environment = {name: value for name, value in os.environ.items() if ours or name != OWN_VARIABLE}
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, start_new_session=True, env=environment) as child:
         assert child.stdout is not None
         try:
             yield Listener(child, int(child.stdout.readline()))
@@ -87,6 +89,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def set_rules(mode: EgressMode = NO_METADATA, allow: tuple[str, ...] = (), deny: tuple[str, ...] = ()) -> None:
         monkeypatch.setenv(VARIABLE, Egress(mode, allow, deny).text)
+        monkeypatch.setenv(OWN_VARIABLE, "of-this-test")
         watch()
 
     return set_rules
@@ -214,7 +217,7 @@ def test_t3_clients_that_are_not_python_code_get_a_checked_address(
 
 
 def test_t3_spark_of_the_driver_is_reached_where_this_machine_is_refused(rules: Callable[..., None]) -> None:
-    """A process of this session listens; the same program in a session of its own is refused."""
+    """A process that this one has started listens; the same program of another one is refused."""
     for chosen in ({"mode": DENY_PRIVATE}, {"mode": ALLOW_LIST}, {"deny": ("127.0.0.0/8",)}):
         rules(**chosen)
         with listening(ours=True) as own:

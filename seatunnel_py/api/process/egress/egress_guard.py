@@ -3,28 +3,33 @@
 Rules. (1) A connection of Python code is checked where it is made, with the address that it goes to: a name that has
 another address at the next look gains nothing. (2) A client that is not Python code resolves a name by
 ``reachable_addresses`` and connects to an address of the result. (3) Where services of this machine are refused,
-Spark's own are not: they listen in a process of the driver's session. (4) A job is code: this keeps the addresses in
-job files in bounds, and is no wall against code that a job brings along.
+Spark's own are not: they are processes that the driver has started, and have its mark in their environment; workers
+call their driver within ``own_connections``. (4) A job is code: this keeps the addresses in job files in bounds, and is
+no wall against code that a job brings along.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from typing import Any
 
 from seatunnel_py.api.process.egress.egress_rules import VARIABLE, Egress
-from seatunnel_py.api.process.port_owner import listener
+from seatunnel_py.api.process.port_owner import PROC, listener
 from seatunnel_py.errors import FatalError, RetriableError
 
+OWN_VARIABLE = "SEATUNNEL_EGRESS_OWN"
 _CONNECTS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 _FAMILIES = frozenset({socket.AF_INET, socket.AF_INET6})
 _found: dict[str, Egress] = {}
 _watching: list[bool] = []
+_thread = threading.local()
 
 
 class EgressError(FatalError):
@@ -47,8 +52,19 @@ def current() -> Egress | None:
 def watch() -> None:
     """Check each connection of Python code from now on, if there are rules. Idempotent."""
     if os.environ.get(VARIABLE) and not _watching:
+        os.environ.setdefault(OWN_VARIABLE, secrets.token_hex(8))
         _watching.append(True)
         sys.addaudithook(_look)
+
+
+@contextmanager
+def own_connections() -> Iterator[None]:
+    """Connections of this thread within the block are those between a driver and its workers."""
+    _thread.own = True
+    try:
+        yield
+    finally:
+        _thread.own = False
 
 
 def reachable_addresses(host: str, port: int) -> Sequence[str]:
@@ -68,7 +84,7 @@ def reachable_addresses(host: str, port: int) -> Sequence[str]:
 
 
 def _look(event: str, arguments: tuple[Any, ...]) -> None:
-    if event not in _CONNECTS:
+    if event not in _CONNECTS or getattr(_thread, "own", False):
         return
     connection, place = arguments[0], arguments[1]
     if not isinstance(place, tuple) or connection.family not in _FAMILIES:
@@ -126,8 +142,12 @@ def _quietly(name: str) -> Sequence[str]:
 
 
 def _is_own(address: str, port: int) -> bool:
-    """Whether a process of this session listens there: the JVM of this driver."""
+    """Whether a process of this driver listens there, such as its JVM: it has inherited the mark."""
     if not ip_address(address.partition("%")[0]).is_loopback:
         return False
-    session = os.getsid(0)
-    return listener(port, lambda pid: os.getsid(pid) == session) is not None
+    mark = f"{OWN_VARIABLE}={os.environ.get(OWN_VARIABLE, '')}".encode()
+
+    def ours(pid: int) -> bool:
+        return pid == os.getpid() or mark in (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+
+    return OWN_VARIABLE in os.environ and listener(port, ours) is not None
