@@ -26,7 +26,7 @@ Signature = tuple[tuple[int, int, int] | None, ...]
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """A run with its newest driver. ``state``: as ``seatunnel jobs list`` shows it; ``NOT ENDED``: its driver is on
-    another machine, and only that one can tell whether it lives. ``started``, ``seconds``: of that
+    another machine, which alone knows whether it is alive. ``started``, ``seconds``: of that
     driver, None: not known, or it runs. ``tables``: how many are in each state. ``exit_code``: of its receipt.
     ``outcome``: as in metrics, empty while it runs. ``failed``: why the driver ended without a receipt. ``fault``: why
     the directory cannot be read. ``cause``: of the first failure. ``position``: number of completed checkpoints."""

@@ -2,8 +2,8 @@
 
 Rules. (1) Only a home on a network file system is shared: elsewhere a lock that is free proves that no driver is alive,
 whatever name the machine had. (2) There the lock may be one of this machine only. A driver of another machine without a
-receipt may live: it is never taken for dead. (3) The kernel's id of its start tells a machine from itself under another
-name, as in a container.
+receipt may live: it is never taken for dead. (3) A machine with another name but the same start of its kernel is this
+one, as in a container.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 _METADATA = frozenset(
     map(ip_address, ("169.254.169.254", "100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254"))
 )
-"""Where clouds tell a machine its credentials; not all are link-local."""
+"""A cloud hands out the credentials of a machine there; not all of these addresses are link-local."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def is_inner(address: Address) -> bool:
 
 
 def is_metadata(address: Address) -> bool:
-    """Whether an address is link-local, or one at which a cloud tells a machine its credentials."""
+    """Whether an address is link-local, or one at which a cloud hands out the credentials of a machine."""
     return address.is_link_local or address in _METADATA
 
 

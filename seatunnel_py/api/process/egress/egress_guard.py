@@ -2,10 +2,10 @@
 
 Rules. (1) A connection of Python code is checked where it is made, with the address that it goes to: a name that has
 another address at the next look gains nothing. (2) A client that is not Python code resolves a name by
-``reachable_addresses`` and connects to an address of the result. (3) Where services of this machine are refused,
-Spark's own are not: they are processes that the driver has started, and have its mark in their environment; workers
-call their driver within ``own_connections``. (4) A job is code: this keeps the addresses in job files in bounds, and is
-no wall against code that a job brings along.
+``reachable_addresses`` and connects to an address of the result. (3) Spark's own services are always reached: they are
+processes that the driver has started, and have its mark in their environment; workers call their driver within
+``own_connections``. (4) A job is code: this keeps the addresses in job files in bounds, and does not hold back code
+that a job brings along.
 """
 
 from __future__ import annotations
