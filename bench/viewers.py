@@ -29,8 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             tokens = tokens_of(api)
             run, pid = started(api, folder)
             turns = [number for _ in range(given.turns) for number in (0, VIEWERS)]
-            found = [work(api, url, tokens, run, pid, number, given.seconds) for number in turns]
-            api.post(f"/api/v1/runs/{run}/cancel", json={}).raise_for_status()
+            try:
+                found = [work(api, url, tokens, run, pid, number, given.seconds) for number in turns]
+            finally:
+                api.post(f"/api/v1/runs/{run}/cancel", json={}).raise_for_status()
     for name in ("cores", "rows", "reads", "writes", "written"):
         without, beside = (middle(found, number, name) for number in (0, VIEWERS))
         ratio = f"{beside / without:.3f}"

@@ -20,8 +20,10 @@ def test_a30_fifty_viewers_give_a_driver_no_work(tmp_path: Path) -> None:
     with server(tmp_path) as (_, url), client(url, tmp_path) as api:
         tokens = tokens_of(api)
         run, pid = started(api, tmp_path)
-        found = [work(api, url, tokens, run, pid, number, SECONDS) for _ in range(TURNS) for number in (0, VIEWERS)]
-        api.post(f"/api/v1/runs/{run}/cancel", json={}).raise_for_status()
+        try:
+            found = [work(api, url, tokens, run, pid, number, SECONDS) for _ in range(TURNS) for number in (0, VIEWERS)]
+        finally:
+            api.post(f"/api/v1/runs/{run}/cancel", json={}).raise_for_status()
     assert all(one.rows > 0 for one in found), found
     assert all(one.events >= 2 for one in found if one.viewers), found
     for name in ("cores", "reads", "writes", "written"):
