@@ -116,7 +116,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if command.replay is JournalUse.WHOLE or not run.journaled:",
         "if True:",
         "coordinator_commands 2",
-        "tests/unit/runtime/test_unit_journal.py",
+        "tests/unit/runtime/test_machine_letters.py",
     ),
     runtime(
         "a set-up counts before it is logged",

@@ -70,6 +70,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "(*view.in_doubt, view.storing)",
         "(view.storing,)",
         "segment_retention 1",
+        "tests/unit/runtime/test_segment_retention.py",
     ),
     # ---- claims.py
     Mutant(

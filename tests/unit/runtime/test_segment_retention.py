@@ -6,6 +6,7 @@ import random
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,20 +14,23 @@ from test_driver_late import SECONDS_MAX, wait_until
 from test_enumerating import unbounded
 from test_savepoint import record
 
+from seatunnel_py.api import TablePath
 from seatunnel_py.config.env import Retain
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
 from seatunnel_py.protocol.model.backoff import Backoff
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.stream_elements import TakenInput
+from seatunnel_py.runtime.messages.effects import RemoveSegments
 from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.storage.journal import Journal, taken_line
 from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.runtime.storage.segment_sweep import sweep
+from seatunnel_py.runtime.subtasks.segment_retention import SegmentRetention
 from seatunnel_py.runtime.values.retry_policy import RetryPolicy
 from seatunnel_py.runtime.values.settings import Settings
-from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitResult
+from seatunnel_py.work.unit import Budget, FailureKind, Slice, Unit, UnitResult
 from tests.kit.runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked
 
 SEGMENT_BYTES = 1_000
@@ -174,6 +178,31 @@ def test_nothing_is_removed_while_a_record_cannot_be_read(tmp_path: Path) -> Non
     sweep(tmp_path.as_uri(), 1, store.storage, Journal())
 
     assert (tmp_path / "1.a_1.e1.a1.segment").exists()
+
+
+@pytest.mark.parametrize("where", ["in doubt", "being stored", "nowhere"])
+def test_a_segment_stays_for_a_record_that_may_be_in_the_store(where: str) -> None:
+    """A later driver may start from it, and reads the batches of its channel state."""
+    one = record("f-0")
+    view = SimpleNamespace(
+        pending=(),
+        in_doubt=(one,) if where == "in doubt" else (),
+        storing=one if where == "being stored" else None,
+        requested=True,
+    )
+    removed: list[RemoveSegments] = []
+    shared = SimpleNamespace(exchange_bytes=0)
+    context = SimpleNamespace(shared=shared, settings=SimpleNamespace(exchange_max_bytes=10_000))
+    state: Any = SimpleNamespace(view=view, context=context, participants={}, isolated=(), emit=removed.append, at=0.0)
+    retention = SegmentRetention(state)
+    retention.made([Slice("c", 1, TablePath.parse("x"), name, 0, 1, 300) for name in ("f-0", "f-1")])
+
+    for _ in range(2):  # rule 2: a reference may be moving
+        retention._due = True
+        retention.scan_if_due()
+
+    gone = set().union(*(one.urls for one in removed))
+    assert gone == ({"f-0", "f-1"} if where == "nowhere" else {"f-1"})
 
 
 def test_the_journal_of_a_stream_holds_what_lies_behind_its_newest_record(tmp_path: Path) -> None:
