@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SourceCapabilities,
         TransformCapabilities,
     )
+    from seatunnel_py.api.dataset import Dataset
     from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
     from seatunnel_py.api.job_registry import JobRegistry
     from seatunnel_py.api.log_source import BegunLog, FollowedTable, Leftover, LogLag, LogSource
@@ -181,6 +182,7 @@ __all__ = [
     "ConstraintType",
     "Conversion",
     "DataType",
+    "Dataset",
     "Detail",
     "DetailKind",
     "Determinism",
@@ -321,6 +323,7 @@ _MODULES = {
     "api.batch": "Batch Element Heartbeat Plain Position ReaderEvent Rejected RowKind SchemaChange Skipped "
     "TableStopped TableTruncated TransactionEnd",
     "api.capabilities": "Cardinality Determinism Guarantee SinkCapabilities SourceCapabilities TransformCapabilities",
+    "api.dataset": "Dataset",
     "api.factory": "JobMode SinkFactory SourceFactory StepContext TransformFactory",
     "api.job_registry": "JobRegistry",
     "api.log_source": "BegunLog FollowedTable Leftover LogLag LogSource",

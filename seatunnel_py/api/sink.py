@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from seatunnel_py.api.batch import Batch, Plain, Position, SchemaChange
+from seatunnel_py.api.dataset import Dataset
 from seatunnel_py.api.names import ALIKE, NameRules, TargetPlace
 from seatunnel_py.api.schema import Detail
 from seatunnel_py.api.source import Source, SourceTable
@@ -296,6 +297,11 @@ class Sink(ABC):
     def target_place(self) -> TargetPlace | None:
         """Return the target as data, to detect two sinks with the same target. None: tables may share it (a console),
         or each row names its own target."""
+        return None
+
+    def dataset(self) -> Dataset | None:
+        """Return the data that this sink writes, for lineage events. None: it has no name outside of the job, or each
+        row names its own. Must not connect."""
         return None
 
     def name_rules(self) -> NameRules:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seatunnel_py.api.batch import Element, Plain, Position
+from seatunnel_py.api.dataset import Dataset
 from seatunnel_py.api.schema import TablePath, TableSchema
 
 
@@ -222,6 +223,11 @@ class Source(ABC):
     @abstractmethod
     def reader(self, table: SourceTable) -> Reader:
         """Create a reader for splits of that table, in a worker."""
+
+    def datasets(self, table: SourceTable) -> Sequence[Dataset]:
+        """Return the data outside of the job that the rows of this table come from, for lineage events: usually one,
+        several if they are joined. Empty: it has no name there. Must not connect."""
+        return ()
 
     def current_rows(self) -> Source | None:
         """Return a bounded source of the rows that the tables hold now, for comparisons with the target. It must take

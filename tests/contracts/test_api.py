@@ -10,7 +10,7 @@ from seatunnel_py import api
 EXPORTS = """
 BegunLog CommitLostError FencedError FollowedTable ForeignLedgerError Leftover LogLag LogSource RowSelection StoredRows TableStopped TableTruncated
 SchemaBehavior SchemaEvent SchemaPolicy is_widened
-BadRowsError Batch Cardinality Column ColumnLineage ColumnUse LineageKind CommitContext Committer ConstraintKey ConstraintType Conversion DataType Detail DetailKind Determinism Effect Element
+BadRowsError Batch Cardinality Column ColumnLineage ColumnUse LineageKind CommitContext Committer ConstraintKey ConstraintType Conversion DataType Dataset Detail DetailKind Determinism Effect Element
 Enumerator Failpoint FatalError FixedSplits GenerationLostError Guarantee Heartbeat JobMode JobRegistry Kind NameRules Naming NativeForm NativeReader NativeRefusedError NativeSink NativeSource
 COPY_AGAIN NativeWriter CannotResumeError NothingToCommit Options PLAIN_READ Outcome Piece Plain PluginError Position Present
 PrimaryKey Reached ReadContext Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand SimpleSink SimpleSource Sink SinkCapabilities SinkCommit SinkFactory

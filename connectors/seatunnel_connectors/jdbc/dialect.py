@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, cast
 
+from seatunnel_connectors.jdbc.dataset_names import target_dataset
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.splits import Probe
@@ -19,6 +20,7 @@ from seatunnel_connectors.jdbc.target.job_targets import JobTargets
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
+    Dataset,
     JobMode,
     JobRegistry,
     NativeForm,
@@ -76,6 +78,12 @@ class SinkRequest:
 
 class TableSink(Sink):
     """A sink whose target is a table of a database."""
+
+    request: SinkRequest
+
+    def dataset(self) -> Dataset | None:
+        place = self.target_place
+        return None if place is None else target_dataset(self.request.address, place)
 
     @abstractmethod
     def check_names(self) -> None:

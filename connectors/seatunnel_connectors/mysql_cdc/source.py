@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from seatunnel_connectors.jdbc.dataset_names import table_dataset
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 from seatunnel_connectors.jdbc.source.findings import Found, described_for_log
@@ -24,6 +25,7 @@ from seatunnel_connectors.mysql_cdc.server_checks import expire_seconds, require
 from seatunnel_connectors.mysql_cdc.table_checks import checked_tables
 from seatunnel_py.api import (
     BegunLog,
+    Dataset,
     Determinism,
     Enumerator,
     FatalError,
@@ -60,6 +62,9 @@ class BinlogCdcSource(LogSource):
     def tables(self) -> Sequence[Found]:
         require_row_log(self.address)
         return self.described()
+
+    def datasets(self, table: SourceTable) -> Sequence[Dataset]:
+        return (table_dataset(self.address, table.schema.path),)
 
     def described(self) -> Sequence[Found]:
         """The tables, without a look at the log."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from seatunnel_connectors.jdbc.dataset_names import table_dataset
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 from seatunnel_connectors.jdbc.postgres.connection.session import statements
 from seatunnel_connectors.jdbc.source.findings import Found, described_for_log
@@ -38,6 +39,7 @@ from seatunnel_connectors.postgres_cdc.slot_snapshots import consistent_point
 from seatunnel_connectors.postgres_cdc.table_checks import checked, require_logical_log
 from seatunnel_py.api import (
     BegunLog,
+    Dataset,
     Determinism,
     Enumerator,
     FollowedTable,
@@ -77,6 +79,9 @@ class PostgresCdcSource(LogSource):
         paths = [one.schema.path for one in found if isinstance(one, SourceTable)]
         self.registry.get(LogClaims).tables[self.names.slot] = paths
         return found
+
+    def datasets(self, table: SourceTable) -> Sequence[Dataset]:
+        return (table_dataset(self.address, table.schema.path),)
 
     def described(self) -> Sequence[Found]:
         """The tables, without a look at the log."""

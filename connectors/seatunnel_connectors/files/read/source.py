@@ -6,6 +6,7 @@ file changes afterwards, that is an error: positions in it would be meaningless.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from seatunnel_py.api import (
     PLAIN_READ,
     Batch,
     Column,
+    Dataset,
     DataType,
     Element,
     Enumerator,
@@ -94,6 +96,10 @@ class FileSource(Source):
         size = sum(document.entry.size for document in documents)
         notes = entry.options.surplus_fields.notes(entry.options.file_format_type)
         return SourceTable(schema, bytes=size, hints=hints, notes=notes)
+
+    def datasets(self, table: SourceTable) -> Sequence[Dataset]:
+        entry = next(entry for entry in self.entries if entry.path == table.schema.path)
+        return (Dataset("file", os.path.realpath(path_of(entry.options.path or ""))),)
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         wanted = {table.schema.path for table in tables}

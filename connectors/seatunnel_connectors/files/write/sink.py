@@ -24,6 +24,7 @@ from seatunnel_connectors.files.write.writer import FileWriter, WritePlan, stagi
 from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import (
     Committer,
+    Dataset,
     Effect,
     FatalError,
     NameRules,
@@ -67,6 +68,9 @@ class FileSink(Sink):
     def target_place(self) -> TargetPlace:
         root, name = os.path.realpath(self.target), self._fixed_name()
         return TargetPlace(("file",), (*Path(root).parts, *filter(None, (name,))), exclusive=bool(name))
+
+    def dataset(self) -> Dataset:
+        return Dataset("file", os.path.realpath(self.target))
 
     def name_rules(self) -> NameRules:
         return self.storage.name_rules(self.target)

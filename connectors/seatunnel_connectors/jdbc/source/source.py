@@ -6,15 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from seatunnel_connectors.jdbc.dataset_names import table_dataset
 from seatunnel_connectors.jdbc.dialect import Snapshot, SourceDialect, dialect_of
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.condition import condition_of
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.splits import KeyRange, key_ranges, parts_wanted
-from seatunnel_connectors.jdbc.source.table_request import Partition, requests_of
+from seatunnel_connectors.jdbc.source.table_request import Partition, reads_query, requests_of
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     PLAIN_READ,
+    Dataset,
     Element,
     Enumerator,
     FatalError,
@@ -120,6 +122,11 @@ class JdbcSource(Source, NativeSource):
 
     def reader(self, table: SourceTable) -> Reader:
         return JdbcReader(self.address, table)
+
+    def datasets(self, table: SourceTable) -> Sequence[Dataset]:
+        if reads_query(self.options, table.schema.path):
+            return ()  # it may read any number of tables, and its columns have other names
+        return (table_dataset(self.address, table.schema.path),)
 
     def current_rows(self) -> Source:
         # One statement reads a table, so that its rows are of one moment where the database has such. A copy of a log

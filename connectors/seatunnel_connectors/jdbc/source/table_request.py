@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 from seatunnel_connectors.jdbc.source.condition import condition_of
+from seatunnel_py.api import TablePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,12 @@ def requests_of(options: JdbcSourceOptions) -> list[TableRequest]:
             ),
         )
     ]
+
+
+def reads_query(options: JdbcSourceOptions, path: TablePath) -> bool:
+    """Whether the rows of this table are those of a query. A query without a name makes all tables uncertain."""
+    queries = [one for one in requests_of(options) if one.query]
+    return any(one.path is None or TablePath.parse(one.path).table == path.table for one in queries)
 
 
 def _has_bounds(options: JdbcSourceOptions) -> bool:

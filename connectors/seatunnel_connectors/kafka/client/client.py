@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from seatunnel_connectors.kafka.client.settings import translated
 from seatunnel_connectors.kafka.client.transient_errors import PASSING
-from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow, reachable_addresses
+from seatunnel_py.api import Dataset, FatalError, PluginError, RetriableError, borrow, reachable_addresses
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -60,6 +60,11 @@ class Cluster:
         for text in filter(None, (one.strip() for one in self.bootstrap.split(","))):
             host, _, port = text.rpartition("://")[2].rpartition(":")
             yield (host.strip("[]"), int(port)) if host and port.isdigit() else (text, PORT)
+
+    def dataset(self, topic: str) -> Dataset:
+        """Name a topic for lineage events: of several brokers the first one in order, so that all jobs agree."""
+        host, port = min(self._places())
+        return Dataset.of_server("kafka", host, port, topic)
 
     @property
     def answer_seconds(self) -> float:

@@ -23,6 +23,7 @@ from seatunnel_connectors.kafka.sink.target_topics import (
 from seatunnel_connectors.kafka.sink.writer import SendingWriter, StagingWriter
 from seatunnel_py.api import (
     Committer,
+    Dataset,
     Effect,
     FatalError,
     NameRules,
@@ -60,6 +61,9 @@ class KafkaSink(Sink):
         if self.options.topic_field:
             return None
         return TargetPlace(("kafka", self.options.bootstrap_servers), (self.options.topic,))
+
+    def dataset(self) -> Dataset | None:
+        return None if self.options.topic_field else self.cluster.dataset(self.options.topic)
 
     def name_rules(self) -> NameRules:
         return NameRules()  # letter case counts, and only letters, digits and ._- are allowed

@@ -23,6 +23,7 @@ from seatunnel_connectors.kafka.source.reader import KafkaReader, PartitionSplit
 from seatunnel_connectors.kafka.source.records import Spot
 from seatunnel_py.api import (
     Column,
+    Dataset,
     DataType,
     Enumerator,
     FatalError,
@@ -77,6 +78,10 @@ class KafkaSource(Source):
         if taken is not None:
             raise ValueError(f"kafka_headers_fields: {taken} is a column of the schema already")
         return found.with_columns((*found.columns, *headers))
+
+    def datasets(self, table: SourceTable) -> Sequence[Dataset]:
+        options = next(entry.options for entry in self.entries if entry.path == table.schema.path)
+        return () if options.pattern else [self.cluster.dataset(topic) for topic in options.topics]
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         wanted = {table.schema.path for table in tables}
