@@ -34,6 +34,7 @@ from seatunnel_py.redaction import redacted_text
 if TYPE_CHECKING:
     from seatunnel_py.config.env import EnvOptions
     from seatunnel_py.local.preview import StepRows
+    from seatunnel_py.openlineage.run_reporter import RunReporter
     from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable
     from seatunnel_py.plan.pipelines import Pipeline
     from seatunnel_py.plan.sql.analysis import SqlAnalyst
@@ -314,6 +315,7 @@ class JobSession:
         job = identified(job, place)
         from seatunnel_py import job_changes, job_end, run_plan
         from seatunnel_py.job_run import PlannedJob, drive
+        from seatunnel_py.openlineage.reporting import reported
         from seatunnel_py.plan.tables import selection
 
         ran_before = place.has_plan or place.has_checkpoints
@@ -329,14 +331,16 @@ class JobSession:
             pipelines, isolated_tables = selection.only(planned.pipelines, planned.isolated, only)
             pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
             hear = run_plan.RunPlan(place, begun, listen, planned, pipelines, isolated_tables)
-            with _listeners(job, place, hear) as tell:
-                job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
-                engine = partial(self._engines.engine, place.exchange)  # waits for Spark: earlier work does not need it
-                plain = job_changes.baseline(planned, place)
-                work = PlannedJob(planned.job, plain, pipelines, isolated_tables, analyst, reset, planned.graph)
-                receipt, resumable = drive(work, engine, place, tell, begin, began)
-            last = job_end.last_run(receipt, begun[-1], job, place)
-            receipt = job_end.kept(last.announced(receipt), place, resumable=resumable)
+            local = isinstance(self._engines, LocalEngines)
+            with reported(job, planned.graph, pipelines, place, begun, local=local) as reporter:
+                with _listeners(job, place, hear, reporter) as tell:
+                    job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
+                    engine = partial(self._engines.engine, place.exchange)  # waits for Spark
+                    plain = job_changes.baseline(planned, place)
+                    work = PlannedJob(planned.job, plain, pipelines, isolated_tables, analyst, reset, planned.graph)
+                    receipt, resumable = drive(work, engine, place, tell, begin, began)
+                last = job_end.last_run(receipt, begun[-1], job, place)
+                receipt = job_end.kept(last.announced(receipt), place, resumable=resumable)
         except BaseException as error:
             with contextlib.suppress(OSError, SeaTunnelError):  # errors are raised
                 place.gave_up(redacted_text(first_line(str(error)) or type(error).__name__), changed=bool(begun))
@@ -361,16 +365,20 @@ class JobSession:
 
 @contextlib.contextmanager
 def _listeners(
-    job: Job, place: JobDirectory, listen: Callable[[JobEvent], None]
+    job: Job, place: JobDirectory, listen: Callable[[JobEvent], None], reporter: RunReporter | None
 ) -> Iterator[Callable[[JobEvent], None]]:
-    """Write the events of a job to its directory, and send them to hooks and to ``listen``."""
+    """Write the events of a job to its directory, and send them to hooks, to ``listen`` and to the ``reporter``."""
     from seatunnel_py.runtime.diagnosis.checkpoint_log import CheckpointLog
     from seatunnel_py.runtime.diagnosis.job_log import JobLog
-    from seatunnel_py.runtime.diagnosis.listeners import Listeners, hook_listeners
+    from seatunnel_py.runtime.diagnosis.listeners import Listener, Listeners, hook_listeners
 
     level = job.file.env.log_level.value
     with JobLog(place.events, place.job_id, level) as log, CheckpointLog(place.checkpoint_history) as history:
-        yield Listeners(log, (history, *hook_listeners(hooks().manager), listen))
+        found: list[Listener] = [history, *hook_listeners(hooks().manager), listen]
+        if reporter is not None:
+            reporter.note = log.write
+            found.append(reporter)
+        yield Listeners(log, found)
 
 
 def identified(job: Job, place: JobDirectory) -> Job:

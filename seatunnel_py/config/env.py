@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.api.options import Options, option
 from seatunnel_py.config import row_errors
+from seatunnel_py.config.openlineage import OpenLineageOptions
 from seatunnel_py.config.row_errors import DirtyCollector, RowErrorHandler
 
 
@@ -237,6 +238,9 @@ class EnvOptions(Options):
         doc="tables with series of their own: top(N) with N up to 200, all, or names with commas; default: none",
     )
 
+    openlineage: OpenLineageOptions = option(
+        OpenLineageOptions.model_construct(), doc="lineage events of the job; see openlineage.*"
+    )
     sql_dialect: SqlDialect = option(
         SqlDialect.SEATUNNEL, key="sql.dialect", doc="dialect of the functions in Sql transforms"
     )

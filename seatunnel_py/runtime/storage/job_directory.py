@@ -242,6 +242,7 @@ _OLD_KEYS = {
     "removal": (),
     "run_plan": (),
     "run_lineage": (),
+    "openlineage": (),
     "receipt": (
         "job_id", "job_name", "tables", "seconds", "notes", "stopped_by", "state", "exit_code", "totals", "driver",
         "run",
@@ -253,6 +254,7 @@ _WAYS_ON = {
     "counters": "remove it: a running driver writes it again",
     "run_plan": "remove it: the next run writes it again",
     "run_lineage": "remove it: the next run writes it again",
+    "openlineage": "remove it: the next run is then reported under a new id",
     "removal": "delete its directory, and its checkpoints elsewhere, by hand",
     "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; or {BEGIN_ANEW}",
 }

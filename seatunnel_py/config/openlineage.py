@@ -1,0 +1,167 @@
+"""Defines the options ``openlineage.*`` of the ``env`` block, and adds what the environment sets.
+
+Rules. (1) An option of the job file has precedence over a variable. (2) The variables are those of OpenLineage's own
+clients. (3) Nothing is sent unless a transport, an address or a file is set.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import model_validator
+
+from seatunnel_py.api.options import Options, Secret, option
+from seatunnel_py.errors import SeaTunnelError
+
+ENDPOINT = "api/v1/lineage"
+NAMESPACE = "seatunnel"
+VARIABLES = ("OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY", "OPENLINEAGE_NAMESPACE",
+             "OPENLINEAGE_DISABLED")  # fmt: skip
+"""Variables that choose where the events of all jobs go."""
+
+
+class LineageTransport(StrEnum):
+    """How lineage events are delivered."""
+
+    HTTP = "http"
+    FILE = "file"
+    CONSOLE = "console"
+
+
+class OpenLineageOptions(Options):
+    """Where a job sends its lineage events."""
+
+    transport: LineageTransport | None = option(
+        None, doc="how events are delivered: http, file or console; default: by url or file"
+    )
+    url: str | None = option(None, doc="address of the lineage server; default: OPENLINEAGE_URL")
+    endpoint: str | None = option(None, doc=f"path below the address; default: OPENLINEAGE_ENDPOINT, {ENDPOINT}")
+    api_key: Secret | None = option(
+        None, key="api-key", doc="key that is sent as a bearer token; default: OPENLINEAGE_API_KEY"
+    )
+    headers: dict[str, Secret] = option({}, doc="further headers of each request")
+    file: str | None = option(None, doc="file that events are appended to, one JSON object a line")
+    namespace: str | None = option(None, doc=f"namespace of the job; default: OPENLINEAGE_NAMESPACE, {NAMESPACE}")
+    sql: bool = option(False, doc="send the texts of queries, too; a text may hold values of rows")
+    disabled: bool | None = option(None, doc="send nothing; default: OPENLINEAGE_DISABLED")
+    wait_seconds: float = option(
+        5.0, ge=0, le=600, key="wait-seconds", doc="seconds that the end of a run waits for events to be delivered"
+    )
+
+    @model_validator(mode="after")
+    def _check_url(self) -> OpenLineageOptions:
+        if self.url is not None:
+            require_url(self.url)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class LineageSettings:
+    """Where the events of a run go. ``headers`` hold secrets."""
+
+    transport: LineageTransport
+    target: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    namespace: str = NAMESPACE
+    sql: bool = False
+    wait_seconds: float = 5.0
+
+
+def require_url(url: str) -> str:
+    """Return the address of a lineage server. Raises ValueError for another text."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("url must be the address of a lineage server, such as http://host:5000")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("url must hold no user, query or fragment: use api-key or headers")
+    return url
+
+
+def settings_of(options: OpenLineageOptions, environment: Mapping[str, str]) -> LineageSettings | None:
+    """Where events go; None: nowhere. Raises SeaTunnelError for a variable with a fault."""
+    disabled = options.disabled
+    if disabled is None:
+        disabled = environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true"
+    if disabled:
+        return None
+    given = _of_environment(environment)
+    own = options.transport is not None or options.url is not None or options.file is not None
+    transport = options.transport or _implied(options)
+    if not own:
+        if given.get("type") is None:
+            return None
+        transport = _transport(given["type"])
+    namespace = options.namespace or environment.get("OPENLINEAGE_NAMESPACE") or NAMESPACE
+    target, headers = "", dict[str, str]()
+    if transport is LineageTransport.HTTP:
+        target, headers = _address(options, given, environment)
+    elif transport is LineageTransport.FILE:
+        target = options.file or str(given.get("log_file_path", ""))
+        if not target:
+            raise SeaTunnelError("lineage events go to a file, but none is named", "set openlineage.file in env")
+    return LineageSettings(transport, target, headers, namespace, options.sql, options.wait_seconds)
+
+
+def _implied(options: OpenLineageOptions) -> LineageTransport:
+    return LineageTransport.FILE if options.file is not None and options.url is None else LineageTransport.HTTP
+
+
+def _transport(name: Any) -> LineageTransport:
+    try:
+        return LineageTransport(str(name).lower())
+    except ValueError:
+        known = ", ".join(LineageTransport)
+        raise SeaTunnelError(
+            f"OPENLINEAGE__TRANSPORT__TYPE is {name!r}, which is not supported here", f"use one of {known}"
+        ) from None
+
+
+def _of_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """The transport that variables describe: ``OPENLINEAGE__TRANSPORT__…``, or the older ``OPENLINEAGE_URL``."""
+    found: dict[str, Any] = {}
+    if url := environment.get("OPENLINEAGE_URL"):
+        found = {"type": "http", "url": url, "endpoint": environment.get("OPENLINEAGE_ENDPOINT")}
+        if key := environment.get("OPENLINEAGE_API_KEY"):
+            found["api_key"] = key
+    prefix = "OPENLINEAGE__TRANSPORT__"
+    for name in ("TYPE", "URL", "ENDPOINT", "LOG_FILE_PATH"):
+        if value := environment.get(prefix + name):
+            found[name.lower()] = value
+    if auth := environment.get(prefix + "AUTH"):
+        found["api_key"] = _key_in(auth)
+    return found
+
+
+def _key_in(auth: str) -> str | None:
+    """The key in an ``auth`` of OpenLineage's clients: a JSON object."""
+    try:
+        plain = json.loads(auth)
+    except ValueError:
+        return None
+    names = ("apiKey", "apikey", "api_key")
+    return next((str(plain[name]) for name in names if isinstance(plain, dict) and plain.get(name)), None)
+
+
+def _address(
+    options: OpenLineageOptions, given: Mapping[str, Any], environment: Mapping[str, str]
+) -> tuple[str, dict[str, str]]:
+    """The address to post to, and the headers. The key of the environment goes to its own address only."""
+    url = options.url or given.get("url") or ""
+    try:
+        require_url(url)
+    except ValueError as error:
+        remedy = "set openlineage.url in env, or OPENLINEAGE_URL"
+        raise SeaTunnelError(f"lineage events go to a server, but its {error}", remedy) from None
+    endpoint = options.endpoint or given.get("endpoint") or environment.get("OPENLINEAGE_ENDPOINT") or ENDPOINT
+    headers = {name: value.get_secret_value() for name, value in options.headers.items()}
+    key = options.api_key.get_secret_value() if options.api_key is not None else None
+    if key is None and url == given.get("url"):
+        key = given.get("api_key")
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    return f"{url.rstrip('/')}/{endpoint.lstrip('/')}", headers
