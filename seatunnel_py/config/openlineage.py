@@ -16,7 +16,9 @@ from urllib.parse import urlsplit
 from pydantic import model_validator
 
 from seatunnel_py.api.options import Options, Secret, option
+from seatunnel_py.config.shade import REFERENCE, Secrets
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.redaction import keep_secret
 
 ENDPOINT = "api/v1/lineage"
 NAMESPACE = "seatunnel"
@@ -82,8 +84,10 @@ def require_url(url: str) -> str:
     return url
 
 
-def settings_of(options: OpenLineageOptions, environment: Mapping[str, str]) -> LineageSettings | None:
-    """Where events go; None: nowhere. Raises SeaTunnelError for a variable with a fault."""
+def settings_of(
+    options: OpenLineageOptions, environment: Mapping[str, str], secrets: Secrets
+) -> LineageSettings | None:
+    """Where events go; None: nowhere. Raises SeaTunnelError for a variable or a reference with a fault."""
     disabled = options.disabled
     if disabled is None:
         disabled = environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true"
@@ -99,7 +103,7 @@ def settings_of(options: OpenLineageOptions, environment: Mapping[str, str]) -> 
     namespace = options.namespace or environment.get("OPENLINEAGE_NAMESPACE") or NAMESPACE
     target, headers = "", dict[str, str]()
     if transport is LineageTransport.HTTP:
-        target, headers = _address(options, given, environment)
+        target, headers = _address(options, given, environment, secrets)
     elif transport is LineageTransport.FILE:
         target = options.file or str(given.get("log_file_path", ""))
         if not target:
@@ -147,8 +151,18 @@ def _key_in(auth: str) -> str | None:
     return next((str(plain[name]) for name in names if isinstance(plain, dict) and plain.get(name)), None)
 
 
+def _revealed(value: Secret, name: str, secrets: Secrets) -> str:
+    """The value of an option, with its references to secrets replaced."""
+    try:
+        found = REFERENCE.sub(lambda match: secrets.reveal(match[1], match[2].strip()), value.get_secret_value())
+    except LookupError as error:
+        raise SeaTunnelError(f"openlineage.{name}: {error.args[0]}", "set it, or correct the reference") from None
+    keep_secret([found])
+    return found
+
+
 def _address(
-    options: OpenLineageOptions, given: Mapping[str, Any], environment: Mapping[str, str]
+    options: OpenLineageOptions, given: Mapping[str, Any], environment: Mapping[str, str], secrets: Secrets
 ) -> tuple[str, dict[str, str]]:
     """The address to post to, and the headers. The key of the environment goes to its own address only."""
     url = options.url or given.get("url") or ""
@@ -158,10 +172,11 @@ def _address(
         remedy = "set openlineage.url in env, or OPENLINEAGE_URL"
         raise SeaTunnelError(f"lineage events go to a server, but its {error}", remedy) from None
     endpoint = options.endpoint or given.get("endpoint") or environment.get("OPENLINEAGE_ENDPOINT") or ENDPOINT
-    headers = {name: value.get_secret_value() for name, value in options.headers.items()}
-    key = options.api_key.get_secret_value() if options.api_key is not None else None
+    headers = {name: _revealed(value, f"headers.{name}", secrets) for name, value in options.headers.items()}
+    key = None if options.api_key is None else _revealed(options.api_key, "api-key", secrets)
     if key is None and url == given.get("url"):
         key = given.get("api_key")
     if key:
+        keep_secret([key])
         headers["Authorization"] = f"Bearer {key}"
     return f"{url.rstrip('/')}/{endpoint.lstrip('/')}", headers

@@ -26,6 +26,8 @@ NAMES_BYTES_MAX = 400_000
 COLUMNS_MAX = 2_000
 INPUT_FIELDS_MAX = 5_000
 """Input columns in the lineage of one dataset: a step that declares none has a product of columns."""
+INPUT_FIELD_BYTES_MIN = 100
+"""So a lineage for which there is no room is not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +144,10 @@ def _describe(named: Iterable[tuple[JobDataset, dict[str, Any]]], room: _Room) -
         if one.lineage is None:
             continue
         names = _within(one.lineage)
-        facet = facets.column_lineage(one.lineage, names)
-        fits = room.takes(facet)
+        fits = False
+        if sum(len(one.lineage.columns[name]) for name in names) * INPUT_FIELD_BYTES_MIN < room.bytes:
+            facet = facets.column_lineage(one.lineage, names)
+            fits = room.takes(facet)
         if fits:
             part["facets"]["columnLineage"] = facet
         if not fits or len(names) < len(one.lineage.columns):

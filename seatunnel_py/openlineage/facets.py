@@ -52,16 +52,21 @@ def schema(fields: Fields) -> Facet:
 
 
 def data_source(namespace: str) -> Facet:
-    return standard("DatasourceDatasetFacet", name=namespace, uri=namespace)
+    uri = {"uri": namespace} if "://" in namespace else {}
+    return standard("DatasourceDatasetFacet", name=namespace, **uri)
 
 
 def column_lineage(lineage: OutputLineage, names: Sequence[str]) -> Facet:
     """The lineage of these columns. ``dataset``: input columns that decide which rows come out."""
-    fields = {
-        name: {"inputFields": _inputs(lineage.columns[name], UNKNOWN if name in lineage.unknown else "")}
-        for name in names
-    }
-    return standard("ColumnLineageDatasetFacet", fields=fields, dataset=_inputs(lineage.rows, ""))
+    written: dict[tuple[frozenset[InputColumn], str], list[dict[str, Any]]] = {}  # columns of an unknown step are alike
+    fields = {}
+    for name in names:
+        key = lineage.columns[name], UNKNOWN if name in lineage.unknown else ""
+        if key not in written:
+            written[key] = _inputs(*key)
+        fields[name] = {"inputFields": written[key]}
+    rows = {"dataset": found} if (found := _inputs(lineage.rows, "")) else {}
+    return standard("ColumnLineageDatasetFacet", fields=fields, **rows)
 
 
 def _inputs(uses: Iterable[InputColumn], description: str) -> list[dict[str, Any]]:
@@ -71,8 +76,8 @@ def _inputs(uses: Iterable[InputColumn], description: str) -> list[dict[str, Any
         how: dict[str, Any] = {
             "type": "DIRECT" if LineageKind(use.kind) in DIRECT else "INDIRECT",
             "subtype": use.kind,
-            "description": description,
             "masking": use.masking,
+            **({"description": description} if description else {}),
         }
         found.setdefault((use.dataset.namespace, use.dataset.name, use.column), []).append(how)
     return [

@@ -50,7 +50,7 @@ def reported(
 def _settings(job: Job, place: JobDirectory) -> LineageSettings | None:
     """The settings of the run. A wrong variable of the environment does not stop a job."""
     try:
-        return settings_of(job.file.env.openlineage, os.environ)
+        return settings_of(job.file.env.openlineage, os.environ, job.file.secrets)
     except SeaTunnelError as error:
         _warn(job, place, [f"no lineage is sent: {error.message}; {error.remedy}"])
         return None
