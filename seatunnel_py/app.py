@@ -309,13 +309,11 @@ class JobSession:
         accept_changes: bool = False,
         reset: tuple[str, ...] = (),
     ) -> Receipt:
-        """Run one job, or the pipelines that ``pick`` derives from it, to its end and write its receipt to ``place``;
-        see ``run``."""
+        """Run one job, or the pipelines that ``pick`` derives from it, to its end, and its receipt; see ``run``."""
         began = self._began or time.time()
         job = identified(job, place)
         from seatunnel_py import job_changes, job_end, run_plan
         from seatunnel_py.job_run import PlannedJob, drive
-        from seatunnel_py.openlineage.reporting import reported
         from seatunnel_py.plan.tables import selection
 
         ran_before = place.has_plan or place.has_checkpoints
@@ -331,8 +329,7 @@ class JobSession:
             pipelines, isolated_tables = selection.only(planned.pipelines, planned.isolated, only)
             pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
             hear = run_plan.RunPlan(place, begun, listen, planned, pipelines, isolated_tables)
-            local = isinstance(self._engines, LocalEngines)
-            with reported(job, planned.graph, pipelines, place, begun, local=local) as reporter:
+            with self._reported(job, planned, pipelines, place, begun) as reporter:
                 with _listeners(job, place, hear, reporter) as tell:
                     job_changes.announce(planned, place, tell, accepted=accept_changes, resets=reset)
                     engine = partial(self._engines.engine, place.exchange)  # waits for Spark
@@ -351,6 +348,14 @@ class JobSession:
         finally:
             job_end.measured(place, job.file.env)
         return last.performed(receipt, place.end)
+
+    def _reported(
+        self, job: Job, planned: JobPlan, pipelines: tuple[Pipeline, ...], place: JobDirectory, drivers: Sequence[Any]
+    ) -> contextlib.AbstractContextManager[RunReporter | None]:
+        from seatunnel_py.openlineage.reporting import reported
+
+        local = isinstance(self._engines, LocalEngines)
+        return reported(job, planned.graph, pipelines, place, drivers, local=local)
 
     def close(self) -> None:
         """Stop the application."""

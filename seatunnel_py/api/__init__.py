@@ -33,11 +33,10 @@ if TYPE_CHECKING:
         SourceCapabilities,
         TransformCapabilities,
     )
-    from seatunnel_py.api.dataset import Dataset
     from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
     from seatunnel_py.api.job_registry import JobRegistry
     from seatunnel_py.api.log_source import BegunLog, FollowedTable, Leftover, LogLag, LogSource
-    from seatunnel_py.api.names import NameRules, Naming, TargetPlace, as_pattern, dotted, globbed
+    from seatunnel_py.api.names import Dataset, NameRules, Naming, TargetPlace, as_pattern, dotted, globbed
     from seatunnel_py.api.native import (
         Block,
         NativeForm,
@@ -323,11 +322,10 @@ _MODULES = {
     "api.batch": "Batch Element Heartbeat Plain Position ReaderEvent Rejected RowKind SchemaChange Skipped "
     "TableStopped TableTruncated TransactionEnd",
     "api.capabilities": "Cardinality Determinism Guarantee SinkCapabilities SourceCapabilities TransformCapabilities",
-    "api.dataset": "Dataset",
     "api.factory": "JobMode SinkFactory SourceFactory StepContext TransformFactory",
     "api.job_registry": "JobRegistry",
     "api.log_source": "BegunLog FollowedTable Leftover LogLag LogSource",
-    "api.names": "NameRules Naming TargetPlace as_pattern dotted globbed",
+    "api.names": "Dataset NameRules Naming TargetPlace as_pattern dotted globbed",
     "api.native": "Block NativeForm NativeReader NativeRefusedError NativeSink NativeSource NativeWriter",
     "api.options": "Options Secret option",
     "api.options.rules": "Rule at_least_one at_most_one exactly_one required_when together",

@@ -1,7 +1,8 @@
 """Writes and parses dotted paths, checks file names, and compares names as a target does.
 
 A table name with a dot is quoted in a dotted path. A name never leads out of its directory in a file path. Two names
-that a target takes for the same have the same key (:class:`NameRules`).
+that a target takes for the same have the same key (:class:`NameRules`). Lineage events name data in the same way as
+other systems do (:class:`Dataset`).
 """
 
 from __future__ import annotations
@@ -152,3 +153,22 @@ class TargetPlace:
     system: tuple[Hashable, ...]
     names: tuple[str, ...]
     exclusive: bool = False
+
+
+PORTS = {"postgres": 5432, "mysql": 3306}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Dataset:
+    """Data outside of the job, after the naming rules of OpenLineage. ``namespace``: the server or the store, such as
+    ``postgres://host:5432``; ``name``: the table, topic or path there. Neither holds a user, a password or a query."""
+
+    namespace: str
+    name: str
+
+    @classmethod
+    def of_server(cls, scheme: str, host: str, port: int, *names: str) -> Dataset:
+        """A table, or another named thing, of a server. A port of 0 is the usual one of the scheme."""
+        port = port or PORTS.get(scheme, 0)
+        authority = f"[{host}]" if ":" in host else host.lower()
+        return cls(f"{scheme}://{authority}{f':{port}' if port else ''}", ".".join(filter(None, names)))

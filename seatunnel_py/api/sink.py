@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from seatunnel_py.api.batch import Batch, Plain, Position, SchemaChange
-from seatunnel_py.api.dataset import Dataset
-from seatunnel_py.api.names import ALIKE, NameRules, TargetPlace
+from seatunnel_py.api.names import ALIKE, Dataset, NameRules, TargetPlace
 from seatunnel_py.api.schema import Detail
 from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.types import Conversion

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seatunnel_py.api.batch import Element, Plain, Position
-from seatunnel_py.api.dataset import Dataset
+from seatunnel_py.api.names import Dataset
 from seatunnel_py.api.schema import TablePath, TableSchema
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from seatunnel_py.api.factory import JobMode
-from seatunnel_py.api.options import Options, option
+from seatunnel_py.api.options import Options, Secret, option
 from seatunnel_py.config import row_errors
-from seatunnel_py.config.openlineage import OpenLineageOptions
 from seatunnel_py.config.row_errors import DirtyCollector, RowErrorHandler
 
 
@@ -67,6 +67,8 @@ class LogLevel(StrEnum):
     ERROR = "ERROR"
 
 
+ENDPOINT = "api/v1/lineage"
+NAMESPACE = "seatunnel"
 SERIES_MAX = 200  # tables with series of their own
 RETAIN_AFTER_CANCEL = "checkpoint.retain-after-job-cancelled"
 ALWAYS_RETAINED = (
@@ -88,6 +90,51 @@ def _chosen_tables(value: str | None) -> str | None:
     if not (1 <= int(top[1]) <= SERIES_MAX if top else 0 < len(names) <= SERIES_MAX and "(" not in value):
         raise ValueError(f"use top(N) with N from 1 to {SERIES_MAX}, all, or up to {SERIES_MAX} names with commas")
     return value
+
+
+def require_url(url: str) -> str:
+    """Return the address of a lineage server. Raises ValueError for another text."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("url must be the address of a lineage server, such as http://host:5000")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("url must hold no user, query or fragment: use api-key or headers")
+    return url
+
+
+class LineageTransport(StrEnum):
+    """How lineage events are delivered."""
+
+    HTTP = "http"
+    FILE = "file"
+    CONSOLE = "console"
+
+
+class OpenLineageOptions(Options):
+    """Where a job sends its lineage events."""
+
+    transport: LineageTransport | None = option(
+        None, doc="how events are delivered: http, file or console; default: by url or file"
+    )
+    url: str | None = option(None, doc="address of the lineage server; default: OPENLINEAGE_URL")
+    endpoint: str | None = option(None, doc=f"path below the address; default: OPENLINEAGE_ENDPOINT, {ENDPOINT}")
+    api_key: Secret | None = option(
+        None, key="api-key", doc="key that is sent as a bearer token; default: OPENLINEAGE_API_KEY"
+    )
+    headers: dict[str, Secret] = option({}, doc="further headers of each request")
+    file: str | None = option(None, doc="file that events are appended to, one JSON object a line")
+    namespace: str | None = option(None, doc=f"namespace of the job; default: OPENLINEAGE_NAMESPACE, {NAMESPACE}")
+    sql: bool = option(False, doc="send the texts of queries, too; a text may hold values of rows")
+    disabled: bool | None = option(None, doc="send nothing; default: OPENLINEAGE_DISABLED")
+    wait_seconds: float = option(
+        5.0, ge=0, le=600, key="wait-seconds", doc="seconds that the end of a run waits for events to be delivered"
+    )
+
+    @model_validator(mode="after")
+    def _check_url(self) -> OpenLineageOptions:
+        if self.url is not None:
+            require_url(self.url)
+        return self
 
 
 class EnvOptions(Options):

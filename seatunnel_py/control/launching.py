@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from seatunnel_py.api.process.egress.egress_rules import VARIABLE
+from seatunnel_py.api.process.egress.egress_rules import VARIABLE as EGRESS_VARIABLE
 from seatunnel_py.control.store.intents import Intent, StartKind
+from seatunnel_py.openlineage.settings import VARIABLES as LINEAGE_VARIABLES
 from seatunnel_py.runtime.observe.driver_process import DriverProcess
 
 PASSED = frozenset(
     {
         "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "JAVA_HOME", "SPARK_HOME",
         "PYSPARK_PYTHON", "JDK_JAVA_OPTIONS", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "KUBECONFIG", "SSL_CERT_FILE",
-        "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "SEATUNNEL_SECRETS_DIR", VARIABLE,
+        "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "SEATUNNEL_SECRETS_DIR", EGRESS_VARIABLE, *LINEAGE_VARIABLES,
     }
 )  # fmt: skip
 """Variables of the server's environment that each driver gets, beside those that begin with ``LC_``."""

@@ -31,7 +31,7 @@ INPUT_FIELD_BYTES_MIN = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class DatasetCount:
     """Rows of a dataset, and bytes if they are known."""
 
     rows: int
@@ -64,7 +64,7 @@ class LeftOut:
 
 
 @dataclass(slots=True)
-class _Room:
+class _RoomLeft:
     bytes: int
     left_out: LeftOut = field(default_factory=LeftOut)
 
@@ -78,11 +78,11 @@ class _Room:
 
 
 def parts_of(
-    datasets: JobDatasets, counted: Mapping[CountKey, Counted], *, described: bool = True
+    datasets: JobDatasets, counted: Mapping[CountKey, DatasetCount], *, described: bool = True
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], LeftOut]:
     """The inputs and outputs of an event, and how much is left out. ``counted``: by the keys of the datasets. Not
     ``described``: names and counts only."""
-    room = _Room(NAMES_BYTES_MAX)
+    room = _RoomLeft(NAMES_BYTES_MAX)
     pairs = [*zip_longest(datasets.outputs, datasets.inputs)]
     named: list[tuple[JobDataset, dict[str, Any]]] = []
     inputs: list[dict[str, Any]] = []
@@ -103,20 +103,20 @@ def parts_of(
     return inputs, outputs, room.left_out
 
 
-def counts_of(tables: Iterable[TableReceipt], datasets: JobDatasets) -> dict[CountKey, Counted]:
+def counts_of(tables: Iterable[TableReceipt], datasets: JobDatasets) -> dict[CountKey, DatasetCount]:
     """Counts by the keys of the datasets. A key that several datasets share tells none of them apart, and is left
     out."""
-    found: dict[CountKey, Counted] = {}
+    found: dict[CountKey, DatasetCount] = {}
     for table in tables:
-        found[table.table,] = Counted(table.rows_read)
+        found[table.table,] = DatasetCount(table.rows_read)
         for into in table.targets:
             if into.rows_written is not None:
-                found[table.table, into.target] = Counted(into.rows_written, into.bytes_written)
+                found[table.table, into.target] = DatasetCount(into.rows_written, into.bytes_written)
     owners = Counter(key for one in (*datasets.inputs, *datasets.outputs) for key in one.keys)
     return {key: count for key, count in found.items() if owners[key] == 1}
 
 
-def _named(one: JobDataset, counted: Mapping[CountKey, Counted], *, is_input: bool) -> dict[str, Any]:
+def _named(one: JobDataset, counted: Mapping[CountKey, DatasetCount], *, is_input: bool) -> dict[str, Any]:
     part: dict[str, Any] = {"namespace": one.dataset.namespace, "name": one.dataset.name}
     known = [counted[key] for key in one.keys if key in counted]
     if known:
@@ -130,7 +130,7 @@ def _named(one: JobDataset, counted: Mapping[CountKey, Counted], *, is_input: bo
     return part
 
 
-def _describe(named: Iterable[tuple[JobDataset, dict[str, Any]]], room: _Room) -> None:
+def _describe(named: Iterable[tuple[JobDataset, dict[str, Any]]], room: _RoomLeft) -> None:
     """Add columns, then lineage, to as many datasets as there is room for."""
     described = []
     for one, part in named:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from seatunnel_py.openlineage.run_events import EventType
+from seatunnel_py.openlineage.run_events import RunEventType
 from seatunnel_py.openlineage.transports import Deliver, NotDeliveredError
 from seatunnel_py.openlineage.unsent_events import UnsentEvents
 from seatunnel_py.redaction import redacted_text
@@ -28,8 +28,8 @@ Make = Callable[[], bytes]
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
-    kind: EventType
+class _PendingEvent:
+    kind: RunEventType
     make: Make
     stays: bool
     made: bytes | None = None
@@ -48,18 +48,18 @@ class EventSender:
     unsent: UnsentEvents
     run_id: str
     notes: list[str] = field(default_factory=list)
-    _waiting: list[_Waiting] = field(default_factory=list)
+    _waiting: list[_PendingEvent] = field(default_factory=list)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _ends_at: float | None = None
     _thread: threading.Thread | None = None
 
-    def put(self, kind: EventType, make: Make, *, stays: bool) -> None:
+    def put(self, kind: RunEventType, make: Make, *, stays: bool) -> None:
         """Send this event when those before it are delivered. Returns at once. ``stays``: a newer one does not take its
         place."""
         with self._changed:
             if not stays:
                 self._waiting = [one for one in self._waiting if one.stays]
-            self._waiting.append(_Waiting(kind, make, stays))
+            self._waiting.append(_PendingEvent(kind, make, stays))
             self._changed.notify_all()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._send_all, name="openlineage", daemon=True)
@@ -109,7 +109,7 @@ class EventSender:
                 raise
             self.notes.append(f"a lineage event of an earlier run is refused: {error}")
 
-    def _next(self) -> _Waiting | None:
+    def _next(self) -> _PendingEvent | None:
         """The first event that waits, once there is one; None: the run has ended, and nothing is left."""
         with self._changed:
             while not self._waiting:
@@ -121,7 +121,7 @@ class EventSender:
     def _is_over(self) -> bool:
         return self._ends_at is not None and time.monotonic() >= self._ends_at
 
-    def _sent(self, one: _Waiting) -> bool | None:
+    def _sent(self, one: _PendingEvent) -> bool | None:
         """True: delivered; False: given up; None: it is left, because the time is over or a newer one came."""
         event = self._made(one)
         if event is None:
@@ -143,7 +143,7 @@ class EventSender:
                     return None
         raise AssertionError("attempts have no end")
 
-    def _made(self, one: _Waiting) -> bytes | None:
+    def _made(self, one: _PendingEvent) -> bytes | None:
         try:
             return one.event()
         except Exception as error:  # noqa: BLE001 - no run depends on its lineage

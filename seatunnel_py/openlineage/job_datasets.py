@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from seatunnel_py.api.dataset import Dataset
+from seatunnel_py.api.names import Dataset
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode
 from seatunnel_py.plan.pipelines import Pipeline

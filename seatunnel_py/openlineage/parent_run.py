@@ -16,7 +16,6 @@ from uuid import UUID
 from seatunnel_py.openlineage import facets
 from seatunnel_py.openlineage.facets import Facet
 
-VARIABLES = ("OPENLINEAGE_PARENT_ID", "OPENLINEAGE_ROOT_PARENT_ID", "SEATUNNEL_NOMINAL_TIME", "TRACEPARENT")
 _TRACE = re.compile(r"[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.config.openlineage import LineageSettings, settings_of
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.openlineage.settings import LineageSettings, settings_of
 
 if TYPE_CHECKING:
     from seatunnel_py.openlineage.run_reporter import RunReporter

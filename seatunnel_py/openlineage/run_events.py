@@ -29,7 +29,7 @@ TABLES_SHOWN_MAX = 20
 _FAILED = frozenset({TableState.FAILED, TableState.ISOLATED})
 
 
-class EventType(StrEnum):
+class RunEventType(StrEnum):
     """State of a run, with OpenLineage's names."""
 
     START = "START"
@@ -41,7 +41,7 @@ class EventType(StrEnum):
     @property
     def ends(self) -> bool:
         """Whether it is the last event of a run."""
-        return self not in (EventType.START, EventType.RUNNING)
+        return self not in (RunEventType.START, RunEventType.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +77,19 @@ def new_run_id(at: float) -> str:
     return str(UUID(int=bits))
 
 
-def ending_of(receipt: Receipt) -> tuple[EventType, RunState]:
+def ending_of(receipt: Receipt) -> tuple[RunEventType, RunState]:
     """The last event of a run with this receipt."""
     code = receipt.exit_code
     if code in (ExitCode.SUCCESS, ExitCode.SOME_TABLES_FAILED):
-        kind = EventType.COMPLETE
+        kind = RunEventType.COMPLETE
     else:
-        kind = EventType.ABORT if receipt.stopped_by else EventType.FAIL
+        kind = RunEventType.ABORT if receipt.stopped_by else RunEventType.FAIL
     causes = [f"{table.table}: {table.cause.message}" for table in _failed(receipt.tables) if table.cause]
     return kind, RunState(receipt.driver, receipt.tables, receipt.state, code, _listed(causes))
 
 
 def event_of(
-    kind: EventType, at: float, run: RunFacts, datasets: JobDatasets, now: RunState, *, described: bool
+    kind: RunEventType, at: float, run: RunFacts, datasets: JobDatasets, now: RunState, *, described: bool
 ) -> dict[str, Any]:
     """One event, as JSON-ready data. Not ``described``: without columns."""
     counted = counts_of(now.tables, datasets)

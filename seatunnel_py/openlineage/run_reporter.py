@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import __version__
 from seatunnel_py.api.factory import JobMode
-from seatunnel_py.config.openlineage import LineageSettings
 from seatunnel_py.errors import SeaTunnelError, first_line
 from seatunnel_py.openlineage import parent_run
 from seatunnel_py.openlineage.event_sender import EventSender
 from seatunnel_py.openlineage.job_datasets import JobDatasets, datasets_of
-from seatunnel_py.openlineage.run_events import EventType, RunFacts, RunState, ending_of, event_of, new_run_id
+from seatunnel_py.openlineage.run_events import RunEventType, RunFacts, RunState, ending_of, event_of, new_run_id
+from seatunnel_py.openlineage.settings import LineageSettings
 from seatunnel_py.openlineage.transports import transport_of
 from seatunnel_py.openlineage.unsent_events import UnsentEvents
 from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
@@ -66,14 +66,14 @@ class RunReporter:
         if isinstance(event, JobStarted):
             self._started, self._next_running = event, event.at + RUNNING_SECONDS
             self._remember(ended=False)
-            kind = EventType.RUNNING if self.continues else EventType.START
+            kind = RunEventType.RUNNING if self.continues else RunEventType.START
             self._put(kind, event.at, RunState(event.driver), described=True)
         elif isinstance(event, JobEnded):
             kind, state = ending_of(event.receipt)
             self._end(kind, event.at, state)
         elif self._started is not None and event.at >= self._next_running:
             self._next_running = event.at + RUNNING_SECONDS
-            self._put(EventType.RUNNING, event.at, RunState(self._started.driver, self._tables(event.at)))
+            self._put(RunEventType.RUNNING, event.at, RunState(self._started.driver, self._tables(event.at)))
         self._write_notes()
 
     def failed(self, error: BaseException) -> None:
@@ -84,18 +84,18 @@ class RunReporter:
             if self.place.ours:
                 text = first_line(str(error)) or type(error).__name__
                 state = RunState(self._started.driver, state="FAILED", message=text)
-                kind = EventType.FAIL if isinstance(error, Exception) else EventType.ABORT
+                kind = RunEventType.FAIL if isinstance(error, Exception) else RunEventType.ABORT
                 self._end(kind, time.time(), state)
 
-    def _end(self, kind: EventType, at: float, state: RunState) -> None:
+    def _end(self, kind: RunEventType, at: float, state: RunState) -> None:
         self._ended = True
         self._remember(ended=True)
         self._put(kind, at, state, described=True)
 
-    def _put(self, kind: EventType, at: float, state: RunState, *, described: bool = False) -> None:
+    def _put(self, kind: RunEventType, at: float, state: RunState, *, described: bool = False) -> None:
         self.sender.put(kind, lambda: self._made(kind, at, state, described=described), stays=described)
 
-    def _made(self, kind: EventType, at: float, state: RunState, *, described: bool) -> bytes:
+    def _made(self, kind: RunEventType, at: float, state: RunState, *, described: bool) -> bytes:
         """Called on the thread of the sender: a job of a thousand tables has much lineage."""
         if not self._found:
             self._found.append(self.datasets())

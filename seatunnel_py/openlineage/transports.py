@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from seatunnel_py import __version__
-from seatunnel_py.config.openlineage import LineageSettings, LineageTransport
+from seatunnel_py.config.env import LineageTransport
+from seatunnel_py.openlineage.settings import LineageSettings
 from seatunnel_py.redaction import redacted_text
 
 REQUEST_SECONDS = 5.0
@@ -47,17 +47,22 @@ def _post(address: str, headers: Mapping[str, str], event: bytes) -> None:
     import urllib.error
     import urllib.request
 
-    class NoRedirects(urllib.request.HTTPRedirectHandler):
-        def redirect_request(self, *_: Any) -> None:
-            return None
-
+    opener = urllib.request.OpenerDirector()  # one that follows no redirects
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+    ):
+        opener.add_handler(handler)
     request = urllib.request.Request(address, event, method="POST")
     request.add_header("Content-Type", "application/json")
     request.add_header("User-Agent", f"seatunnel-py/{__version__}")
     for name, value in headers.items():
-        request.add_unredirected_header(name, value)
+        request.add_header(name, value)
     try:
-        with urllib.request.build_opener(NoRedirects).open(request, timeout=REQUEST_SECONDS) as answer:
+        with opener.open(request, timeout=REQUEST_SECONDS) as answer:
             answer.read(ANSWER_BYTES_MAX)
     except urllib.error.HTTPError as error:
         with error:

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from seatunnel_py.config.openlineage import LineageSettings, LineageTransport
+from seatunnel_py.config.env import LineageTransport
 from seatunnel_py.openlineage.event_sender import EventSender
-from seatunnel_py.openlineage.run_events import EventType
+from seatunnel_py.openlineage.run_events import RunEventType
+from seatunnel_py.openlineage.settings import LineageSettings
 from seatunnel_py.openlineage.transports import transport_of
 from seatunnel_py.openlineage.unsent_events import UnsentEvents
 from tests.run_lineage.lineage_server import LineageServer, lineage_server
@@ -25,16 +26,16 @@ def sender_to(server: LineageServer, home: Path, run: str = "r1") -> EventSender
     return EventSender(transport_of(settings), UnsentEvents(home, settings.target), run)
 
 
-def an_event(kind: EventType, run: str = "r1") -> Callable[[], bytes]:
+def an_event(kind: RunEventType, run: str = "r1") -> Callable[[], bytes]:
     return lambda: json.dumps({"eventType": kind.value, "run": run}).encode()
 
 
-def send(sender: EventSender, *kinds: EventType, run: str = "r1") -> None:
+def send(sender: EventSender, *kinds: RunEventType, run: str = "r1") -> None:
     for kind in kinds:
-        sender.put(kind, an_event(kind, run), stays=kind is not EventType.RUNNING)
+        sender.put(kind, an_event(kind, run), stays=kind is not RunEventType.RUNNING)
 
 
-START, RUNNING, COMPLETE = EventType.START, EventType.RUNNING, EventType.COMPLETE
+START, RUNNING, COMPLETE = RunEventType.START, RunEventType.RUNNING, RunEventType.COMPLETE
 
 
 def test_events_arrive_in_their_order_with_the_headers(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.openlineage.run_events import EventType
+from seatunnel_py.openlineage.run_events import RunEventType
 from tests.run_lineage.lineage_server import lineage_server
 from tests.run_lineage.published import require_valid
 
@@ -202,7 +202,7 @@ sink {{
         variables = {"OL_KEY": f"{CANARY}-4", "KEY": "base64:MDEyMzQ1Njc4OWFiY2RlZg=="}
         code, output = ended(command(file, tmp_path, **variables))
         assert code == 3, output
-        assert server.kinds == [EventType.START, EventType.COMPLETE]
+        assert server.kinds == [RunEventType.START, RunEventType.COMPLETE]
         for one in server.taken:
             require_valid(one)
         sent = b"\n".join(body for _, _, body in server.requests)

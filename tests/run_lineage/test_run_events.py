@@ -13,7 +13,7 @@ from seatunnel_py.errors import ExitCode
 from seatunnel_py.openlineage import parent_run
 from seatunnel_py.openlineage.dataset_parts import EVENT_BYTES_MAX
 from seatunnel_py.openlineage.job_datasets import InputColumn, JobDataset, JobDatasets, OutputLineage
-from seatunnel_py.openlineage.run_events import EventType, RunFacts, RunState, ending_of, event_of, new_run_id
+from seatunnel_py.openlineage.run_events import RunEventType, RunFacts, RunState, ending_of, event_of, new_run_id
 from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 from tests.run_lineage.published import require_valid
@@ -50,8 +50,8 @@ def receipts(states: list[TableState]) -> tuple[TableReceipt, ...]:
     return tuple(found)
 
 
-@pytest.mark.parametrize("kind", EventType)
-def test_an_event_is_valid_against_the_published_schemas(kind: EventType) -> None:
+@pytest.mark.parametrize("kind", RunEventType)
+def test_an_event_is_valid_against_the_published_schemas(kind: RunEventType) -> None:
     """Also with all facets: those of the environment, an error, a query, limits."""
     given, faults = parent_run.run_facets_of(
         {
@@ -78,7 +78,7 @@ def test_an_event_is_valid_against_the_published_schemas(kind: EventType) -> Non
 
 def test_the_checker_of_these_tests_refuses_wrong_events() -> None:
     """Else it would prove nothing."""
-    good = event_of(EventType.START, AT, RUN, some_datasets(1, 1), RunState(1), described=True)
+    good = event_of(RunEventType.START, AT, RUN, some_datasets(1, 1), RunState(1), described=True)
     require_valid(good)
     for change in (
         lambda event: event.pop("eventTime"),
@@ -98,14 +98,14 @@ def test_the_checker_of_these_tests_refuses_wrong_events() -> None:
 @pytest.mark.parametrize(
     ("states", "stopped_by", "kind"),
     [
-        ([TableState.DONE], 0, EventType.COMPLETE),
-        ([TableState.DONE, TableState.FAILED], 0, EventType.COMPLETE),
-        ([TableState.FAILED], 0, EventType.FAIL),
-        ([TableState.STOPPED], 143, EventType.ABORT),
-        ([TableState.STOPPED], 130, EventType.ABORT),
+        ([TableState.DONE], 0, RunEventType.COMPLETE),
+        ([TableState.DONE, TableState.FAILED], 0, RunEventType.COMPLETE),
+        ([TableState.FAILED], 0, RunEventType.FAIL),
+        ([TableState.STOPPED], 143, RunEventType.ABORT),
+        ([TableState.STOPPED], 130, RunEventType.ABORT),
     ],
 )
-def test_the_last_event_follows_from_the_receipt(states: list[TableState], stopped_by: int, kind: EventType) -> None:
+def test_the_last_event_follows_from_the_receipt(states: list[TableState], stopped_by: int, kind: RunEventType) -> None:
     receipt = Receipt("job-1", "shop", receipts(states), Seconds(), stopped_by=stopped_by, driver=3)
     found, state = ending_of(receipt)
     assert found is kind
@@ -115,7 +115,7 @@ def test_the_last_event_follows_from_the_receipt(states: list[TableState], stopp
 
 def test_counts_are_those_of_the_receipt() -> None:
     state = RunState(1, receipts([TableState.DONE] * 2))
-    event = event_of(EventType.RUNNING, AT, RUN, some_datasets(2, 3), state, described=False)
+    event = event_of(RunEventType.RUNNING, AT, RUN, some_datasets(2, 3), state, described=False)
     require_valid(event)
     for one in event["inputs"]:
         assert one["inputFacets"]["inputStatistics"]["rowCount"] == 8
@@ -130,7 +130,7 @@ def test_a_count_that_two_datasets_share_is_not_given_to_both() -> None:
     first, second = some_datasets(2, 1).outputs
     same = JobDataset(second.dataset, second.fields, first.keys, second.lineage)
     shared = JobDatasets((), (first, same))
-    event = event_of(EventType.RUNNING, AT, RUN, shared, RunState(1, receipts([TableState.DONE])), described=False)
+    event = event_of(RunEventType.RUNNING, AT, RUN, shared, RunState(1, receipts([TableState.DONE])), described=False)
     assert all("outputFacets" not in one for one in event["outputs"])
 
 
@@ -142,7 +142,7 @@ def test_u32_a_large_job_gives_events_of_limited_size(tables: int, columns: int,
     """And the event says how much it lacks; 1,000 tables of 50 columns take less than two seconds."""
     datasets = some_datasets(tables, columns, unknown=unknown)
     began = time.process_time()
-    event = event_of(EventType.START, AT, RUN, datasets, RunState(1), described=True)
+    event = event_of(RunEventType.START, AT, RUN, datasets, RunState(1), described=True)
     seconds = time.process_time() - began
     assert len(json.dumps(event)) < EVENT_BYTES_MAX
     assert seconds < 2 or tables > 1_000
@@ -164,7 +164,7 @@ def _lineage(output: dict[str, object]) -> dict[str, object]:
 
 
 def test_a_small_job_lacks_nothing() -> None:
-    event = event_of(EventType.START, AT, RUN, some_datasets(50, 50), RunState(1), described=True)
+    event = event_of(RunEventType.START, AT, RUN, some_datasets(50, 50), RunState(1), described=True)
     assert "seatunnel_limits" not in event["run"]["facets"]
     assert all(len(_lineage(one)) == 50 for one in event["outputs"])
 

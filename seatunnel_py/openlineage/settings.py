@@ -1,4 +1,4 @@
-"""Defines the options ``openlineage.*`` of the ``env`` block, and adds what the environment sets.
+"""Decides where the lineage events of a run go, by the options ``openlineage.*`` and the environment. Pure.
 
 Rules. (1) An option of the job file has precedence over a variable. (2) The variables are those of OpenLineage's own
 clients. (3) Nothing is sent unless a transport, an address or a file is set.
@@ -9,57 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
-from urllib.parse import urlsplit
 
-from pydantic import model_validator
-
-from seatunnel_py.api.options import Options, Secret, option
+from seatunnel_py.api.options import Secret
+from seatunnel_py.config.env import ENDPOINT, NAMESPACE, LineageTransport, OpenLineageOptions, require_url
 from seatunnel_py.config.shade import REFERENCE, Secrets
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.redaction import keep_secret
 
-ENDPOINT = "api/v1/lineage"
-NAMESPACE = "seatunnel"
 VARIABLES = ("OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY", "OPENLINEAGE_NAMESPACE",
              "OPENLINEAGE_DISABLED")  # fmt: skip
 """Variables that choose where the events of all jobs go."""
-
-
-class LineageTransport(StrEnum):
-    """How lineage events are delivered."""
-
-    HTTP = "http"
-    FILE = "file"
-    CONSOLE = "console"
-
-
-class OpenLineageOptions(Options):
-    """Where a job sends its lineage events."""
-
-    transport: LineageTransport | None = option(
-        None, doc="how events are delivered: http, file or console; default: by url or file"
-    )
-    url: str | None = option(None, doc="address of the lineage server; default: OPENLINEAGE_URL")
-    endpoint: str | None = option(None, doc=f"path below the address; default: OPENLINEAGE_ENDPOINT, {ENDPOINT}")
-    api_key: Secret | None = option(
-        None, key="api-key", doc="key that is sent as a bearer token; default: OPENLINEAGE_API_KEY"
-    )
-    headers: dict[str, Secret] = option({}, doc="further headers of each request")
-    file: str | None = option(None, doc="file that events are appended to, one JSON object a line")
-    namespace: str | None = option(None, doc=f"namespace of the job; default: OPENLINEAGE_NAMESPACE, {NAMESPACE}")
-    sql: bool = option(False, doc="send the texts of queries, too; a text may hold values of rows")
-    disabled: bool | None = option(None, doc="send nothing; default: OPENLINEAGE_DISABLED")
-    wait_seconds: float = option(
-        5.0, ge=0, le=600, key="wait-seconds", doc="seconds that the end of a run waits for events to be delivered"
-    )
-
-    @model_validator(mode="after")
-    def _check_url(self) -> OpenLineageOptions:
-        if self.url is not None:
-            require_url(self.url)
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +32,6 @@ class LineageSettings:
     namespace: str = NAMESPACE
     sql: bool = False
     wait_seconds: float = 5.0
-
-
-def require_url(url: str) -> str:
-    """Return the address of a lineage server. Raises ValueError for another text."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("url must be the address of a lineage server, such as http://host:5000")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("url must hold no user, query or fragment: use api-key or headers")
-    return url
 
 
 def settings_of(

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from seatunnel_py.config.job_file import loads
-from seatunnel_py.config.openlineage import LineageSettings, settings_of
 from seatunnel_py.errors import JobFileError, SeaTunnelError
+from seatunnel_py.openlineage.settings import LineageSettings, settings_of
 
 JOB = "env {{ job.mode = BATCH, {} }}\nsource {{ FakeSource {{ schema {{ fields {{ a = int }} }} }} }}\nsink {{ Console {{}} }}"
 
