@@ -111,7 +111,7 @@ class LineageTransport(StrEnum):
 
 
 class OpenLineageOptions(Options):
-    """Where a job sends its lineage events."""
+    """Delivery of the lineage events of a job."""
 
     transport: LineageTransport | None = option(
         None, doc="how events are delivered: http, file or console; default: by url or file"

@@ -1,1 +1,1 @@
-"""Tells other systems, by events of OpenLineage, which data a run reads and writes, and how its columns depend."""
+"""Reports the data that a run reads and writes, and the lineage of its columns, as events of OpenLineage."""

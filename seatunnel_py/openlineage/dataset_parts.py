@@ -2,7 +2,7 @@
 
 Rules. (1) Servers refuse large events, so an event has at most ``EVENT_BYTES_MAX`` bytes. (2) The names of datasets
 come first, for they are the graph; then the columns of each, outputs and inputs in turn; then the lineage of columns.
-(3) The parts that are left out are counted, and the event says so: a reader never takes a part for the whole.
+(3) Missing parts are counted in the event, so a reader never takes a part for the whole.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LeftOut:
     lineages: int = 0
 
     def facet(self) -> dict[str, Facet]:
-        """The facet that says so; none if nothing is left out."""
+        """The facet with these numbers; none if nothing is missing."""
         if self == LeftOut():
             return {}
         text = f"an event has at most {EVENT_BYTES_MAX} bytes"
@@ -80,7 +80,7 @@ class _RoomLeft:
 def parts_of(
     datasets: JobDatasets, counted: Mapping[CountKey, DatasetCount], *, described: bool = True
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], LeftOut]:
-    """The inputs and outputs of an event, and how much is left out. ``counted``: by the keys of the datasets. Not
+    """The inputs and outputs of an event, and the number of missing parts. ``counted``: by the keys of the datasets. Not
     ``described``: names and counts only."""
     room = _RoomLeft(NAMES_BYTES_MAX)
     pairs = [*zip_longest(datasets.outputs, datasets.inputs)]
@@ -104,8 +104,8 @@ def parts_of(
 
 
 def counts_of(tables: Iterable[TableReceipt], datasets: JobDatasets) -> dict[CountKey, DatasetCount]:
-    """Counts by the keys of the datasets. A key that several datasets share tells none of them apart, and is left
-    out."""
+    """Counts by the keys of the datasets. A key that several datasets share is omitted: its count
+    belongs to one of them."""
     found: dict[CountKey, DatasetCount] = {}
     for table in tables:
         found[table.table,] = DatasetCount(table.rows_read)

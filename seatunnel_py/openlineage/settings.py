@@ -24,7 +24,7 @@ VARIABLES = ("OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY", "
 
 @dataclass(frozen=True, slots=True)
 class LineageSettings:
-    """Where the events of a run go. ``headers`` hold secrets."""
+    """Target of the events of a run. ``headers`` hold secrets."""
 
     transport: LineageTransport
     target: str = ""
@@ -37,7 +37,7 @@ class LineageSettings:
 def settings_of(
     options: OpenLineageOptions, environment: Mapping[str, str], secrets: Secrets
 ) -> LineageSettings | None:
-    """Where events go; None: nowhere. Raises SeaTunnelError for a variable or a reference with a fault."""
+    """Choose the target of the events; None: no events. Raises SeaTunnelError for a variable or a reference with a fault."""
     disabled = options.disabled
     if disabled is None:
         disabled = environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true"

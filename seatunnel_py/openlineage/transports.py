@@ -1,7 +1,7 @@
 """Delivers lineage events: to a server, into a file, or to the standard error of the driver.
 
-A delivery either succeeds, or raises ``NotDeliveredError``, which says whether another attempt can help. Redirects are
-not followed: a key goes only to the address that was configured.
+A delivery either succeeds, or raises ``NotDeliveredError``, whose ``again`` means that another attempt can help.
+Redirects are not followed: a key goes only to the address that was configured.
 """
 
 from __future__ import annotations

@@ -200,6 +200,18 @@ def _table_rename(now: Columns, at: int, random: Random) -> Step | None:
     return "TableRename", {"suffix": f"_{at}"}, now
 
 
+def _sink_type(now: Columns, at: int, random: Random) -> Step | None:
+    return "DefineSinkType", {"columns": [{"column": random.choice(now.names), "type": "text"}]}, now
+
+
+def _table_filter(now: Columns, at: int, random: Random) -> Step | None:
+    return "TableFilter", {"database_pattern": "db.*"}, now
+
+
+def _table_merge(now: Columns, at: int, random: Random) -> Step | None:
+    return "TableMerge", {"database": "db", "table": f"merged{at}"}, now
+
+
 MAKERS: Sequence[Callable[[Columns, int, Random], Step | None]] = (
     _filter,
     _mapper,
@@ -215,4 +227,7 @@ MAKERS: Sequence[Callable[[Columns, int, Random], Step | None]] = (
     _encrypt,
     _validator,
     _table_rename,
+    _sink_type,
+    _table_filter,
+    _table_merge,
 )

@@ -31,7 +31,7 @@ def test_the_example_reports_its_columns(tmp_path: Path, monkeypatch: pytest.Mon
     with lineage_server() as server:
         file = tmp_path / "orders.conf"
         file.write_text(block.replace(URL, server.url))
-        receipt = app.run(file, app.RunOptions(local=True), Home(tmp_path / "home"), lambda _: None, lambda _: None)
+        receipt = app.run(file, app.RunOptions({}, local=True), Home(tmp_path / "home"), lambda _: None, lambda _: None)
         assert receipt.exit_code == 0
         start, end = server.taken
         assert server.requests[0][1]["Authorization"] == "Bearer the-key-of-lineage"

@@ -29,6 +29,7 @@ sink { LocalFile { path = "orders", file_format_type = parquet } }
 GROUPS = {
     "Job": ("job.name", "job.mode", "parallelism", "strict", "guarantee", "log.level", "sql.dialect"),
     "Metrics": ("metrics.textfile", "metrics.tables"),
+    "Lineage": ("openlineage",),
     "Checkpoints": ("checkpoint.*", "state.*"),
     "What is tried again": ("job.retry.*", "multi_table.*", "unit.stall*"),
     "Bad rows": ("error.*", "*error_handler", "dirty.collector"),
