@@ -46,8 +46,8 @@ class RunEventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """Facts that all events of a run have in common. ``engine``: name and version; ``given``: facets from the environment;
-    ``before``: the id of the run that this one goes on from."""
+    """Facts that all events of a run have in common. ``engine``: name and version; ``given``: facets from the
+    environment; ``before``: the id of the run that this one goes on from."""
 
     run_id: str
     job_id: str

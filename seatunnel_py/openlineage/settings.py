@@ -37,7 +37,7 @@ class LineageSettings:
 def settings_of(
     options: OpenLineageOptions, environment: Mapping[str, str], secrets: Secrets
 ) -> LineageSettings | None:
-    """Choose the target of the events; None: no events. Raises SeaTunnelError for a variable or a reference with a fault."""
+    """Choose the target of the events; None: no events. Raises SeaTunnelError for a wrong variable or reference."""
     disabled = options.disabled
     if disabled is None:
         disabled = environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true"
