@@ -336,7 +336,7 @@ def test_o10_a_deleted_database_loses_no_run(world: World) -> None:
     file.write_bytes(b"not a database" * 1_000)
     with pytest.raises(StoreUnreadableError, match=r"server\.db") as refused:
         Database.open(file, world.now)
-    assert "move it away" in refused.value.remedy and "SEATUNNEL_HOME" in refused.value.remedy
+    assert "move it away" in refused.value.remedy and "`seatunnel server restore FILE`" in refused.value.remedy
 
 
 def test_o10_a_damaged_page_is_found_at_the_start(world: World) -> None:

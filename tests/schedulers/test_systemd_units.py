@@ -16,10 +16,22 @@ UNITS = sorted((Path(__file__).parents[2] / "schedulers" / "systemd").iterdir())
 PROGRAM = "/opt/seatunnel/bin/seatunnel"
 
 
+SUBGROUPS_SINCE = 254
+"""The first systemd that knows DelegateSubgroup."""
+
+
+def systemd_version() -> int:
+    done = subprocess.run(["systemd-analyze", "--version"], capture_output=True, text=True, timeout=60, check=True)
+    return int(done.stdout.split()[1])
+
+
 def verified(unit: Path, folder: Path) -> str:
-    """The complaints of systemd about a unit, whose command is one of this machine."""
+    """The complaints of systemd about a unit, whose command is one of this machine. An older systemd gets the unit as
+    the comment in it says: without the subgroup."""
+    delegates = "" if systemd_version() < SUBGROUPS_SINCE else r"\g<0>"
     for other in UNITS:
-        (folder / other.name).write_text(other.read_text().replace(PROGRAM, sys.executable))
+        text = re.sub("^Delegate(Subgroup)?=.*\n", delegates, other.read_text(), flags=re.MULTILINE)
+        (folder / other.name).write_text(text.replace(PROGRAM, sys.executable))
     command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(folder / unit.name)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     return done.stdout + done.stderr + (f"exit code {done.returncode}" if done.returncode else "")

@@ -152,6 +152,8 @@ class Journal:
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Lines with the content of this journal."""
+        for pipeline, units in self.done.items():  # first: after a reset, such a line says that the copy has begun
+            yield from (done_line(pipeline, unit) for unit in sorted(units))
         for pipeline in sorted(self.dropped):
             yield dropped_line(pipeline)
         for pipeline in sorted(self.resets):
@@ -166,8 +168,6 @@ class Journal:
         for pipeline, numbers in self.void_records.items():
             if numbers:
                 yield void_line(pipeline, sorted(numbers), self.marks.get(pipeline, 0))
-        for pipeline, units in self.done.items():
-            yield from (done_line(pipeline, unit) for unit in sorted(units))
         for pipeline, vertices in self.found.items():
             for vertex, rounds in vertices.items():
                 for number in sorted(rounds):

@@ -21,7 +21,6 @@ from seatunnel_py.api import (
     SourceTable,
     StepContext,
 )
-from seatunnel_py.cli.view.problems import exit_code
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import ExitCode, PlanError
 from seatunnel_py.plan import table_graph
@@ -79,4 +78,4 @@ def test_only_what_is_away_may_be_tried_again(sources: list[str], code: int) -> 
         table_graph.build(job, None)
 
     assert len(caught.value.problems) == len(sources)
-    assert exit_code(caught.value) == code
+    assert caught.value.exit_code == code

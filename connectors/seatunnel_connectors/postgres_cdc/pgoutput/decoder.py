@@ -1,8 +1,8 @@
 """Decodes a stream of pgoutput messages: rows as Arrow batches, and the other messages in between.
 
-Messages come in large pieces. Of a piece, whatever stands between two messages that change how the others are read (a
-table that looks different, a truncation) becomes one ``Block``, or several where it has very many rows (``parts``): its
-rows are grouped by table and decoded a column at a time. Relation messages without a difference do not divide it.
+Messages come in large pieces. Two messages that change how the others are read (a table that looks different, a
+truncation) enclose a ``Block``, or several with very many rows (``parts``). Its rows are grouped by table and decoded a
+column at a time. Relation messages without a difference do not divide it.
 """
 
 from __future__ import annotations
