@@ -152,7 +152,7 @@ class Journal:
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Lines with the content of this journal."""
-        for pipeline, units in self.done.items():  # first: after a reset, such a line says that the copy has begun
+        for pipeline, units in self.done.items():  # first: after a reset, such a line means that the copy has begun
             yield from (done_line(pipeline, unit) for unit in sorted(units))
         for pipeline in sorted(self.dropped):
             yield dropped_line(pipeline)
