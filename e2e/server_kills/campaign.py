@@ -13,7 +13,7 @@ from e2e.server_kills.batch_operator import BatchOperator
 from e2e.server_kills.judge import Judge, states_of_runs, told_of
 from e2e.server_kills.killed_server import KilledServer
 from e2e.server_kills.operator_base import JobOperator
-from e2e.server_kills.patient_client import Ledger, PatientClient
+from e2e.server_kills.retrying_client import AnswerLog, RetryingClient
 from e2e.server_kills.stream_operator import StreamOperator
 from e2e.server_kills.twenty_jobs import KilledJob, twenty_jobs
 from e2e.server_kills.watch import DriverWatch
@@ -45,7 +45,7 @@ class Campaign:
     def __post_init__(self) -> None:
         self.jobs = self.jobs or twenty_jobs(self.folder)
         self.server = KilledServer(self.folder)
-        self.ledger = Ledger()
+        self.answer_log = AnswerLog()
         self.watch = DriverWatch(self.server.home)
         self.over = threading.Event()
         self.operators: list[JobOperator] = [self._operator(job) for job in self.jobs]
@@ -53,9 +53,9 @@ class Campaign:
 
     def _operator(self, job: KilledJob) -> JobOperator:
         luck = random.Random(self.luck.random())
-        client = PatientClient(self.server, self.ledger)
+        client = RetryingClient(self.server, self.answer_log)
         if job.is_stream:
-            return StreamOperator(job, client, luck, self.over, other=PatientClient(self.server, self.ledger))
+            return StreamOperator(job, client, luck, self.over, other=RetryingClient(self.server, self.answer_log))
         return BatchOperator(job, client, luck, self.over)
 
     def _limit(self) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from e2e.server_kills.batch_operator import BatchOperator
 from e2e.server_kills.judge_rows import row_faults
 from e2e.server_kills.judge_schedules import schedule_faults
-from e2e.server_kills.patient_client import PatientClient
+from e2e.server_kills.retrying_client import RetryingClient
 from seatunnel_py.control.server_process import database_file
 from seatunnel_py.runtime.storage.home import Home
 
@@ -67,7 +67,7 @@ class Judge:
     def _runs(self) -> list[str]:
         """Each accepted start has one run, and each run was asked for."""
         campaign = self.campaign
-        asked = Counter(campaign.ledger.objects("run.start"))
+        asked = Counter(campaign.answer_log.objects("run.start"))
         fired = Counter(one["run"] for one in self.rows("SELECT run FROM schedule_fire WHERE outcome = 'started'"))
         found = [f"{run} was answered for {times} starts" for run, times in (asked + fired).items() if times > 1]
         wanted = asked.keys() | fired.keys()
@@ -106,9 +106,9 @@ class Judge:
                 refused[key] += row["result"].startswith("refused")
         done: Counter[tuple[str, str]] = Counter()
         unsure: Counter[tuple[str, str]] = Counter()
-        for deed in self.campaign.ledger.deeds:
-            done[deed.act, deed.object] += deed.done
-            unsure[deed.act, deed.object] += deed.unsure
+        for one in self.campaign.answer_log.acts:
+            done[one.act, one.object] += one.done
+            unsure[one.act, one.object] += one.unsure
         found = []
         for key in lines.keys() | done.keys():
             more = unsure[key] * 5  # the same act may have been done at each try of one without a key
@@ -134,15 +134,15 @@ class Judge:
 
 def told_of(campaign: Campaign) -> str:
     """What a campaign has done, before its database is deleted."""
-    judge, deeds = Judge(campaign), campaign.ledger.deeds
+    judge, acts = Judge(campaign), campaign.answer_log.acts
     outcomes = Counter(one["outcome"] for one in judge.rows("SELECT outcome FROM schedule_fire"))
-    stopped = sum(deed.done and deed.act in ("run.stop", "run.cancel") for deed in deeds)
-    restored = sum(deed.done and deed.act == "run.restore" for deed in deeds)
+    stopped = sum(one.done and one.act in ("run.stop", "run.cancel") for one in acts)
+    restored = sum(one.done and one.act == "run.restore" for one in acts)
     ready = sorted(campaign.server.ready_seconds)
     return (
         f"{len(campaign.jobs)} jobs, {campaign.kills} kills of the server ({campaign.early_kills} during its start), "
-        f"{sum(one.driver_kills for one in campaign.operators)} of drivers; {len(deeds)} acts answered, "
-        f"{campaign.ledger.lost_answers} answers lost; {len(judge.intents)} runs with "
+        f"{sum(one.driver_kills for one in campaign.operators)} of drivers; {len(acts)} acts answered, "
+        f"{campaign.answer_log.lost_answers} answers lost; {len(judge.intents)} runs with "
         f"{sum(map(len, judge.intents.values()))} starts, {stopped} stops, {restored} restores; times: {dict(outcomes)}; "
         f"at most {campaign.watch.most} of {campaign.max_running} at once; "
         f"{sum(len(one.job.written()) for one in campaign.operators)} rows compared; "
@@ -150,7 +150,7 @@ def told_of(campaign: Campaign) -> str:
     )
 
 
-def states_of_runs(client: PatientClient) -> Mapping[str, str]:
+def states_of_runs(client: RetryingClient) -> Mapping[str, str]:
     """All runs that the server lists."""
     found: dict[str, str] = {}
     after = ""

@@ -32,8 +32,10 @@ class KilledServer:
     ready_seconds: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        command = [sys.executable, "-m", "e2e.server_kills.nursery", str(self.home), str(self.port)]
-        self._nursery = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-m", "e2e.server_kills.fork_server", str(self.home), str(self.port)]
+        self._fork_server = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     @property
     def home(self) -> Path:
@@ -49,10 +51,10 @@ class KilledServer:
 
     def begin(self) -> None:
         """Start it, and do not wait."""
-        assert self._nursery.stdin is not None and self._nursery.stdout is not None
-        self._nursery.stdin.write(f"{self.log}\n")
-        self._nursery.stdin.flush()
-        self.pid = int(self._nursery.stdout.readline())
+        assert self._fork_server.stdin is not None and self._fork_server.stdout is not None
+        self._fork_server.stdin.write(f"{self.log}\n")
+        self._fork_server.stdin.flush()
+        self.pid = int(self._fork_server.stdout.readline())
 
     def is_ready(self) -> bool:
         """Wait until it answers. False: it has ended by itself."""
@@ -86,10 +88,10 @@ class KilledServer:
         """Leave no process."""
         if self.pid and is_alive(self.pid):
             os.kill(self.pid, signal.SIGKILL)
-        assert self._nursery.stdin is not None and self._nursery.stdout is not None
-        self._nursery.stdin.close()
-        self._nursery.wait()
-        self._nursery.stdout.close()
+        assert self._fork_server.stdin is not None and self._fork_server.stdout is not None
+        self._fork_server.stdin.close()
+        self._fork_server.wait()
+        self._fork_server.stdout.close()
 
 
 def _free_port() -> int:

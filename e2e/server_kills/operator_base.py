@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from e2e.server.driver_processes import kill_driver
-from e2e.server_kills.patient_client import ClientAnswer, Ledger, PatientClient
+from e2e.server_kills.retrying_client import AnswerLog, ClientAnswer, RetryingClient
 from e2e.server_kills.twenty_jobs import KilledJob
 from seatunnel_py.runtime.storage.home import Home
 
@@ -25,7 +25,7 @@ class JobOperator:
     """``over``: set when the campaign ends. ``troubles``: what went another way than it should."""
 
     job: KilledJob
-    client: PatientClient
+    client: RetryingClient
     luck: random.Random
     over: threading.Event
     driver_kills: int = 0
@@ -44,8 +44,8 @@ class JobOperator:
         raise NotImplementedError
 
     @property
-    def ledger(self) -> Ledger:
-        return self.client.ledger
+    def answer_log(self) -> AnswerLog:
+        return self.client.answer_log
 
     def define(self) -> None:
         """Make the definition, with its policy and its schedule. An answer that was lost makes the second try a 409."""

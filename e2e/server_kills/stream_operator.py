@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from e2e.server_kills.operator_base import JobOperator
-from e2e.server_kills.patient_client import PatientClient
+from e2e.server_kills.retrying_client import RetryingClient
 
 KILLS_MAX = 2  # more of them in a row wait for minutes
 LAST_SECONDS = 420.0
@@ -18,7 +18,7 @@ class StreamOperator(JobOperator):
     """``other``: a second client with the same wishes; ``chain``: the runs of the stream, each from a savepoint of the
     one before."""
 
-    other: PatientClient | None = None
+    other: RetryingClient | None = None
     chain: list[str] = field(default_factory=list)
     kills: int = 0
     names: int = 0

@@ -17,7 +17,7 @@ from threading import RLock
 from typing import Any
 
 from seatunnel_py.control.run_row import RunRow, Signature, row_of, signature
-from seatunnel_py.jobs.job_reading import FIRST_SILENT_SECONDS, SILENT_SECONDS
+from seatunnel_py.jobs.job_reading import patience
 from seatunnel_py.runtime.observe.run_summary import NOT_ENDED, UNREADABLE
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.runtime.storage.job_directory import JobDirectory
@@ -245,8 +245,7 @@ def _longer(interval: float, row: RunRow) -> float:
 
 
 def _with_stall(row: RunRow, silent: float) -> RunRow:
-    patience = SILENT_SECONDS if row.has_counters else FIRST_SILENT_SECONDS
-    stalled = row.alive and row.state != NOT_ENDED and silent > patience
+    stalled = row.alive and row.state != NOT_ENDED and silent > patience(has_counters=row.has_counters)
     return replace(row, state=STALLED) if stalled else row
 
 

@@ -41,7 +41,12 @@ class Reading:
     @property
     def stalled(self) -> bool:
         """Whether a living driver has been silent for too long: it hangs, or its machine sleeps."""
-        return self.silent > (FIRST_SILENT_SECONDS if self.counters is None else SILENT_SECONDS)
+        return self.silent > patience(has_counters=self.counters is not None)
+
+
+def patience(*, has_counters: bool) -> float:
+    """Seconds that a living driver may be silent: before its first counters, or since it has written some."""
+    return SILENT_SECONDS if has_counters else FIRST_SILENT_SECONDS
 
 
 _Seen = tuple[float, int, dict[str, int]]

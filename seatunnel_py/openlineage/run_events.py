@@ -23,10 +23,9 @@ from seatunnel_py.openlineage.dataset_parts import counts_of, parts_of
 from seatunnel_py.openlineage.facets import Facet
 from seatunnel_py.openlineage.job_datasets import JobDatasets
 from seatunnel_py.redaction import redacted_plain
-from seatunnel_py.runtime.observe.receipt import Receipt, TableReceipt, TableState
+from seatunnel_py.runtime.observe.receipt import Receipt, TableReceipt
 
 TABLES_SHOWN_MAX = 20
-_FAILED = frozenset({TableState.FAILED, TableState.ISOLATED})
 
 
 class RunEventType(StrEnum):
@@ -138,7 +137,7 @@ def _own_facet(run: RunFacts, now: RunState) -> Facet:
 
 
 def _failed(tables: Sequence[TableReceipt]) -> list[TableReceipt]:
-    return [table for table in tables if not _FAILED.isdisjoint(table.states)]
+    return [table for table in tables if any(state.failed for state in table.states)]
 
 
 def _listed(causes: Sequence[str]) -> str:

@@ -13,7 +13,8 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,8 @@ Note = Callable[[str, str, Mapping[str, Any]], None]
 
 @dataclass(slots=True)
 class RunReporter:
-    """A listener of one run. ``drivers``: empty until the driver has begun; ``note``: writes a line of the job log."""
+    """A listener of one run. ``drivers``: empty until the driver has begun; ``datasets``: takes long at its first
+    call; ``note``: writes a line of the job log."""
 
     facts: RunFacts
     sender: EventSender
@@ -60,7 +62,6 @@ class RunReporter:
     _started: JobStarted | None = None
     _ended: bool = False
     _next_running: float = 0.0
-    _found: list[JobDatasets] = field(default_factory=list)
 
     def __call__(self, event: JobEvent) -> None:
         if isinstance(event, JobStarted):
@@ -97,9 +98,7 @@ class RunReporter:
 
     def _made(self, kind: RunEventType, at: float, state: RunState, *, described: bool) -> bytes:
         """Called on the thread of the sender: a job of a thousand tables has much lineage."""
-        if not self._found:
-            self._found.append(self.datasets())
-        event = event_of(kind, at, self.facts, self._found[0], state, described=described)
+        event = event_of(kind, at, self.facts, self.datasets(), state, described=described)
         return json.dumps(event).encode()
 
     def _tables(self, at: float) -> tuple[TableReceipt, ...]:
@@ -141,10 +140,11 @@ def reporter_of(
         given,
         str(known.get("run_id", "")) if not continues else "",
     )
-    home = place.path.parent.parent
-    sender = EventSender(transport_of(settings), UnsentEvents(home / UNSENT, settings.target), facts.run_id)
+    unsent = UnsentEvents(place.home / UNSENT, settings.target)
+    sender = EventSender(transport_of(settings), unsent, facts.run_id)
     sender.notes += faults
-    return RunReporter(facts, sender, drivers, lambda: datasets_of(job.name, graph, pipelines), place, continues)
+    datasets = cache(lambda: datasets_of(job.name, graph, pipelines))
+    return RunReporter(facts, sender, drivers, datasets, place, continues)
 
 
 def _known(place: JobDirectory) -> dict[str, Any]:

@@ -44,10 +44,10 @@ def test_events_arrive_in_their_order_with_the_headers(tmp_path: Path) -> None:
         send(sender, START, COMPLETE)
         sender.close(20)
         assert server.kinds == ["START", "COMPLETE"]
-        path, headers, _ = server.requests[0]
-        assert path == "/api/v1/lineage"
-        assert headers["Authorization"] == "Bearer key"
-        assert headers["Content-Type"] == "application/json"
+        first = server.requests[0]
+        assert first.path == "/api/v1/lineage"
+        assert first.headers["authorization"] == "Bearer key"
+        assert first.headers["content-type"] == "application/json"
         assert sender.notes == []
         assert list(tmp_path.iterdir()) == []
 
@@ -73,7 +73,7 @@ def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
         sender = sender_to(server, tmp_path)
         send(sender, START)
         sender.close(20)
-        assert [path for path, _, _ in server.requests] == ["/api/v1/lineage"]
+        assert [one.path for one in server.requests] == ["/api/v1/lineage"]
 
 
 def test_a_server_that_hangs_holds_up_nothing(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_the_example_reports_its_columns(tmp_path: Path, monkeypatch: pytest.Mon
         receipt = app.run(file, app.RunOptions({}, local=True), Home(tmp_path / "home"), lambda _: None, lambda _: None)
         assert receipt.exit_code == 0
         start, end = server.taken
-        assert server.requests[0][1]["Authorization"] == "Bearer the-key-of-lineage"
+        assert server.requests[0].headers["authorization"] == "Bearer the-key-of-lineage"
     for one in (start, end):
         require_valid(one)
     assert start["job"]["namespace"] == "production"

@@ -76,7 +76,7 @@ def test_a_run_reports_its_start_and_its_end(tmp_path: Path) -> None:
         assert end["outputs"][0]["name"] == str(tmp_path / "target")
         assert end["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == 5
         assert end["inputs"][0]["inputFacets"]["inputStatistics"]["rowCount"] == 5
-        assert server.requests[0][1]["Authorization"] == "Bearer abc"
+        assert server.requests[0].headers["authorization"] == "Bearer abc"
     assert "openlineage" not in log_of(tmp_path)
 
 
@@ -205,12 +205,12 @@ sink {{
         assert server.kinds == [RunEventType.START, RunEventType.COMPLETE]
         for one in server.taken:
             require_valid(one)
-        sent = b"\n".join(body for _, _, body in server.requests)
+        sent = b"\n".join(one.body for one in server.requests)
         assert CANARY.encode() not in sent and b"MDEyMzQ1Njc4OWFiY2RlZg" not in sent
         assert b"postgres://127.0.0.1:1" in sent, "the dataset is named all the same"
         assert "public.c" in server.taken[-1]["run"]["facets"]["errorMessage"]["message"] or (
             server.taken[-1]["run"]["facets"]["seatunnel_run"]["failedTables"] == ["u"]
         )
-        assert server.requests[0][1]["Authorization"] == f"Bearer {CANARY}-4"
+        assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}-4"
     kept = "".join(one.read_text() for one in (tmp_path / "home").rglob("*") if one.is_file() and one.suffix == ".json")
     assert f"{CANARY}-4" not in kept and f"{CANARY}-3" not in kept

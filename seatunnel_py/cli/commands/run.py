@@ -125,9 +125,10 @@ def performed(
         if not as_json:
             raise
         return tell_refused(error)
-    result_file.keep(receipt.to_plain())
+    plain = receipt.to_plain()
+    result_file.keep(plain)
     if as_json:
-        say_json(receipt.to_plain())
+        say_json(plain)
     else:
         from seatunnel_py.cli.view.receipt_view import receipt_text
 

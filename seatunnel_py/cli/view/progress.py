@@ -169,7 +169,7 @@ class _View:
             self.running.pop(event.pipeline, None)
         else:
             self._begins(event.pipeline)
-        if event.state in (TableState.FAILED, TableState.ISOLATED) and event.failure:
+        if event.state.failed and event.failure:
             return Text(f"{event.name}: {event.state.value}: {_cause(event)}", "red")
         return None
 

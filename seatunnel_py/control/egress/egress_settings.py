@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from seatunnel_py.api.options import Options, option
-from seatunnel_py.api.process.egress.address_rules import allowed_address
+from seatunnel_py.api.process.egress.address_rules import AllowedAddress, allowed_address
 from seatunnel_py.api.process.egress.egress_rules import Egress, EgressMode
 from seatunnel_py.config.resolve import resolve_options
 from seatunnel_py.config.shade import Secrets
@@ -27,10 +29,17 @@ def read_egress(node: Node, secrets: Secrets, problems: list[Problem]) -> Egress
     problems += found
     if not isinstance(options, EgressOptions):
         return Egress()
-    for key, texts in (("allow", options.allow), ("deny", options.deny)):
-        for text in texts:
-            try:
-                allowed_address(text)
-            except ValueError as error:
-                problems.append(node.fields.get(key, node).place.problem(str(error), path=f"egress.{key}"))
+    read_rules(node, "egress.allow", options.allow, problems)
+    read_rules(node, "egress.deny", options.deny, problems)
     return Egress(options.mode, options.allow, options.deny)
+
+
+def read_rules(node: Node, path: str, texts: Iterable[str], problems: list[Problem]) -> Sequence[AllowedAddress]:
+    """The rules in an option of this block, without wrong ones; mistakes are added to ``problems``."""
+    found, place = [], node.fields.get(path.rpartition(".")[2], node).place
+    for text in texts:
+        try:
+            found.append(allowed_address(text))
+        except ValueError as error:
+            problems.append(place.problem(str(error), path=path))
+    return found

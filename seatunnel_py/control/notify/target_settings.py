@@ -8,14 +8,13 @@ now; each connection looks again. (4) Only the host of a target is shown, never 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 from pathlib import Path
 
 from seatunnel_py.api.options import Options, Secret
-from seatunnel_py.api.process.egress.address_rules import AllowedAddress, allowed_address
 from seatunnel_py.api.process.egress.egress_rules import Egress
 from seatunnel_py.config.evaluate import Evaluation
 from seatunnel_py.config.guard import DEFAULT_LIMITS, decode
@@ -26,7 +25,7 @@ from seatunnel_py.config.shade import REFERENCE, Secrets, literal_secrets
 from seatunnel_py.config.tree import Node, SourcePlace
 from seatunnel_py.config.variables import Variables
 from seatunnel_py.control.definition_text import REMEDY
-from seatunnel_py.control.egress.egress_settings import read_egress
+from seatunnel_py.control.egress.egress_settings import read_egress, read_rules
 from seatunnel_py.control.notify.event_kinds import EventKind, chosen_kinds, wanted
 from seatunnel_py.control.notify.notice import Notice
 from seatunnel_py.control.notify.sending.pinned_socket import (
@@ -109,15 +108,15 @@ def read_settings(path: Path, environment: Mapping[str, str]) -> NotifySettings:
         for name, place in evaluation.names().items()
         if name not in BLOCKS
     ]
-    blocks = [evaluation.at(name) or Node({}, start) for name in BLOCKS]
+    notify, egress_block = (evaluation.at(name) or Node({}, start) for name in BLOCKS)
     named = environment.get("SEATUNNEL_SECRETS_DIR")
     secrets = Secrets(environment, (path.parent, *((Path(named),) if named else ())))
     wrong = list[Problem]()
-    egress = read_egress(blocks[1], secrets, wrong)
+    egress = read_egress(egress_block, secrets, wrong)
     problems += wrong
     if wrong:  # a rule that cannot be read must not be a second mistake of each target
         egress = Egress(allow=("0.0.0.0/0", "::/0"))
-    found = _SettingsReading(secrets, problems, egress).settings(blocks[0])
+    found = _SettingsReading(secrets, problems, egress).settings(notify)
     if problems:
         raise JobFileError(tuple(problems))
     return found
@@ -134,20 +133,14 @@ class _SettingsReading:
         own = Node({name: value for name, value in node.fields.items() if name != "targets"}, node.place)
         found = self._options(own, NotifyOptions, "notify")
         general = found if isinstance(found, NotifyOptions) else NotifyOptions()
-        rules = TargetRules((*self._egress.allowed, *self._rules(general, node)), self._egress.denied)
+        allowed = read_rules(node, "notify.allow", general.allow, self._problems)
+        rules = TargetRules((*self._egress.allowed, *allowed), self._egress.denied)
         blocks = node.fields["targets"].fields if "targets" in node.fields else {}
         if len(blocks) > TARGETS_MAX:
             self._add(node, f"there are {len(blocks)} targets, and at most {TARGETS_MAX}", "notify.targets")
         targets = (self._target(name, one, rules) for name, one in blocks.items())
         known = {target.name: target for target in targets if target is not None}
         return NotifySettings(known, general.give_up_hours * 3_600, general.group_seconds, self._egress)
-
-    def _rules(self, general: NotifyOptions, node: Node) -> Iterator[AllowedAddress]:
-        for text in general.allow:
-            try:
-                yield allowed_address(text)
-            except ValueError as error:
-                self._add(node.fields.get("allow", node), str(error), "notify.allow")
 
     def _target(self, name: str, node: Node, rules: TargetRules) -> NotifyTarget | None:
         path = f"notify.targets.{name}"

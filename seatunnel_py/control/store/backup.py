@@ -30,6 +30,7 @@ from seatunnel_py.control.store.database import BUSY_MS, AuditedWrite, Database
 from seatunnel_py.control.store.intents import IntentState
 from seatunnel_py.control.store.tables import INTENT, LOGIN_CODE, QUEUE, SCHEDULE, SESSION, TOKEN
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.storage.local_storage import sync_directory
 
 _MAGIC, _VERSION = b"seatunnel-server-backup", b"1"
 _HEAD_BYTES_MAX = 10_000
@@ -83,7 +84,7 @@ def back_up(database: Path, target: Path, release: str, home: Path, now: float, 
                 file.flush()
                 os.fsync(file.fileno())
             whole.rename(target)
-            _make_durable(target.parent)
+            sync_directory(target.parent)
     except sqlite3.Error as error:
         raise BackupError(f"cannot copy {database}: {error}", "if its disk is well, the database is damaged") from None
     except OSError as error:
@@ -115,14 +116,6 @@ def _write(file: IO[bytes], about: bytes, rows: IO[bytes]) -> None:
     file.write(about)
     rows.seek(0)
     shutil.copyfileobj(rows, file, _COPIED_BYTES)
-
-
-def _make_durable(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # ---------------------------------------------------------------- give back

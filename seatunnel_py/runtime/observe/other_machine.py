@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.runtime.observe.driver_process import PROC, boot_id
+from seatunnel_py.api.process.file_systems import MOUNTS, file_system_of
+from seatunnel_py.runtime.observe.driver_process import boot_id
 
 NETWORK = frozenset(
     {
@@ -24,15 +24,9 @@ NETWORK = frozenset(
 )  # fmt: skip
 
 
-def is_shared(path: Path, mounts: Path = PROC / "self/mountinfo") -> bool:
-    """Whether a directory is on a file system that other machines may have, too. Only Linux shows it."""
-    found, longest = "", -1
-    with suppress(OSError, ValueError, IndexError):
-        for line in mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
-            before, _, after = line.partition(" - ")
-            point = Path(_plain(before.split()[4]))
-            if path.absolute().is_relative_to(point) and len(point.parts) >= longest:
-                found, longest = after.split()[0], len(point.parts)
+def is_shared(path: Path, mounts: Path = MOUNTS) -> bool:
+    """Whether a directory is on a file system that other machines may have, too."""
+    found = file_system_of(path, mounts)
     return found in NETWORK or found.startswith("fuse.")
 
 
@@ -40,10 +34,3 @@ def is_elsewhere(about: Mapping[str, Any]) -> bool:
     """Whether the driver in this job.json was started on another machine."""
     host, boot = about.get("host", ""), about.get("boot", "")
     return bool(host) and host != socket.gethostname() and (not boot or boot != boot_id())
-
-
-def _plain(point: str) -> str:
-    """A mount point without the escapes of the kernel."""
-    for code, character in (("040", " "), ("011", "\t"), ("012", "\n"), ("134", "\\")):
-        point = point.replace(f"\\{code}", character)
-    return point

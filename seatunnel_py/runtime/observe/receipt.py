@@ -34,7 +34,12 @@ class TableState(StrEnum):
 
     @property
     def ended(self) -> bool:
-        return self in (TableState.DONE, TableState.FAILED, TableState.ISOLATED, TableState.STOPPED)
+        return self.failed or self in (TableState.DONE, TableState.STOPPED)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the table, or one of its sinks, has failed for good."""
+        return self in (TableState.FAILED, TableState.ISOLATED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,9 +62,14 @@ class JobDirectory:
         return self.path / "journal"
 
     @property
+    def home(self) -> Path:
+        """The home that has this job, and what outlives it."""
+        return self.path.parent.parent
+
+    @property
     def savepoints(self) -> Path:
         """Directory of all savepoints, which outlive their jobs."""
-        return self.path.parent.parent / "savepoints"
+        return self.home / "savepoints"
 
     @property
     def running(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from operator import length_hint
@@ -13,7 +12,7 @@ from urllib.parse import quote as url_quote
 
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, StatementSession
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRowsError, FatalError, PluginError, RetriableError, borrow, lock_timeout
+from seatunnel_py.api import BadRowsError, FatalError, PluginError, RetriableError, borrow, file_system_of, lock_timeout
 
 BUSY_SECONDS = 60.0  # how long a writer waits for the others: only one can write at a time
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "ceph", "glusterfs", "lustre", "afs")
@@ -86,14 +85,7 @@ class SqliteSession(StatementSession):
 
 def on_network(path: Path) -> bool:
     """True if the file is on a network file system, as far as Linux reports it."""
-    best, kind = "", ""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/mounts").read_text().splitlines():
-            _, mount, found, *_ = line.split(" ")
-            mount = mount.replace("\\040", " ")
-            if len(mount) >= len(best) and os.path.commonpath([mount, path]) == mount:
-                best, kind = mount, found
-    return kind.startswith(_NETWORK)
+    return file_system_of(path).startswith(_NETWORK)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
@@ -51,14 +51,19 @@ def allowed_address(text: str) -> AllowedAddress:
     return AllowedAddress(None, host.rstrip(".").lower(), port)
 
 
-def refused(address: str, host: str, port: int, rules: Iterable[AllowedAddress]) -> bool:
+def refused(address: str, host: str, port: int, rules: Collection[AllowedAddress]) -> bool:
     """Whether a target may not have this address, to which its host was resolved."""
-    return any(is_inner(one) and not any(rule.allows(one, host, port) for rule in rules) for one in meant(address))
+    return any(is_inner(one) and not named_by(rules, one, (host,), port) for one in meant(address))
 
 
-def is_named(address: str, host: str, port: int, rules: Iterable[AllowedAddress]) -> bool:
+def is_named(address: str, host: str, port: int, rules: Collection[AllowedAddress]) -> bool:
     """Whether a rule names this address."""
-    return any(rule.allows(one, host, port) for rule in rules for one in meant(address))
+    return any(named_by(rules, one, (host,), port) for one in meant(address))
+
+
+def named_by(rules: Collection[AllowedAddress], address: Address, hosts: Collection[str], port: int) -> bool:
+    """Whether a rule names this address, to which these hosts were resolved."""
+    return any(rule.allows(address, host, port) for rule in rules for host in hosts)
 
 
 def is_inner(address: Address) -> bool:

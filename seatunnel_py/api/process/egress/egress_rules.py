@@ -19,6 +19,7 @@ from seatunnel_py.api.process.egress.address_rules import (
     is_inner,
     is_metadata,
     meant,
+    named_by,
 )
 
 VARIABLE = "SEATUNNEL_EGRESS"
@@ -72,20 +73,16 @@ class Egress:
     def why_refused(self, address: str, hosts: Iterable[str], port: int) -> str:
         """Why a connection to an address is refused, as in ``a link-local address``; empty: it is not. ``hosts``: the
         names that were resolved to it."""
-        names = tuple(hosts) or ("",)
-        return next(filter(None, (self._why(one, names, port) for one in meant(address))), "")
+        known = tuple(hosts) or ("",)
+        return next(filter(None, (self._why(one, known, port) for one in meant(address))), "")
 
-    def _why(self, address: Address, names: Sequence[str], port: int) -> str:
-        if _named(self.denied, address, names, port):
+    def _why(self, address: Address, hosts: Sequence[str], port: int) -> str:
+        if named_by(self.denied, address, hosts, port):
             return "an address that egress.deny names"
-        if _named(self.allowed, address, names, port) or self.mode is EgressMode.ANY:
+        if named_by(self.allowed, address, hosts, port) or self.mode is EgressMode.ANY:
             return ""
         if is_metadata(address):
             return "a link-local address, or one of a cloud's metadata"
         if self.mode is EgressMode.DENY_PRIVATE and is_inner(address):
             return "an address of an inner network"
         return "an address that egress.allow does not name" if self.mode is EgressMode.ALLOW_LIST else ""
-
-
-def _named(rules: Iterable[AllowedAddress], address: Address, names: Sequence[str], port: int) -> bool:
-    return any(rule.allows(address, name, port) for rule in rules for name in names)

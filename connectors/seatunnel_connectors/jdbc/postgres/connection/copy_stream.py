@@ -19,7 +19,7 @@ from typing import Any
 
 import psycopg
 
-from seatunnel_connectors.jdbc.postgres.connection.pinned import pinned
+from seatunnel_connectors.jdbc.postgres.connection.pinned import connection
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, conninfo, end_with_client
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Block, NativeRefusedError, borrow
@@ -60,7 +60,7 @@ class CopyStream:
         self._connect()
 
     def _connect(self) -> None:
-        self.session: Statements = psycopg.connect(pinned(self.info), autocommit=True)
+        self.session: Statements = connection(self.info)
         asked = _BY_GSS if self.session.info.server_version >= GSS_SINCE else ""
         by_gss = end_with_client(self.session, asked)
         self.encrypted = bool(self.session.pgconn.ssl_in_use or by_gss)

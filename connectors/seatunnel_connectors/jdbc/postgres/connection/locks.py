@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import psycopg
 from psycopg.conninfo import make_conninfo
 
-from seatunnel_connectors.jdbc.postgres.connection.pinned import pinned
+from seatunnel_connectors.jdbc.postgres.connection.pinned import connection
 from seatunnel_connectors.jdbc.postgres.connection.session import conninfo
 from seatunnel_connectors.jdbc.url import Address
 
@@ -52,7 +51,7 @@ def at_work(address: Address, seconds: float) -> Sequence[str]:
 
 def _asked(address: Address, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     info = make_conninfo(conninfo(address), connect_timeout=LOOK_SECONDS)
-    with psycopg.connect(pinned(info), autocommit=True) as db:
+    with connection(info) as db:
         db.execute(f"SET statement_timeout = '{LOOK_SECONDS}s'")
         return db.execute(sql.encode(), values).fetchall()
 

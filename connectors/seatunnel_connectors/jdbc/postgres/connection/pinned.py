@@ -1,14 +1,21 @@
-"""Pins a connection string to addresses that the server's rules allow: libpq would resolve the names a second time."""
+"""Connects to addresses that the server's rules allow: libpq would resolve the names of hosts a second time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from seatunnel_py.api import reachable_addresses
 
 _PORT = "5432"
+
+
+def connection(info: str, **more: Any) -> psycopg.Connection[tuple[Any, ...]]:
+    """A session in autocommit. Raises EgressError."""
+    return psycopg.connect(pinned(info), autocommit=True, **more)
 
 
 def pinned(info: str) -> str:

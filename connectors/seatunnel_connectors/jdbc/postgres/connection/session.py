@@ -18,7 +18,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
-from seatunnel_connectors.jdbc.postgres.connection.pinned import pinned
+from seatunnel_connectors.jdbc.postgres.connection.pinned import connection, pinned
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import (
     BadRowsError,
@@ -242,7 +242,7 @@ def connect(address: Address) -> Statements:
 
 def opened(info: str, **more: Any) -> Statements:
     """Open a session that ends with its client."""
-    db = psycopg.connect(pinned(info), autocommit=True, **more)
+    db = connection(info, **more)
     end_with_client(db)
     return db
 

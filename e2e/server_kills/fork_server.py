@@ -1,4 +1,4 @@
-"""Forks servers, so that one begins within a fraction of a second: ``python -m e2e.server_kills.nursery HOME PORT``.
+"""Forks servers, so that one begins within a fraction of a second: ``python -m e2e.server_kills.fork_server HOME PORT``.
 
 Each line of its input names a log file; the answer is the pid of a new server of the home, whose drivers run units in
 their own process. It ends with its input; the servers go on.

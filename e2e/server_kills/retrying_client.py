@@ -1,4 +1,4 @@
-"""A client that asks again with its key of idempotency until it has an answer, and a ledger of all answers."""
+"""A client that asks again with its key of idempotency until it has an answer, and a log of all answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ClientAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AnsweredAct:
     """An act that the server has answered, done or refused, as the audit names it."""
 
     act: str
@@ -43,16 +43,16 @@ class Deed:
 
 
 @dataclass
-class Ledger:
-    """All deeds of all clients."""
+class AnswerLog:
+    """All acts of all clients."""
 
-    deeds: list[Deed] = field(default_factory=list)
+    acts: list[AnsweredAct] = field(default_factory=list)
     lost_answers: int = 0
     _lock: Lock = field(default_factory=Lock)
 
-    def note(self, deed: Deed) -> None:
+    def note(self, act: AnsweredAct) -> None:
         with self._lock:
-            self.deeds.append(deed)
+            self.acts.append(act)
 
     def lost(self) -> None:
         with self._lock:
@@ -60,15 +60,15 @@ class Ledger:
 
     def objects(self, act: str) -> list[str]:
         """The objects of the acts that were done."""
-        return [deed.object for deed in self.deeds if deed.act == act and deed.done]
+        return [one.object for one in self.acts if one.act == act and one.done]
 
 
 @dataclass
-class PatientClient:
-    """A client of one server. Each act goes into ``ledger``."""
+class RetryingClient:
+    """A client of one server. Each act goes into ``answer_log``."""
 
     server: KilledServer
-    ledger: Ledger
+    answer_log: AnswerLog
 
     def __post_init__(self) -> None:
         self._http = httpx.Client(base_url=f"{self.server.url}/api/v1", timeout=30, trust_env=False)
@@ -83,7 +83,7 @@ class PatientClient:
             except httpx.TransportError as error:
                 if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
                     unsure = True
-                    self.ledger.lost()
+                    self.answer_log.lost()
                 time.sleep(0.05)
                 continue
             if found.status_code not in AGAIN:
@@ -105,7 +105,7 @@ class PatientClient:
         key = secrets.token_hex(8) if keyed else ""
         return self._noted(act, object, key, self.ask(method, path, body, key))
 
-    def start_at_once(self, other: PatientClient, path: str, body: Mapping[str, Any]) -> ClientAnswer:
+    def start_at_once(self, other: RetryingClient, path: str, body: Mapping[str, Any]) -> ClientAnswer:
         """The same start by two clients at the same moment: both get the same run."""
         key = secrets.token_hex(8)
         with ThreadPoolExecutor(2) as pool:
@@ -117,7 +117,7 @@ class PatientClient:
     def _noted(self, act: str, object: str, key: str, found: ClientAnswer) -> ClientAnswer:
         done = found.status < 300
         named = object or (found.data["job_id"] if done else "")
-        self.ledger.note(Deed(act, named, key, done, found.unsure and not key))
+        self.answer_log.note(AnsweredAct(act, named, key, done, found.unsure and not key))
         return found
 
     def _token(self) -> str:
