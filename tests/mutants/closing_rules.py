@@ -8,6 +8,7 @@ CLOSING, CLEANUP, MACHINE = "pipeline/closing.py", "pipeline/staged_cleanup.py",
 COMMANDS, ISOLATED = "pipeline/coordinator_commands.py", "pipeline/isolated_sinks.py"
 REPLANNING = "pipeline/log_replanning.py"
 DISCOVERY, RENEWAL = "pipeline/split_discovery.py", "pipeline/generation_renewal.py"
+REPLANNED = "tests/unit/plan/test_log_replanning.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     # ---- changes of schemas
@@ -17,6 +18,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return reads_on and (self._state.awaits_record or bool(self.unplanned))",
         "return reads_on and self._state.awaits_record",
         "log_replanning 1",
+        REPLANNED,
     ),
     runtime(
         "a log is read under a schema that no record holds",
@@ -45,6 +47,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        self._asked = False\n\n    def ended",
         "        return\n\n    def ended",
         "log_replanning 4",
+        REPLANNED,
     ),
     runtime(
         "a change of a schema ends a pipeline that is to be stopped",
@@ -52,6 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if self._closing.wish is not None or newest is None:",
         "if newest is None:",
         "log_replanning 5",
+        REPLANNED,
     ),
     runtime(
         "a log of which an earlier driver has ended a run is stopped before it is asked for the next one",
@@ -59,6 +63,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if all(ended) and frozenset().union(*ended) - self._ended_before:",
         "if ended and all(ended):",
         "log_replanning 8",
+        REPLANNED,
     ),
     runtime(
         "segments are removed at the end of a run, though its record names them",
@@ -73,6 +78,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if savepoint == END_OF_LOG and not self.has_ended:",
         "if False:",
         "log_replanning 9",
+        REPLANNED,
     ),
     runtime(
         "a log stays open at the end of a run",
@@ -87,6 +93,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "altered=self._unplanned(state.altered, altered),",
         "altered=self._unplanned((), altered),",
         "unit_builder 4",
+        REPLANNED,
     ),
     runtime(
         "a repeated range forgets its change of a schema",
@@ -94,6 +101,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "altered = result.altered or again.altered",
         "altered = result.altered",
         "unit_builder 4",
+        REPLANNED,
     ),
     # ---- wishes and the outcome
     runtime(
