@@ -15,7 +15,6 @@ BUILDER, REPLANNING, DISCOVERY = (
     "pipeline/log_replanning.py",
     "pipeline/split_discovery.py",
 )
-REPLANNED = "tests/unit/plan/test_log_replanning.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     # ---- tables that join
@@ -25,7 +24,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "if not copied or all(path in copied for path in machine.pipeline.tables):",
         "if True:",
         "log_growth 1, I42",
-        REPLANNED,
     ),
     runtime(
         "a table joins its log before it is copied",
@@ -33,7 +31,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "if not copies or one.schema.path in copied\n        )\n",
         "\n        )\n",
         "log_growth 2, I42",
-        REPLANNED,
     ),
     runtime(
         "a table joins its log though its copy has failed",

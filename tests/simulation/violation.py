@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+raised: list[JobViolationError] = []
+"""Those of the run that is under way in this process. The world looks here after each step: the code under test takes
+whatever a plugin raises for a failure of the plugin, and goes on."""
+
 
 class JobViolationError(BaseException):
-    """A rule does not hold: which one, and why. No code under test catches it."""
+    """A rule does not hold: which one, and why."""
 
     def __init__(self, rule: str, text: str) -> None:
         super().__init__(rule, text)
         self.rule, self.text = rule, text
+        raised.append(self)
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.text}"

@@ -40,7 +40,7 @@ from tests.simulation.machine.positions import read_more
 from tests.simulation.ports.storage import MemoryStorage, store_fault
 from tests.simulation.process import Died, Process
 from tests.simulation.trace import Trace
-from tests.simulation.violation import JobViolationError, expect
+from tests.simulation.violation import expect, raised
 from tests.simulation.wishes import Wishes, stop
 
 MODES = ("aligned", "unaligned")
@@ -108,8 +108,7 @@ class World:
         self.looked_after = False
         """A person has put the store in order."""
         self.finished = False
-        self.violation: JobViolationError | None = None
-        """What was raised where the code under test may catch it."""
+        raised.clear()
         for job in self.jobs if self.followed is None else ():
             self._watch_targets(job)
 
@@ -216,8 +215,8 @@ class World:
         if self.faults.strikes("clock jumps"):
             self.clock.jumped += CLOCK_JUMP_SECONDS
         call(*arguments)
-        if self.violation is not None:
-            raise self.violation
+        if raised:
+            raise raised[0]
 
     def calm(self) -> None:
         """Nothing goes wrong any more."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api import Position
@@ -78,7 +79,7 @@ class Line:
                 self._hooks[kind].append(hook)
         if self.before is None:
             for node, ledger in self.targets.items():
-                ledger.seen = self._seen_by(node, ledger)
+                ledger.seen = partial(self._saw, node, ledger)
 
     # ---------------------------------------------------------------- what is told
 
@@ -301,16 +302,6 @@ class Line:
     def root(self) -> Line:
         """The pipeline that the job names."""
         return self if self.before is None else self.before
-
-    def _seen_by(self, node: str, ledger: SimulatedLedger) -> Callable[..., None]:
-        def seen(what: str, *about: Any) -> None:
-            try:
-                self._saw(node, ledger, what, *about)
-            except JobViolationError as violation:  # whoever called the target may take it for a failure of that
-                self.world.violation = violation
-                raise
-
-        return seen
 
     def _saw(self, node: str, ledger: SimulatedLedger, what: str, *about: Any) -> None:
         if what == "committed":

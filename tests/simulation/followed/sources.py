@@ -187,6 +187,8 @@ class _LogEnumerator(_Opened):
         if self._known:
             return []
         self._known = True
+        if not any(one.copied for one in self._tables):
+            raise FatalError(f"{self._tables[0].table.schema.path} was not copied", "copy it first")
         starts: dict[str, Plain] = {one.table.schema.path.table: _copied_at(one) for one in self._tables}
         return [Split(LOG, self._tables[0].table.schema.path, {STARTS: starts, GIVEN: {}})]
 

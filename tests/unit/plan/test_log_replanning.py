@@ -1,5 +1,5 @@
-"""A log at a change of a table's schema, at the end of a run, and before the copies of its tables are done: the rules of
-``log_replanning.py``, ``log_growth.py`` and ``unit_builder.py``, one by one."""
+"""A log at a change of a table's schema, and at the end of a run: rules of ``log_replanning.py`` and ``unit_builder.py``,
+one by one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ import pytest
 
 from seatunnel_py.api import Position, SourceTable, Split, TablePath
 from seatunnel_py.api.sink import Visible
-from seatunnel_py.plan.log_tables import following
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator.events import SavepointRequested
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import PipelineState
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
-from seatunnel_py.runtime.driver.job_runner import JobRunner
-from seatunnel_py.runtime.driver.log_pipelines import LogPipelines
 from seatunnel_py.runtime.messages import effects
 from seatunnel_py.runtime.pipeline.log_replanning import LogReplanning
 from seatunnel_py.runtime.storage.savepoint_names import END_OF_LOG, SCHEMA_CHANGE
@@ -36,7 +33,6 @@ from tests.simulation.jobs.logs import with_log
 from tests.simulation.jobs.sources import Finds, with_sources
 from tests.simulation.jobs.versions import VERSION
 from tests.unit.plan.test_log_tables import logged
-from tests.unit.plan.test_table_refresh import job
 
 CHANGED = SchemaAlteration(SourceTable(schema("x"), log_hints={VERSION: 1}), statement="version 1").to_plain()
 
@@ -184,35 +180,3 @@ def test_a_change_stays_in_the_state_until_the_plan_has_it(source: str, *, plann
 
     after = stepped(state, result, repeats, {table.schema.path: table})
     assert after.altered == (() if planned else altered)
-
-
-# ---------------------------------------------------------------- copies before the log
-
-
-def test_a_log_begins_with_the_tables_that_were_copied() -> None:
-    """log_growth 1, I42: the others join it once their copies are done."""
-    whole = job()["log"]
-    first, second = whole.tables
-    taken: list[Pipeline] = []
-
-    def take(key: str, pipeline: Pipeline, past: object) -> Any:
-        taken.append(pipeline)
-        return key, past
-
-    runner: Any = SimpleNamespace(_take=take, _performer=SimpleNamespace(engine=None))
-    machine: Any = SimpleNamespace(key="log", pipeline=whole, context=SimpleNamespace(past="past"))
-    assert JobRunner._following(runner, machine, {first: ()}) == ("log", "past")
-    assert [one.tables for one in taken] == [(first,)]
-    assert JobRunner._following(runner, machine, {first: (), second: ()}) is machine
-
-
-def test_a_table_joins_its_log_when_it_was_copied() -> None:
-    """log_growth 2, I42."""
-    whole = job()["log"]
-    first, second = whole.tables
-    begun = replace(following(whole, [first]), becomes=whole)
-    copy = (Split("c", second),)
-    assert LogPipelines.joining(begun, {}) == ()
-    assert LogPipelines.joining(begun, {first: copy}) == ()
-    ((table, copied),) = [(one.table.schema.path, one.copied) for one in LogPipelines.joining(begun, {second: copy})]
-    assert (table, copied) == (second, copy)
