@@ -15,6 +15,7 @@ from seatunnel_py.runtime.storage.home import Home
 
 Tab = Callable[..., Visit]
 PATHS = ("", "jobs/thousand", "jobs/thousand/tables", "jobs/thousand/failures", "jobs/twenty/log", "catalogue")
+SETTLED_MS = 200
 ZOOMED = {"viewport": {"width": 640, "height": 360}, "device_scale_factor": 2}
 CONTROLS = "a[href], button, input, select, textarea, summary"
 _NAMES = """
@@ -89,13 +90,22 @@ def sheets(page: Page) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True)))
 
 
+def settled_count(page: Page) -> int:
+    """How many rows the list shows, once its window has its final height."""
+    counts = [-1, -2]
+    while counts[-1] != counts[-2]:
+        page.wait_for_timeout(SETTLED_MS)
+        counts.append(rows(page).count())
+    return counts[-1]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a27_print_has_the_whole_list(site: Site, tab: Tab, theme: str) -> None:
     """A thousand tables, of which the screen has some fifty: each is on paper, dark on white, and the screen afterwards
     is as it was."""
     page = shown(tab(site, color_scheme=theme), "jobs/thousand/tables")
     expect(rows(page).first).to_be_visible()
-    before = rows(page).count()
+    before = settled_count(page)
     assert 0 < before < 100
     page.evaluate(
         "addEventListener('beforeprint', () => { window.printed = [...document.querySelectorAll('.lines .c1')].map((one) => one.textContent); })"

@@ -64,9 +64,10 @@ class Notifier:
     def turn(self) -> None:
         """Take changed settings over, look at all runs, and have a thread for each target."""
         fault = self.book.fault
-        if self.book.refresh():
+        if (settings := self.book.changed()) is not None:
             with self.database.acting(Act(SUPERVISOR, "notify.settings")):
                 _log.warning("notifications: the settings file was read again")
+            self.book.take(settings)  # after its audit line, as any other act
             self.observer.targets_changed()
         if self.book.fault and self.book.fault != fault:
             _log.warning("notifications: the settings file is wrong, those of before count: %s", self.book.fault)

@@ -24,7 +24,7 @@ class TargetBook:
 
     def __init__(self, path: Path | None, environment: Mapping[str, str]) -> None:
         self._path, self._environment = path, environment
-        self._signature = _signature(path)
+        self._signature = self._read = _signature(path)
         self.settings = NotifySettings() if path is None else taken(path, environment)
         self.fault = ""
 
@@ -32,19 +32,22 @@ class TargetBook:
         """The target of this name."""
         return self.settings.targets.get(name)
 
-    def refresh(self) -> bool:
-        """Read the file if it has changed; return whether other settings count from now on."""
+    def changed(self) -> NotifySettings | None:
+        """Read the file if it has changed; return the settings that are to be taken. A mistake becomes the fault."""
         signature = _signature(self._path)
         if self._path is None or signature == self._signature:
-            return False
-        self._signature = signature
+            return None
         try:
-            self.settings = taken(self._path, self._environment)
+            found = taken(self._path, self._environment)
         except SeaTunnelError as error:
-            self.fault = error.message
-            return False
-        self.fault = ""
-        return True
+            self._signature, self.fault = signature, error.message
+            return None
+        self._read = signature
+        return found
+
+    def take(self, settings: NotifySettings) -> None:
+        """Let these settings count from now on: the last ones that the file has had."""
+        self.settings, self._signature, self.fault = settings, self._read, ""
 
 
 def taken(path: Path, environment: Mapping[str, str]) -> NotifySettings:
