@@ -49,8 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         server = stack.enter_context(pg.server(**times))
         places = {side: stack.enter_context(ours.home(command)) for side, command in sides.items()}
         for part in parts:
-            measures = MEASURES[part](server, wanted)
-            for title, figures in measures.items():
+            for title, figures in MEASURES[part](server, wanted):
                 compare(title, figures, sides, places, wanted.pairs)
 
 
@@ -65,7 +64,7 @@ def _target(server: PostgresServer, mode: str, rows: int) -> Iterator[Bench]:
     bench.done()
 
 
-def one_table(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+def one_table(server: PostgresServer, wanted: argparse.Namespace) -> Iterator[tuple[str, Measure]]:
     pg.make_big_table(server, wanted.rows)
     strict = 'guarantee = "exactly-once"'
     ways = {
@@ -78,10 +77,10 @@ def one_table(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, M
         with _target(server, mode, wanted.rows):
             return {"": ours.run(job, place, command=command).data_seconds}
 
-    return {title: functools.partial(measure, *way) for title, way in ways.items()}
+    yield from ((title, functools.partial(measure, *way)) for title, way in ways.items())
 
 
-def many_tables(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+def many_tables(server: PostgresServer, wanted: argparse.Namespace) -> Iterator[tuple[str, Measure]]:
     names = pg.make_small_tables(server, wanted.tables)
 
     def measure(env: str, place: Path, command: Sequence[str]) -> dict[str, float]:
@@ -91,37 +90,40 @@ def many_tables(server: PostgresServer, wanted: argparse.Namespace) -> dict[str,
         return {"until all rows are committed": until_committed, "whole command": result.wall_seconds}
 
     ways = {"": "", ", exactly-once": tables_200.EXACTLY_ONCE}
-    return {f"{wanted.tables} tables{words}": functools.partial(measure, env) for words, env in ways.items()}
+    for words, env in ways.items():
+        yield f"{wanted.tables} tables{words}", functools.partial(measure, env)
 
 
-def starts(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+def starts(server: PostgresServer, wanted: argparse.Namespace) -> Iterator[tuple[str, Measure]]:
     table = "small"
     pg.make_big_table(server, pg.SMALL_ROWS, table)
-    return {"start": lambda place, command: start.measure(server, table, place, command)}
+    yield "start", lambda place, command: start.measure(server, table, place, command)
 
 
-def faults(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+def faults(server: PostgresServer, wanted: argparse.Namespace) -> Iterator[tuple[str, Measure]]:
     def measure(kind: str, place: Path, command: Sequence[str]) -> dict[str, float]:
         found = failover.one(server, place, RATE, kind, FAULTS, command=command)
         return {kind: statistics.median(found.recoveries)}
 
-    return {
-        "rows again after": lambda place, command: measure("error", place, command) | measure("worker", place, command)
-    }
+    yield (
+        "rows again after",
+        lambda place, command: measure("error", place, command) | measure("worker", place, command),
+    )
 
 
-def logs(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+def logs(server: PostgresServer, wanted: argparse.Namespace) -> Iterator[tuple[str, Measure]]:
     log_to_table.make_tables(server)
 
     def measure(drain: log_to_table.Drain, place: Path, command: Sequence[str]) -> dict[str, float]:
         seconds, used = drain.ours_with_cpu(place, command)
         return {"until the last change": seconds, "processor seconds of the workers": used}
 
-    drains = {kind: log_to_table.Drain(server, kind, wanted.log_rows, "direct") for kind in KINDS}
-    return {f"log, {kind}": functools.partial(measure, drain) for kind, drain in drains.items()}
+    for kind in KINDS:  # one after the other: the target is compared with the source as it is
+        drain = log_to_table.Drain(server, kind, wanted.log_rows, "direct")
+        yield f"log, {kind}", functools.partial(measure, drain)
 
 
-MEASURES: Mapping[str, Callable[[PostgresServer, argparse.Namespace], dict[str, Measure]]] = {
+MEASURES: Mapping[str, Callable[[PostgresServer, argparse.Namespace], Iterator[tuple[str, Measure]]]] = {
     "one": one_table,
     "tables": many_tables,
     "start": starts,
