@@ -19,7 +19,7 @@ import numpy as np
 from seatunnel_connectors.postgres_cdc.pgoutput.messages import PADDING, Messages
 from seatunnel_connectors.postgres_cdc.replication.connection import Received
 
-AHEAD_BYTES = 4 << 20
+AHEAD_BYTES = 2 << 20
 TOGETHER_BYTES, TOGETHER_BYTES_MAX = 1 << 20, 4 << 20
 """Bytes that are given as one piece: for one table, and for many. One with the rows of many tables makes a batch of
 each, which costs the same however small it is."""
