@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.control.schedule.schedule_commands import ScheduleCommands
-from seatunnel_py.control.server_process import database_file
+from seatunnel_py.control.settings.store_settings import store_of
 from seatunnel_py.control.store import audit, definitions, intents, wishes
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database
@@ -36,15 +37,17 @@ sink { LocalFile { path = "PLACE", file_format_type = csv } }
 
 @dataclass
 class Hosted:
-    """``in_process``: drivers run without Spark."""
+    """``in_process``: drivers run without Spark. ``address``: of the supervising process, which others may have beside
+    them if ``server.conf`` in the home names a store."""
 
     path: Path
     in_process: bool = True
     host: subprocess.Popen[str] | None = None
+    address: str = "http://127.0.0.1:5801"
 
     def __post_init__(self) -> None:
         self.home = Home(self.path / "home")
-        self.database = Database.open(database_file(self.home.path), time.time)
+        self.database = Database.open(store_of(self.home.path, os.environ), time.time)
         self.index = RunIndex(self.home, time.monotonic)
         self.commands = RunCommands(self.database, self.index, time.time, LocalLauncher())
         self.schedules = ScheduleCommands(self.database, self.commands, time.time)
@@ -55,7 +58,7 @@ class Hosted:
         more = ["--in-process"] if self.in_process else []
         with (self.path / "host.err").open("a") as errors:
             self.host = subprocess.Popen(
-                [sys.executable, "-m", "e2e.server.host", str(self.home.path), *more],
+                [sys.executable, "-m", "e2e.server.host", str(self.home.path), self.address, *more],
                 stdout=subprocess.PIPE, stderr=errors, text=True, cwd=Path(__file__).parents[2],
             )  # fmt: skip
         assert self.host.stdout is not None

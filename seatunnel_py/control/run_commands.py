@@ -159,6 +159,7 @@ class RunCommands:
             return self._restorable(connection, run)[0]
 
     def _restorable(self, connection: Connection, run: str) -> tuple[Intent, RunRow | None]:
+        self.index.require_home()
         last, row = self._last_intent(connection, run), self.index.look(run)
         alive = row is not None and row.alive
         if row is not None and not alive and last.state is IntentState.STARTED:
@@ -225,6 +226,7 @@ class RunCommands:
         RunStateError if no driver is alive, and IdempotencyKeyError. A start that waits is dropped instead by
         ``drop``."""
         assert kind in SENT, kind
+        self.index.require_home()
         row, place = self.index.look(run), self.index.place(run)
         if row is None or place is None:
             raise self._unknown(run)
@@ -270,6 +272,7 @@ class RunCommands:
     def kill(self, run: str, act: Act) -> None:
         """Kill a driver that hangs: it is STALLED, or has not answered a request to end in time. Raises RunStateError
         for another one, and where its process is not known or not on this machine."""
+        self.index.require_home()
         row, place = self.index.look(run), self.index.place(run)
         if row is None or place is None:
             raise self._unknown(run)

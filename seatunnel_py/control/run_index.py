@@ -4,19 +4,22 @@ Rules. (1) Only the lock shows whether a driver is alive. (2) A directory that c
 the others go on. (3) A run is looked at again after 1 s if it is alive, else after 5 s, up to 30 s where nothing
 changes; its files are read only after one was replaced. (4) Times between looks are monotonic: a wall clock that jumps
 changes nothing. (5) A driver that is alive, but has not written its counters for ``SILENT_SECONDS``, is STALLED. (6) A
-driver of another machine is NOT ENDED until its receipt is there.
+driver of another machine is NOT ENDED until its receipt is there. (7) While the home is away nothing is looked at: a run
+that was alive is UNKNOWN, and the others stay as they were. When it is back the locks decide again.
 """
 
 from __future__ import annotations
 
 import heapq
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
 
 from seatunnel_py.control.run_row import RunRow, Signature, row_of, signature
+from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.jobs.job_reading import patience
 from seatunnel_py.runtime.observe.run_summary import NOT_ENDED, UNREADABLE
 from seatunnel_py.runtime.storage.home import Home
@@ -26,11 +29,18 @@ ALIVE_SECONDS = 1.0
 OTHER_SECONDS = 5.0
 IDLE_SECONDS = 30.0
 STALLED = "STALLED"
+UNKNOWN = "UNKNOWN"
+NO_FILES: Signature = (None, None, None)
+
+
+class HomeAwayError(SeaTunnelError):
+    """The storage of the home is not there."""
 
 
 @dataclass(slots=True)
 class _Entry:
-    """``interval``: until the next look; ``beat``: when its counters last changed, or the driver was first seen."""
+    """``interval``: until the next look; ``beat``: when its counters last changed, or the driver was first seen;
+    ``looked``: when it was looked at, in seconds since 1970."""
 
     place: JobDirectory
     row: RunRow
@@ -38,6 +48,7 @@ class _Entry:
     interval: float
     due: float
     beat: float
+    looked: float
     change: int = 0
 
 
@@ -82,12 +93,15 @@ class RunPage:
 
 @dataclass(slots=True)
 class RunIndex:
-    """All runs of ``home``. ``clock``: monotonic seconds; ``shared``: other machines may have the home, too.
-    Methods may be called from any thread."""
+    """All runs of ``home``. ``clock``: monotonic seconds; ``shared``: other machines may have the home, too; ``here``:
+    whether it is there now. ``away``: it was not at the last look. Methods may be called from any thread."""
 
     home: Home
     clock: Callable[[], float]
     shared: bool = False
+    here: Callable[[], bool] = lambda: True
+    now: Callable[[], float] = time.time
+    away: bool = False
     _entries: dict[str, _Entry] = field(default_factory=dict)
     _due: list[tuple[float, str]] = field(default_factory=list)
     _lock: RLock = field(default_factory=RLock)
@@ -105,8 +119,10 @@ class RunIndex:
                 names = [one.name for one in found if not one.name.startswith(".") and _is_place(one)]
         except FileNotFoundError:
             names = []
-        self._listed_at = now
         known = set(names)
+        if self._entries.keys() - known and not self.look_at_home():
+            return  # what seems to be gone is out of sight
+        self._listed_at = now
         with self._lock:
             for name in self._entries.keys() - known:
                 del self._entries[name]
@@ -119,13 +135,15 @@ class RunIndex:
                 interval = _interval(row)
                 # Spread: ten thousand idle runs are not all looked at in the same second.
                 due = now + interval * (number + 1) / len(new)
-                self._entries[name] = _Entry(place, row, files, interval, due, now)
+                self._entries[name] = _Entry(place, row, files, interval, due, now, self.now())
                 self._changed(self._entries[name])
                 heapq.heappush(self._due, (due, name))
 
     def poll(self) -> Sequence[RunRow]:
         """Look at the runs whose time has come, and for new ones; return the rows that have changed."""
         now, before = self.clock(), self._change
+        if not self.look_at_home():
+            return self.changed_since(before)[1]
         try:
             folder = (self.home.path / "jobs").stat().st_mtime_ns
         except OSError:
@@ -135,6 +153,32 @@ class RunIndex:
         for name in self._take_due(now):
             self.look(name)
         return self.changed_since(before)[1]
+
+    def look_at_home(self) -> bool:
+        """Whether the home is there now, which decides what is seen of its runs. Read after each sign that a driver has
+        ended: then that sign was in the home."""
+        here = self.here()
+        with self._lock:
+            if here is self.away:
+                self.away = not here
+                for entry in list(self._entries.values()):
+                    if not here and entry.row.alive:
+                        entry.row = replace(entry.row, state=UNKNOWN, seen=entry.looked)
+                        self._changed(entry)
+                if here:
+                    self._listed_at = float("-inf")
+                    for run in [name for name, entry in self._entries.items() if entry.row.state == UNKNOWN]:
+                        self._entries[run].signature = NO_FILES  # read it again
+                        self.look(run)
+        return here
+
+    def require_home(self) -> None:
+        """Raise HomeAwayError if the home is away."""
+        if not self.look_at_home():
+            raise HomeAwayError(
+                f"the home {self.home.path} is away, and nothing of its runs can be seen or changed",
+                "give its storage back: mount it again, or look at its server; the drivers may be at work",
+            )
 
     def _take_due(self, now: float) -> Iterator[str]:
         with self._lock:
@@ -150,6 +194,8 @@ class RunIndex:
         """Look at one run now; None: there is no directory of that id."""
         with self._lock:
             entry = self._entries.get(run)
+            if self.away:
+                return None if entry is None else entry.row
             if entry is None:
                 return self._first_look(run)
             now = self.clock()
@@ -157,6 +203,8 @@ class RunIndex:
             changed = files != entry.signature or _lock_changed(entry)
             if changed:
                 row, read = row_of(entry.place, shared=self.shared)
+                if entry.row.alive and not row.alive and not self.look_at_home():
+                    return self._entries[run].row
                 if read[2] != entry.signature[2] or row.driver != entry.row.driver or not entry.row.alive:
                     entry.beat = now
                 entry.signature = read
@@ -164,7 +212,7 @@ class RunIndex:
                 row = _without_stall(entry.row)
             row = _with_stall(row, now - entry.beat)
             entry.interval = _interval(row) if row != entry.row else _longer(entry.interval, row)
-            entry.due = now + entry.interval
+            entry.due, entry.looked = now + entry.interval, self.now()
             heapq.heappush(self._due, (entry.due, run))
             if row != entry.row:
                 entry.row = row

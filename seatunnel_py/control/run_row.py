@@ -29,7 +29,8 @@ class RunRow:
     another machine, which alone knows whether it is alive. ``started``, ``seconds``: of that
     driver, None: not known, or it runs. ``tables``: how many are in each state. ``exit_code``: of its receipt.
     ``outcome``: as in metrics, empty while it runs. ``failed``: why the driver ended without a receipt. ``fault``: why
-    the directory cannot be read. ``cause``: of the first failure. ``position``: number of completed checkpoints."""
+    the directory cannot be read. ``cause``: of the first failure. ``position``: number of completed checkpoints. ``seen``: when it was last seen, if
+    the home is away, else 0."""
 
     run: str
     state: str
@@ -50,6 +51,7 @@ class RunRow:
     cause: str = ""
     position: str = ""
     has_counters: bool = False
+    seen: float = 0.0
 
     @property
     def alive(self) -> bool:

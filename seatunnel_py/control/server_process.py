@@ -1,5 +1,9 @@
-"""Assembles the control plane of a home: its lock, store, index of runs, supervisor and launcher. The web layer opens
-it, and closes it at its end; drivers go on."""
+"""Assembles the control plane of a home: its lock, store, lease, index of runs, supervisor and launcher. The web layer
+opens it, and closes it at its end; drivers go on.
+
+Rules. (1) Of several servers the leader decides; it writes through ``FencedDatabase``. (2) A server that begins to lead
+adopts the runs, as after a start. (3) Acts of persons are rows, which each server may write.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,9 +20,12 @@ from typing import Any, Self
 from seatunnel_py.control.driver_files import PROGRAM, DriverFiles, own_environment
 from seatunnel_py.control.groups.driver_groups import DriverGroups
 from seatunnel_py.control.launching import Launcher, environment_of
+from seatunnel_py.control.leading.fenced_database import FencedDatabase
+from seatunnel_py.control.leading.leadership import LeasedLeadership, Leadership, SoleLeadership
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.notify.notifier import Notifier
 from seatunnel_py.control.notify.target_book import TargetBook
+from seatunnel_py.control.presence.home_identity import HomeIdentity
 from seatunnel_py.control.run_commands import RunCommands
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.schedule.performer import SchedulePerformer
@@ -28,6 +35,9 @@ from seatunnel_py.control.server_lock import ServerLock
 from seatunnel_py.control.start_order import StartLimits
 from seatunnel_py.control.store import settings
 from seatunnel_py.control.store.database import Database, StoreUnreadableError
+from seatunnel_py.control.store.places.postgres_store import PostgresStore
+from seatunnel_py.control.store.places.sqlite_file import SqliteFile
+from seatunnel_py.control.store.places.store_place import StorePlace
 from seatunnel_py.control.supervisor import Machine, Supervisor
 from seatunnel_py.control.warm_drivers import WarmDrivers
 from seatunnel_py.errors import SeaTunnelError, worded
@@ -63,7 +73,7 @@ class RealMachine:
 @dataclass(slots=True)
 class ServerProcess:
     """The control plane of one home. ``due``: set if the supervisor's next turn must not wait. ``fault``: why the
-    supervisor cannot do its work, empty: it can."""
+    supervisor cannot do its work, empty: it can. ``warm_drivers``: how many wait for a job while this server leads."""
 
     home: Home
     database: Database
@@ -78,6 +88,9 @@ class ServerProcess:
     performer: SchedulePerformer
     schedules: ScheduleCommands
     notifier: Notifier
+    leadership: Leadership
+    warm_drivers: int = 0
+    _term: tuple[bool, int | None] = (False, None)
     _broken: str = ""
     _turned_at: float = 0.0
     _ending: threading.Event = field(default_factory=threading.Event)
@@ -96,36 +109,42 @@ class ServerProcess:
         program: Sequence[str] = PROGRAM,
         warm_drivers: int = 0,
         book: TargetBook | None = None,
+        store: StorePlace | None = None,
     ) -> Self:
         """Take a home and open its database. ``address``: where the server answers; ``passed``: variables of its
         environment that definitions may refer to, None: all of them. ``program``: the command line of drivers;
-        ``warm_drivers``: how many wait for a job; ``book``: the targets of notifications, None: there are none. Raises
-        ServerRunsError, NewerDatabaseError and StoreUnreadableError."""
+        ``warm_drivers``: how many wait for a job; ``book``: the targets of notifications, None: there are none;
+        ``store``: the place of the database, None: a file in the home. Raises ServerRunsError, NewerDatabaseError and
+        StoreUnreadableError."""
         machine = machine or RealMachine()
-        lock = ServerLock.take(home.path, address)
+        place = store or SqliteFile(database_file(home.path))
+        lock = ServerLock.take(home.path, address, together=isinstance(place, PostgresStore))
         try:
-            database = Database.open(database_file(home.path), machine.now)
+            identity = HomeIdentity.of(home.path)
+            database = opened_store(place, identity, machine.now)
         except SeaTunnelError:
             lock.release()
             raise
-        index = RunIndex(home, machine.clock, is_shared(home.path))
+        due = threading.Event()
+        leadership, fenced = _leading(place, database, address, due)
+        index = RunIndex(home, machine.clock, is_shared(home.path), identity.is_here, machine.now)
         own = own_environment() if environment is None else environment
         files = DriverFiles(database, home.path, own, passed, program)
         groups = DriverGroups.of_this_process()
-        place, given = home.path / "server" / "warm", environment_of(own, (), home.path)
-        warm = WarmDrivers(program, given, place, warm_drivers, machine.clock, groups=groups)
+        folder, given = home.path / "server" / "warm", environment_of(own, (), home.path)
+        warm = WarmDrivers(program, given, folder, 0, machine.clock, groups=groups)
         launcher = launcher or LocalLauncher(warm, groups)
-        limits, due = partial(limits_of, database), threading.Event()
+        limits = partial(limits_of, database)
         book = book or TargetBook(None, {})
         clocks = machine.clock, machine.now, machine.random
-        notifier = Notifier.of(database, index, book, address, *clocks)
-        supervisor = Supervisor(database, index, launcher, machine, files.launch_of, limits, notifier.notes)
+        notifier = Notifier.of(fenced, index, book, address, *clocks, lambda: leadership.leads)
+        supervisor = Supervisor(fenced, index, launcher, machine, files.launch_of, limits, notifier.notes)
         commands = RunCommands(database, index, machine.now, launcher, due.set)
-        sampler = RowSampler(database, index, machine.now)
-        performer = SchedulePerformer(database, commands, machine.now)
+        sampler = RowSampler(fenced, index, machine.now)
+        performer = SchedulePerformer(fenced, commands, machine.now)
         schedules = ScheduleCommands(database, commands, machine.now)
-        parts = commands, supervisor, sampler, files, lock, due, warm, performer, schedules, notifier
-        return cls(home, database, index, *parts)
+        parts = commands, supervisor, sampler, files, lock, due, warm, performer, schedules, notifier, leadership
+        return cls(home, database, index, *parts, warm_drivers)
 
     @property
     def fault(self) -> str:
@@ -137,8 +156,9 @@ class ServerProcess:
         return self.supervisor.machine.clock() - self._turned_at <= seconds
 
     def start(self) -> None:
-        """Adopt the runs of the home, and go on in a thread."""
-        self.supervisor.adopt()
+        """Adopt the runs of the home if this server leads, and go on in a thread."""
+        self.leadership.begin()
+        self._turn()
         self._turned_at = self.supervisor.machine.clock()
         for name, run in (("supervisor", self._run), ("series", self._sample)):
             self._threads.append(threading.Thread(target=run, name=name, daemon=True))
@@ -152,12 +172,26 @@ class ServerProcess:
             if self._ending.is_set():
                 return
             try:
-                self.performer.turn()  # first, so that its starts begin in the same turn
-                self.supervisor.turn()
+                self._turn()
                 self._broken = ""
             except Exception as error:  # noqa: BLE001 - the next turn may succeed; readyz shows the fault meanwhile
                 self._broken = worded(error)
             self._turned_at = self.supervisor.machine.clock()
+
+    def _turn(self) -> None:
+        before, self._term = self._term, (self.leadership.leads, self.leadership.number)
+        leads = self._term[0]
+        self.warm.wanted = self.warm_drivers if leads else 0
+        if before[0] and not leads:
+            self.warm.close()
+        with self.supervisor.database.term():
+            if not leads:
+                self.supervisor.follow()
+            elif self._term != before:
+                self.supervisor.adopt()
+            else:
+                self.performer.turn()  # first, so that its starts begin in the same turn
+                self.supervisor.turn()
 
     def _sample(self) -> None:
         """Apart from the supervisor, whose turns must not wait for files and writes of pictures."""
@@ -176,8 +210,33 @@ class ServerProcess:
             thread.join(END_SECONDS)
         self.notifier.close()
         self.supervisor.launcher.close()
+        self.leadership.end()
         self.database.close()
         self.lock.release()
+
+
+def opened_store(place: StorePlace, identity: HomeIdentity, now: Callable[[], float]) -> Database:
+    """Open the database of a home. Raises NewerDatabaseError, StoreUnreadableError, and SeaTunnelError for the one of
+    another home."""
+    database = Database.open(place, now)
+    try:
+        if isinstance(place, PostgresStore):
+            with database.writing() as connection:
+                identity.bind(connection)
+    except SeaTunnelError:
+        database.close()
+        raise
+    return database
+
+
+def _leading(
+    place: StorePlace, database: Database, address: str, due: threading.Event
+) -> tuple[Leadership, Database]:
+    """Who leads, and the database for what only the leader does."""
+    if not isinstance(place, PostgresStore):
+        return SoleLeadership(address), database
+    leadership = LeasedLeadership(place, address, due.set)
+    return leadership, FencedDatabase(database, leadership)
 
 
 def database_file(home: Path) -> Path:

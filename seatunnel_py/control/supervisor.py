@@ -1,10 +1,10 @@
 """The supervisor: starts what waits, notes what has ended, and restores the runs that are wished.
 
 Rules. (1) An intent is committed before its process is made; the directory of the run shows the outcome, so a
-server that dies at any moment leaves one driver or none. (2) The end of a driver, the new counts of its wish and the
+server that dies at any moment leaves one driver or none, and one that was overtaken by another leader starts none. (2) The end of a driver, the new counts of its wish and the
 next start are one transaction. (3) Runs that were started by hand are shown, and never restarted. (4) Waits are
 monotonic times. After a restart of the server they start again: too late is harmless. (5) While the database cannot be
-written nothing is started; what has ended is noted later.
+written, or the home is away, nothing is started and nothing is taken for ended; it is noted later.
 """
 
 from __future__ import annotations
@@ -74,16 +74,34 @@ class Supervisor:
         )
 
     def adopt(self) -> None:
-        """Read all runs at the start of the server."""
+        """Read all runs at the start of the server, or when it begins to lead. Waits start again."""
+        self._known_since, self._alive_since, self._not_before, self._boot_delay = {}, {}, {}, None
         self.index.scan()
         self.turn()
 
-    def turn(self) -> None:
-        """Do what is due; called at least once a second. ``fault``: why the database could not be used."""
+    def follow(self) -> None:
+        """Look at the runs and at the queue of another server, which leads; called in place of ``turn``."""
+        self._look()
+        facts = StartFacts(0, frozenset(), float("inf"), closed="the server that leads, which begins it")
+        try:
+            with self.database.reading() as connection:
+                self.waiting = order(queue.entries(connection), facts, StartLimits()).waiting
+            self.fault = ""
+        except StoreUnreadableError as error:
+            self.fault = error.message
+
+    def _look(self) -> None:
         for end in self.launcher.ends():
             self._ends[end.run] = end
             self.index.look(end.run)
         self.index.poll()
+
+    def turn(self) -> None:
+        """Do what is due; called at least once a second. ``fault``: why nothing can be decided."""
+        self._look()
+        if self.index.away:
+            self.fault = f"the home {self.index.home.path} is away"
+            return
         try:
             self._judge()
             self._forced.turn()
@@ -104,7 +122,7 @@ class Supervisor:
             waited = now - self._known_since.setdefault(intent.id, now)
             child = self.launcher.child_of(intent.run) is not None
             step = progress(intent, StartEvidence(row, child, self._ends.get(intent.run), waited))
-            if step.kind is not ProgressKind.WAIT:
+            if step.kind is not ProgressKind.WAIT and self.index.look_at_home():
                 self._go_on(intent, step, row)
 
     def _go_on(self, intent: Intent, step: Progress, row: RunRow | None) -> None:
@@ -226,14 +244,18 @@ class Supervisor:
 
     def _begin(self, intent: Intent) -> None:
         row = self.index.look(intent.run)
-        if row is not None and row.alive:
+        if (row is not None and row.alive) or not self.index.look_at_home():
             return  # started by hand in this moment
         with self.database.writing() as connection:
-            taken = queue.take(connection, intent.id, row.driver if row is not None else "")
+            taken = queue.take(connection, intent.id, row.driver if row is not None else "", self.database.fence)
         self._ends.pop(intent.run, None)
         self._known_since[intent.id] = self._spawned_at = self.machine.clock()
         try:
-            pid = self.launcher.spawn(self.launch_of(taken))
+            launch = self.launch_of(taken)
+            self.database.confirm()  # the next leader asks for a start again that has no driver
+            pid = self.launcher.spawn(launch)
+        except StoreUnwritableError:
+            raise
         except (LaunchError, SeaTunnelError) as error:
             why = error.message if isinstance(error, SeaTunnelError) else str(error)
             self._end(taken, Progress(ProgressKind.ENDED, ExitCode.FAILED), row, f"not started: {first_line(why)}")

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 from fastapi import Header, Query, Request
 from pydantic import BaseModel, ConfigDict
 
+from seatunnel_py.control.leading.leadership import ServerRole
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.tokens import Role, Token
 from seatunnel_py.web.access import address_of
-from seatunnel_py.web.context import caller_of
+from seatunnel_py.web.context import caller_of, context_of
 from seatunnel_py.web.problems import ApiError, request_id_of
 
 Key = Annotated[str, Header(alias="Idempotency-Key", max_length=100, description="the same key again does nothing new")]
@@ -44,6 +45,18 @@ def require_role(request: Request, role: Role, what: str) -> None:
     if not token.role.allows(role):
         why = f"{what} needs the role {role.value}, and the token {token.name!r} has {token.role.value}"
         raise ApiError(403, "role", why, "ask an administrator for a token with that role")
+
+
+def require_leader(request: Request, what: str) -> None:
+    """Raise ApiError if another server leads, which alone may do that."""
+    standing = context_of(request).control.leadership.standing()
+    if standing.role is ServerRole.LEADER:
+        return
+    why, remedy = f"{what} is an act of the server that leads", "send it there"
+    if not standing.leader:
+        why, remedy = f"{why}, and none does at this moment", "ask again in half a minute"
+    named = {"leader": standing.leader or None}
+    raise ApiError(409, "follower", f"{why}{f': {standing.leader}' if standing.leader else ''}", remedy, more=named)
 
 
 def own_key(request: Request, key: str) -> str:

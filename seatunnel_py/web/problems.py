@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from seatunnel_py.control.run_commands import RunStateError, UnknownRunError
+from seatunnel_py.control.run_index import HomeAwayError
 from seatunnel_py.control.schedule.stored_schedules import (
     ScheduleExistsError,
     StaleScheduleError,
@@ -95,6 +96,7 @@ _KINDS: Mapping[type[SeaTunnelError], tuple[int, str]] = {
     ScheduleTermsError: (422, "schedule"),
     UnknownRunError: (404, "unknown-run"),
     RunStateError: (409, "state"),
+    HomeAwayError: (503, "home"),
     StoreUnwritableError: (503, "database"),
     StoreUnreadableError: (503, "database"),
 }

@@ -64,6 +64,7 @@ ROUTES = (
     _read("/metrics", probes.metrics),
     _read(f"{API}/openapi.json", probes.openapi),
     _read(f"{API}/whoami", sessions.whoami),
+    _read(f"{API}/about", probes.about),
     Route("POST", f"{API}/session", sessions.begin, Need(None, public=True), 201),
     _write("DELETE", "/session", sessions.end, Role.READ),
     _read(f"{API}/runs", runs.listing),

@@ -30,6 +30,7 @@ from seatunnel_py.api.process.port_owner import owner_of
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.control.notify.target_book import TargetBook
 from seatunnel_py.control.server_process import ServerProcess
+from seatunnel_py.control.settings.store_settings import store_of
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database
@@ -98,13 +99,15 @@ def serve(home: Home, settings: ServerSettings, opened: Callable[[Opened], None]
     _require_private(token_file_of(home))
     log_to(sys.stderr)
     book = TargetBook(settings.settings_file, os.environ)
+    store = store_of(home.path, os.environ, settings.settings_file)
     os.environ[VARIABLE] = book.settings.egress.text  # drivers and questions about job files get it
     with closing(listening(settings)) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
         url, page = url_of(settings), page_url_of(settings)
         passed, warm = frozenset(settings.environment), settings.warm_drivers
-        with closing(ServerProcess.open(home, page, passed=passed, warm_drivers=warm, book=book)) as control:
-            forget_questions(home)
+        opened_control = ServerProcess.open(home, page, passed=passed, warm_drivers=warm, book=book, store=store)
+        with closing(opened_control) as control:
+            forget_questions(home, alone=control.lock.note is None)
             token_file = first_token(home, control.database)
             control.lock.note_probed(probed_url_of(settings))
             context = context_for(control, settings)
@@ -234,14 +237,23 @@ def first_token(home: Home, database: Database) -> Path | None:
     """Make a token for an administrator if there has never been one. Returns the file that has it. A file that is there
     is of a start that was killed before its database had the token, or of a database that was deleted."""
     file = token_file_of(home)
-    with database.reading() as connection:
-        if tokens.listing(connection):
+    if _has_token(database):
+        return None
+    try:
+        with database.acting(Act(FIRST, "token.create", "admin")) as write:
+            _, text = tokens.issue(write.connection, TokenWish("admin", Role.ADMIN), FIRST, time.time())
+            file.unlink(missing_ok=True)
+            write_token(file, text)
+    except SeaTunnelError:
+        if _has_token(database):  # another server of this home has made it at the same moment
             return None
-    with database.acting(Act(FIRST, "token.create", "admin")) as write:
-        _, text = tokens.issue(write.connection, TokenWish("admin", Role.ADMIN), FIRST, time.time())
-        file.unlink(missing_ok=True)
-        write_token(file, text)
+        raise
     return file
+
+
+def _has_token(database: Database) -> bool:
+    with database.reading() as connection:
+        return bool(tokens.listing(connection))
 
 
 def write_token(file: Path, text: str) -> None:

@@ -325,7 +325,7 @@ def test_o10_a_deleted_database_loses_no_run(world: World) -> None:
     run = server.start()
     server.go(5)
     server.database.close()
-    file = server.database.path
+    file = server.database.place.path
     for one in file.parent.glob("server.db*"):
         one.unlink()
 
@@ -344,7 +344,7 @@ def test_o10_a_damaged_page_is_found_at_the_start(world: World) -> None:
     for number in range(40):
         server.define(f"d{number}")
     server.database.close()
-    file = server.database.path
+    file = server.database.place.path
     with sqlite3.connect(file) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()

@@ -156,7 +156,7 @@ def test_rows_of_the_database_are_bounded(shop: Shop) -> None:
     with shop.database.writing() as connection:
         for one in kept:
             series.keep(connection, [one], one.at)
-    with sqlite3.connect(shop.database.path) as connection:
+    with sqlite3.connect(shop.database.place.path) as connection:
         counts = [
             connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in ("series_5s", "series_1m")
         ]
@@ -173,10 +173,10 @@ def test_a_database_that_cannot_be_written_loses_samples_and_no_time(
     """U24: They wait in memory, and are written later."""
     shop.drive("a", "d1")
     shop.database.close()
-    shop.database.path.chmod(0o400)
-    locked = sqlite3.connect(shop.database.path)
+    shop.database.place.path.chmod(0o400)
+    locked = sqlite3.connect(shop.database.place.path)
     monkeypatch.setattr("seatunnel_py.control.store.database.BUSY_MS", 50)
-    shop.database = Database(shop.database.path, lambda: shop.at)
+    shop.database = Database(shop.database.place.path, lambda: shop.at)
     shop.reborn()
     locked.execute("BEGIN EXCLUSIVE")
     for number in range(15):

@@ -136,7 +136,7 @@ def test_a_token_opens_until_it_expires_or_is_revoked(database: Database) -> Non
         tokens.revoke(connection, token.id, NOW)
         assert tokens.verified(connection, text, NOW) is None
     database.close()
-    stored = b"".join(file.read_bytes() for file in database.path.parent.iterdir())
+    stored = b"".join(file.read_bytes() for file in database.place.path.parent.iterdir())
     assert text.encode() not in stored and text[4:40].encode() not in stored and b"ci" in stored
 
 
@@ -160,7 +160,7 @@ def test_a_key_returns_its_intent_for_a_day(database: Database) -> None:
 
 
 def test_migrations_make_the_tables_that_queries_use(database: Database) -> None:
-    engine = create_engine(f"sqlite:///{database.path}")
+    engine = create_engine(f"sqlite:///{database.place.path}")
     made = inspect(engine)
     columns = {name: {one["name"] for one in made.get_columns(name)} for name in made.get_table_names()}
     engine.dispose()
@@ -187,12 +187,12 @@ def test_a_database_of_each_older_release_is_migrated(tmp_path: Path, monkeypatc
 def test_a_database_of_a_newer_release_is_refused_and_stays(database: Database) -> None:
     """O32."""
     database.close()
-    with sqlite3.connect(database.path) as connection:
+    with sqlite3.connect(database.place.path) as connection:
         connection.execute("INSERT INTO schema_version VALUES (99, 0)")
     connection.close()
     with pytest.raises(NewerDatabaseError, match="version 99"):
-        Database.open(database.path, lambda: NOW)
-    with sqlite3.connect(database.path) as connection:
+        Database.open(database.place.path, lambda: NOW)
+    with sqlite3.connect(database.place.path) as connection:
         assert connection.execute("SELECT max(version) FROM schema_version").fetchone() == (99,)
     connection.close()
 
@@ -203,9 +203,9 @@ def test_a_migration_that_fails_leaves_the_version_before(database: Database, mo
     broken = ("CREATE TABLE later (a INTEGER)", "ALTER TABLE nowhere ADD COLUMN b INTEGER")
     monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, broken))
     with pytest.raises(SeaTunnelError, match="nowhere"):
-        Database.open(database.path, lambda: NOW)
+        Database.open(database.place.path, lambda: NOW)
     monkeypatch.undo()
-    again = Database.open(database.path, lambda: NOW)
+    again = Database.open(database.place.path, lambda: NOW)
     with again.reading() as connection:
         assert migrations.version_of(connection) == len(migrations.MIGRATIONS)
         assert "later" not in inspect(connection).get_table_names()
@@ -216,6 +216,6 @@ def test_only_the_owner_reads_the_database(database: Database) -> None:
     """T14: The files beside it too, while they are there, for any umask."""
     with database.reading() as connection:
         connection.exec_driver_sql("SELECT 1")
-        found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in database.path.parent.iterdir()}
+        found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in database.place.path.parent.iterdir()}
     assert len(found) == 3 and set(found.values()) == {0o600}, found
-    assert stat.S_IMODE(database.path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(database.place.path.parent.stat().st_mode) == 0o700

@@ -6,13 +6,15 @@ import fcntl
 import os
 import shutil
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from seatunnel_py.control.definition_text import DefinitionText
 from seatunnel_py.control.driver_files import DriverFiles
 from seatunnel_py.control.launching import Launch, ProcessEnd
+from seatunnel_py.control.leading.fenced_database import FencedDatabase
+from seatunnel_py.control.leading.leadership import Leadership
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.notify.notice_writer import NoticeWriter
 from seatunnel_py.control.notify.observer import NoticeObserver
@@ -32,6 +34,7 @@ from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import Intent, StartOptions
 from seatunnel_py.control.store.outbox import deliveries
 from seatunnel_py.control.store.outbox.outbox_events import OutboxEvent, event_of
+from seatunnel_py.control.store.places.store_place import StorePlace
 from seatunnel_py.control.store.wishes import RestartPolicy, Wish
 from seatunnel_py.control.supervisor import Supervisor
 from seatunnel_py.runtime.observe.driver_process import DriverProcess
@@ -61,7 +64,8 @@ class Driver:
 @dataclass
 class World:
     """One machine with one home. ``slow``: a spawned process takes so many seconds to make its place; ``crash_at``: how
-    many more steps the server does before it dies; ``shared``: other machines have the home, too."""
+    many more steps the server does before it dies; ``shared``: other machines have the home, too; ``store``: where its
+    database is, None: a file; ``present``: whether its home is there."""
 
     path: Path
     seconds: float = 1_000.0
@@ -71,6 +75,8 @@ class World:
     slow: float = 0.0
     crash_at: int | None = None
     shared: bool = False
+    store: StorePlace | None = None
+    present: bool = True
     drivers: dict[str, Driver] = field(default_factory=dict)
     coming: list[tuple[float, int, Launch, Launcher]] = field(default_factory=list)
     spawned: list[tuple[float, str]] = field(default_factory=list)
@@ -220,6 +226,16 @@ class CrashingDatabase(Database):
         return _Crashing(super().writing(), self.world)
 
 
+class LedDatabase(FencedDatabase):
+    """Its server may be overtaken before a write: ``overtake`` is called then."""
+
+    overtake: Callable[[], None] = staticmethod(lambda: None)
+
+    def writing(self):  # type: ignore[no-untyped-def]
+        self.overtake()
+        return super().writing()
+
+
 class _Crashing:
     def __init__(self, inner, world: World) -> None:  # type: ignore[no-untyped-def]
         self.inner, self.world = inner, world
@@ -234,26 +250,42 @@ class _Crashing:
 
 
 class Server:
-    """A server on a world. One that is dropped without ``close`` has been killed. ``settings``: of notifications."""
+    """A server on a world. One that is dropped without ``close`` has been killed. ``settings``: of notifications;
+    ``leadership``: of one among several, which decides only while that leads."""
 
-    def __init__(self, world: World, limits: StartLimits | None = None, settings: NotifySettings | None = None) -> None:
-        self.world = world
-        self.database = CrashingDatabase.open(world.home.path / "server" / "server.db", world.now)
+    def __init__(
+        self,
+        world: World,
+        limits: StartLimits | None = None,
+        settings: NotifySettings | None = None,
+        leadership: Leadership | None = None,
+    ) -> None:
+        self.world, self.leadership = world, leadership
+        place = world.store or world.home.path / "server" / "server.db"
+        self.database = CrashingDatabase.open(place, world.now)
         self.database.world = world
-        self.index = RunIndex(world.home, world.clock, world.shared)
+        self.led = self.database if leadership is None else LedDatabase(self.database, leadership)
+        self.index = RunIndex(world.home, world.clock, world.shared, lambda: world.present, world.now)
         self.launcher = Launcher(world)
         files = DriverFiles(self.database, world.home.path, {"PATH": "/bin"}, None, ("seatunnel",))
         chosen = limits or StartLimits()
         writer = NoticeWriter(lambda: settings or NotifySettings(), world.now, "https://etl.example.com")
-        self.observer = NoticeObserver(self.database, self.index, writer, world.clock)
+        self.observer = NoticeObserver(self.led, self.index, writer, world.clock)
         notes = RunNotes(writer, self.index)
         self.supervisor = Supervisor(
-            self.database, self.index, self.launcher, world, files.launch_of, lambda: chosen, notes
+            self.led, self.index, self.launcher, world, files.launch_of, lambda: chosen, notes
         )
         self.commands = RunCommands(self.database, self.index, world.now, LocalLauncher())
-        self.performer = SchedulePerformer(self.database, self.commands, world.now)
+        self.performer = SchedulePerformer(self.led, self.commands, world.now)
         self.schedules = ScheduleCommands(self.database, self.commands, world.now)
-        self.supervisor.adopt()
+        if self.leads:
+            self.supervisor.adopt()
+        else:
+            self.supervisor.follow()
+
+    @property
+    def leads(self) -> bool:
+        return self.leadership is None or self.leadership.leads
 
     def define(self, name: str = "shop", policy: RestartPolicy = RestartPolicy.ON_FAILURE) -> None:
         text = DefinitionText.of(JOB, name)
@@ -274,9 +306,18 @@ class Server:
                 for run, driver in self.world.drivers.items():
                     if not driver.hangs and self.world.home.place(run).path.exists():
                         self.world.beat(run)
-            self.performer.turn()
-            self.supervisor.turn()
-            self.observer.turn()
+            self.turn()
+
+    def turn(self) -> None:
+        """One turn of each part, as in ``ServerProcess``."""
+        with self.led.term():
+            if self.leads:
+                self.performer.turn()
+                self.supervisor.turn()
+                self.observer.turn()
+            else:
+                self.supervisor.follow()
+                self.observer.rest()
 
     def schedule(self, name: str = "shop", **terms: object) -> None:
         """Give a definition a schedule of its name."""

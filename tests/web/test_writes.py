@@ -311,7 +311,7 @@ def test_a_broken_database_leaves_the_runs(tmp_path: Path) -> None:
         with engine.connect() as connection:  # a reader of the same pool would wait for it
             connection.exec_driver_sql("SELECT 1")
             connection.rollback()
-        file = served.context.database.path
+        file = served.context.database.place.path
         before = file.read_bytes()
         file.write_bytes(b"not a database" * 1_000)
         for name in ("-wal", "-shm"):

@@ -13,6 +13,7 @@ export type RunState =
   | "KILLED"
   | "NOT ENDED"
   | "DROPPED"
+  | "UNKNOWN"
   | "UNREADABLE"
   | "GONE";
 
@@ -62,6 +63,16 @@ export interface RunRow {
   tables: Counts | null;
   exit_code: number | null;
   fault: string;
+  /** When it was seen last, if the storage of the home is away. */
+  last_seen?: number | null;
+}
+
+/** The role of the server among those of its home; `leader`: the address of the one that leads. */
+export interface About {
+  role: "leader" | "follower";
+  leader: string | null;
+  lease: { number: number; age: number } | null;
+  home_away: boolean;
 }
 
 export interface RunList {

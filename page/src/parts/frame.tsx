@@ -1,15 +1,19 @@
 // The frame of every page: the head with the connection, and the bar that shows when it is lost.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem, send, session } from "../api/client";
+import type { About } from "../api/shapes";
 import { connection, tryNow } from "../api/stream";
+import { useAnswer } from "../state/asking";
 import { switchTheme, switchZone, theme, zone } from "../state/choices";
 import { now } from "../state/clock";
 import { lockDrafts } from "../state/drafts";
 import { linkTo, linkToCatalogue, linkToDiscover, linkToEditor } from "../state/location";
-import { clock, offset } from "../text/format";
+import { clock, offset, plainName } from "../text/format";
 import { helpOpen, KEYS } from "./keys";
+
+const ABOUT_MS = 15_000;
 
 export function Frame({ children }: { children: ComponentChildren }) {
   const lost = connection.value.is === "lost";
@@ -20,6 +24,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
       </a>
       <Head />
       <LostBar />
+      <FollowerBar />
       <main id="content" tabIndex={-1}>
         {children}
       </main>
@@ -103,6 +108,31 @@ function LostBar() {
       <button type="button" onClick={tryNow}>
         Connect now
       </button>
+    </div>
+  );
+}
+
+/** Several servers have one home: this one reads and takes orders, and another one acts on them. */
+function FollowerBar() {
+  const known = session.value !== null && session.value !== "out";
+  const [turn, setTurn] = useState(0);
+  const found = useAnswer<About>(known ? "about" : null, turn, true).data;
+  const several = found !== null && found.lease !== null;
+  useEffect(() => {
+    if (!several) return;
+    const timer = window.setInterval(() => setTurn((before) => before + 1), ABOUT_MS);
+    return () => window.clearInterval(timer);
+  }, [several]);
+  if (found === null || found.role !== "follower") return null;
+  return (
+    <div class="follows" role="status">
+      {found.leader === null ? (
+        "No server leads at this moment: nothing is started or restarted until one does."
+      ) : (
+        <>
+          This server follows. Runs are started and restarted by <bdi class="mono">{plainName(found.leader)}</bdi>.
+        </>
+      )}
     </div>
   );
 }

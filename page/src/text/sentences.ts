@@ -45,6 +45,8 @@ export function standing(run: RunRow, now: number): Standing {
       return { is: `Killed: the driver ended without a receipt.`, next: "Restore: it goes on from its newest checkpoint" };
     case "NOT ENDED":
       return { is: "It has no receipt, and its driver may be on another machine.", next: "Look there, then restore" };
+    case "UNKNOWN":
+      return { is: `The storage of the home is away${run.last_seen ? `: the run was seen ${age(now - run.last_seen)} ago, and may be at work` : ""}.`, next: "Give the storage back: nothing is restarted until then" };
     case "DROPPED":
       return { is: "Its state was dropped.", next: "" };
     case "UNREADABLE":

@@ -26,6 +26,7 @@ const LOOKS: Record<string, StateLook> = {
   KILLED: { word: "killed", shape: "cross", tone: "bad" },
   "NOT ENDED": { word: "not ended", shape: "question", tone: "warn" },
   DROPPED: { word: "dropped", shape: "square", tone: "ended" },
+  UNKNOWN: { word: "unknown", shape: "question", tone: "warn" },
   UNREADABLE: { word: "unreadable", shape: "question", tone: "warn" },
   GONE: { word: "gone", shape: "question", tone: "ended" },
 };
@@ -34,7 +35,7 @@ export const lookOf = (state: string): StateLook =>
   LOOKS[state] ?? { word: state.toLowerCase().replaceAll("_", " "), shape: "question", tone: "idle" };
 
 /** States of runs, those that need attention first. */
-export const RUN_ORDER = ["FAILED", "ROWS_FAILED_AGAIN", "SOME_TABLES_FAILED", "KILLED", "STALLED", "NOT ENDED", "UNREADABLE", "RUNNING", "STOPPED", "SUCCESS", "DROPPED"];
+export const RUN_ORDER = ["FAILED", "ROWS_FAILED_AGAIN", "SOME_TABLES_FAILED", "KILLED", "STALLED", "NOT ENDED", "UNKNOWN", "UNREADABLE", "RUNNING", "STOPPED", "SUCCESS", "DROPPED"];
 /** States of tables, in the order of a segment bar. */
 export const TABLE_ORDER = ["DONE", "COMMITTING", "RUNNING", "RETRYING", "PENDING", "STOPPED", "ISOLATED", "FAILED"];
 

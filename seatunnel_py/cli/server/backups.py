@@ -19,13 +19,13 @@ from seatunnel_py.runtime.storage.home import Home
 def back_up(file: Path, *, replaces: bool) -> int:
     """Copy the database of this home into a private file."""
     with server_parts():
-        from seatunnel_py.control.server_process import database_file
+        from seatunnel_py.control.settings.store_settings import store_of
         from seatunnel_py.control.store import backup
         from seatunnel_py.web.serving import PRIVATE_UMASK
     os.umask(PRIVATE_UMASK)
     home = Home.of_environment().path
-    target = file.absolute()
-    backup.back_up(database_file(home), target, __version__, home, time.time(), replaces=replaces)
+    database, target = backup.file_of(store_of(home, os.environ), home), file.absolute()
+    backup.back_up(database, target, __version__, home, time.time(), replaces=replaces)
     say(f"{file} has the database of the server of {home}, {size(target.stat().st_size)}; keep it as private as that")
     return ExitCode.SUCCESS
 
@@ -34,15 +34,16 @@ def restore(file: Path, *, replaces: bool) -> int:
     """Give a backup back. Refused while a server runs, for it would go on with rows that are gone."""
     with server_parts():
         from seatunnel_py.control.server_lock import ServerLock
-        from seatunnel_py.control.server_process import database_file
+        from seatunnel_py.control.settings.store_settings import store_of
         from seatunnel_py.control.store import backup
         from seatunnel_py.web.serving import PRIVATE_UMASK
     os.umask(PRIVATE_UMASK)
     home = Home.of_environment().path
+    database = backup.file_of(store_of(home, os.environ), home)
     lock = ServerLock.take(home, "`seatunnel server restore`")
     try:
         by = f"command line of {getpass.getuser()}"
-        done = backup.give_back(file, database_file(home), by, time.time, replaces=replaces)
+        done = backup.give_back(file, database, by, time.time, replaces=replaces)
     finally:
         lock.release()
     made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(done.facts.made_at))

@@ -29,11 +29,14 @@ STDOUT = Path("-")
 def database_of_home() -> Iterator[Database]:
     """The database of the server of SEATUNNEL_HOME, also while that runs."""
     with server_parts():
-        from seatunnel_py.control.server_process import database_file
-        from seatunnel_py.control.store.database import Database
+        from seatunnel_py.control.presence.home_identity import HomeIdentity
+        from seatunnel_py.control.server_process import opened_store
+        from seatunnel_py.control.settings.store_settings import store_of
         from seatunnel_py.web.serving import PRIVATE_UMASK
     os.umask(PRIVATE_UMASK)
-    with closing(Database.open(database_file(Home.of_environment().path), time.time)) as database:
+    home = Home.of_environment().path
+    place = store_of(home, os.environ)
+    with closing(opened_store(place, HomeIdentity.of(home), time.time)) as database:
         yield database
 
 

@@ -4,7 +4,8 @@ Rules. (1) An event is sent before it is noted as sent: a server that dies in be
 (2) The events of a target go out in their order; the next one waits for the one before, until that is sent or given up.
 (3) A target that hangs or fails keeps up nothing but itself: neither other targets nor runs. (4) An event that a target
 has not taken in ``give_up_seconds`` is given up, and shown. (5) If an attempt cannot be noted because the database
-cannot be written, it is noted later, and not made again.
+cannot be written, it is noted later, and not made again. (6) Of several servers only the leader sends. One that has been
+overtaken forgets what it knows: the database has what was noted.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class _Standing:
 
 @dataclass(slots=True)
 class Deliverer:
-    """Sends to the targets of ``book``. ``clock``: monotonic seconds; ``now``: of the wall; ``random``: from 0 to 1."""
+    """Sends to the targets of ``book``. ``clock``: monotonic seconds; ``now``: of the wall; ``random``: from 0 to 1;
+    ``leads``: whether this server is the one that sends."""
 
     database: Database
     book: TargetBook
@@ -51,6 +53,7 @@ class Deliverer:
     now: Callable[[], float]
     random: Callable[[], float]
     send: Send = attempt
+    leads: Callable[[], bool] = lambda: True
     ending: threading.Event = field(default_factory=threading.Event)
     _known: dict[str, _Standing] = field(default_factory=dict)
     _threads: dict[str, threading.Thread] = field(default_factory=dict)
@@ -98,8 +101,14 @@ class Deliverer:
     def step(self, name: str) -> float:
         """Send the next event to a target, if it is due; return the seconds until the next look."""
         target = self.book.target(name)
-        if target is None:
-            return LOOK_SECONDS
+        if not self.leads():
+            self._known.pop(name, None)
+        elif target is not None:
+            with self.database.term():
+                return self._step(name, target)
+        return LOOK_SECONDS
+
+    def _step(self, name: str, target: NotifyTarget) -> float:
         known = self._known.get(name)
         if known is None:
             with self.database.reading() as connection:

@@ -1,4 +1,5 @@
-"""The notifications of one server: its targets, and the threads that look at runs and send."""
+"""The notifications of one server: its targets, and the threads that look at runs and send. Of several servers only the
+leader does so; it begins with what the database knows."""
 
 from __future__ import annotations
 
@@ -28,13 +29,14 @@ _log = logging.getLogger("seatunnel.server")
 
 @dataclass(slots=True)
 class Notifier:
-    """``notes``: for the supervisor; ``book``: the targets."""
+    """``notes``: for the supervisor; ``book``: the targets; ``leads``: whether this server is the one that sends."""
 
     database: Database
     book: TargetBook
     notes: RunNotes
     observer: NoticeObserver
     deliverer: Deliverer
+    leads: Callable[[], bool] = lambda: True
     _thread: threading.Thread | None = None
 
     @classmethod
@@ -47,12 +49,13 @@ class Notifier:
         clock: Callable[[], float],
         now: Callable[[], float],
         random: Callable[[], float],
+        leads: Callable[[], bool] = lambda: True,
     ) -> Self:
         """The notifications to the targets of ``book``; ``page``: the address of the server's page."""
         writer = NoticeWriter(lambda: book.settings, now, page)
         observer = NoticeObserver(database, index, writer, clock)
-        deliverer = Deliverer(database, book, clock, now, random)
-        return cls(database, book, RunNotes(writer, index), observer, deliverer)
+        deliverer = Deliverer(database, book, clock, now, random, leads=leads)
+        return cls(database, book, RunNotes(writer, index), observer, deliverer, leads)
 
     def start(self) -> None:
         """Look and send in threads. Later events are reported."""
@@ -60,6 +63,11 @@ class Notifier:
             self.observer.begin()
         self._thread = threading.Thread(target=self._run, name="notices", daemon=True)
         self._thread.start()
+
+    def follow(self) -> None:
+        """Take changed settings over, and leave the rest to the server that leads; called in place of ``turn``."""
+        self.book.refresh()
+        self.observer.rest()
 
     def turn(self) -> None:
         """Take changed settings over, look at all runs, and have a thread for each target."""
@@ -88,7 +96,11 @@ class Notifier:
     def _run(self) -> None:
         while not self.deliverer.ending.wait(TURN_SECONDS):
             try:
-                self.turn()
+                if not self.leads():
+                    self.follow()
+                    continue
+                with self.database.term():
+                    self.turn()
             except (StoreUnreadableError, StoreUnwritableError) as error:
                 _log.warning("notifications wait: %s", first_line(error.message))
             except Exception:  # noqa: BLE001 - the next turn may succeed, and no run depends on a notification

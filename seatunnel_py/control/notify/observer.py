@@ -54,7 +54,7 @@ class NoticeObserver:
     def turn(self) -> None:
         """Look at all runs. Raises StoreUnwritableError and StoreUnreadableError: the next turn does it."""
         since = self.begin()
-        if since is None:
+        if since is None or self.index.away:
             return
         rows = self.index.rows()
         for row in rows:
@@ -68,6 +68,10 @@ class NoticeObserver:
         self._recoveries()
         if self.clock() - self._tidied_at >= TIDY_SECONDS:
             self._tidy([row.run for row in rows])
+
+    def rest(self) -> None:
+        """Another server looks; what it finds is read at the next ``begin``."""
+        self._active = None
 
     def begin(self) -> float | None:
         """Since when events are reported; None: there is no target, and what was looked at is forgotten."""

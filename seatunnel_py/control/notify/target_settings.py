@@ -1,4 +1,5 @@
-"""Reads the server's settings file: the targets of notifications, and the addresses that may be reached.
+"""Reads the server's settings file: the targets of notifications, and the addresses that may be reached; the store is
+checked with them.
 
 Rules. (1) Every mistake is reported at once, with its place. (2) A secret, and the address of a chat, is a reference:
 ``${env:NAME}`` or ``${file:NAME}``. (3) An address of an inner network that is not allowed is a mistake, if it is known
@@ -16,14 +17,9 @@ from pathlib import Path
 
 from seatunnel_py.api.options import Options, Secret
 from seatunnel_py.api.process.egress.egress_rules import Egress
-from seatunnel_py.config.evaluate import Evaluation
-from seatunnel_py.config.guard import DEFAULT_LIMITS, decode
-from seatunnel_py.config.hocon import ObjectExpression, read
-from seatunnel_py.config.includes import Includes
 from seatunnel_py.config.resolve import nearest, resolve_options
 from seatunnel_py.config.shade import REFERENCE, Secrets, literal_secrets
-from seatunnel_py.config.tree import Node, SourcePlace
-from seatunnel_py.config.variables import Variables
+from seatunnel_py.config.tree import Node
 from seatunnel_py.control.definition_text import REMEDY
 from seatunnel_py.control.egress.egress_settings import read_egress, read_rules
 from seatunnel_py.control.notify.event_kinds import EventKind, chosen_kinds, wanted
@@ -46,11 +42,13 @@ from seatunnel_py.control.notify.target_options import (
     TargetType,
     WebhookOptions,
 )
+from seatunnel_py.control.settings.settings_file import blocks_of
+from seatunnel_py.control.settings.store_settings import BLOCK as STORE
+from seatunnel_py.control.settings.store_settings import read_store
 from seatunnel_py.errors import JobFileError, Problem
 from seatunnel_py.redaction import keep_secret
 
 TARGETS_MAX = 50
-BLOCKS = ("notify", "egress")
 OWN_HEADERS = ("webhook-", "ce-", "content-", "host", "connection", "transfer-encoding", "user-agent")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -91,32 +89,16 @@ class NotifySettings:
 
 def read_settings(path: Path, environment: Mapping[str, str]) -> NotifySettings:
     """Read a settings file. Raises JobFileError with every mistake."""
-    file = str(path)
-    try:
-        with path.open("rb") as opened:
-            data = opened.read(DEFAULT_LIMITS.bytes + 4)
-    except OSError as error:
-        raise JobFileError((Problem(f"cannot be read: {error.strerror}", file),)) from None
-    start = SourcePlace(file, 1, 1)
-    block = read(decode(data, file), file)
-    if not isinstance(block, ObjectExpression):
-        raise start.error("a settings file is an object, not a list")
-    evaluation = Evaluation(Variables({}, environment), Includes(path.parent, file, DEFAULT_LIMITS).load, start)
-    evaluation.add(block)
-    problems = [
-        place.problem("unknown option", path=name, suggestion=nearest(name, BLOCKS))
-        for name, place in evaluation.names().items()
-        if name not in BLOCKS
-    ]
-    notify, egress_block = (evaluation.at(name) or Node({}, start) for name in BLOCKS)
-    named = environment.get("SEATUNNEL_SECRETS_DIR")
-    secrets = Secrets(environment, (path.parent, *((Path(named),) if named else ())))
+    read = blocks_of(path, environment)
+    secrets, problems = read.secrets, list(read.problems)
     wrong = list[Problem]()
-    egress = read_egress(egress_block, secrets, wrong)
+    egress = read_egress(read.block("egress"), secrets, wrong)
     problems += wrong
     if wrong:  # a rule that cannot be read must not be a second mistake of each target
         egress = Egress(allow=("0.0.0.0/0", "::/0"))
-    found = _SettingsReading(secrets, problems, egress).settings(notify)
+    if STORE in read.blocks:
+        read_store(read.blocks[STORE], secrets, problems)
+    found = _SettingsReading(secrets, problems, egress).settings(read.block("notify"))
     if problems:
         raise JobFileError(tuple(problems))
     return found

@@ -65,7 +65,7 @@ def listing(
     if definition:
         query = query.where(SCHEDULE.c.definition == definition)
     if text:
-        query = query.where(SCHEDULE.c.id.contains(text, autoescape=True))
+        query = query.where(SCHEDULE.c.id.icontains(text, autoescape=True))
     return [_schedule(row) for row in connection.execute(query).mappings()]
 
 

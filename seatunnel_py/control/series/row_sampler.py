@@ -5,7 +5,7 @@ again do not count twice, and no total goes back. (2) The time of a sample is th
 late changes no rate; a clock that is set back leaves a gap, and no wrong rate. (3) The first sample of a new driver is
 at its start, with the total of the one before: the time between both has the rate 0. (4) Samples are written once a
 minute, in a thread of its own; until then they are in memory. A database that cannot be written loses samples, and
-delays nothing. (5) A table has samples only while it is looked at: they are in memory, for an hour, of at most
+delays nothing; of several servers the leader writes, and the others keep the newest only. (5) A table has samples only while it is looked at: they are in memory, for an hour, of at most
 ``TABLES_MAX`` tables.
 """
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from seatunnel_py.control.run_index import RunIndex
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.control.store import series
-from seatunnel_py.control.store.database import Database, StoreUnreadableError, StoreUnwritableError
+from seatunnel_py.control.store.database import Database, StaleLeaseError, StoreUnreadableError, StoreUnwritableError
 from seatunnel_py.control.store.series import RowSample
 from seatunnel_py.jobs.home_metrics import record_of
 from seatunnel_py.runtime.observe.run_record import RunRecord, TableRecord
@@ -27,6 +27,7 @@ from seatunnel_py.runtime.observe.run_record import RunRecord, TableRecord
 EVERY_SECONDS = 5.0
 WRITTEN_EVERY_SECONDS = 60.0
 PENDING_MAX = 100_000
+UNWRITTEN_SECONDS = 300.0
 TABLES_MAX = 200
 TABLE_SAMPLES = 720
 WATCHED_SECONDS = 600.0
@@ -82,6 +83,8 @@ class RowSampler:
         try:
             with self._database.writing() as connection:
                 series.keep(connection, pending, now)
+        except StaleLeaseError:
+            pending = [one for one in pending if one.at < now - UNWRITTEN_SECONDS]
         except StoreUnwritableError:
             pending = pending[: max(0, len(pending) - PENDING_MAX)]
         with self._lock:

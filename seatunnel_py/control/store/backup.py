@@ -26,8 +26,10 @@ from sqlalchemy import delete, func, select, update
 from seatunnel_py.api.process.private_files import make_file_private
 from seatunnel_py.control.store import definitions, tokens
 from seatunnel_py.control.store.audit import Act
-from seatunnel_py.control.store.database import BUSY_MS, AuditedWrite, Database
+from seatunnel_py.control.store.database import AuditedWrite, Database
 from seatunnel_py.control.store.intents import IntentState
+from seatunnel_py.control.store.places.sqlite_file import BUSY_MS, SqliteFile
+from seatunnel_py.control.store.places.store_place import StorePlace
 from seatunnel_py.control.store.tables import INTENT, LOGIN_CODE, QUEUE, SCHEDULE, SESSION, TOKEN
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.storage.local_storage import sync_directory
@@ -61,6 +63,16 @@ class RestoredDatabase:
     definitions: int
     dropped: int
     revoked: int
+
+
+def file_of(place: StorePlace, home: Path) -> Path:
+    """The file of a database. Raises BackupError for PostgreSQL, which has its own copies."""
+    if isinstance(place, SqliteFile):
+        return place.path
+    raise BackupError(
+        f"the database of {home} is {place.shown}, and this command copies SQLite files only",
+        "pg_dump copies it, and pg_restore gives it back, while no server of the home runs",
+    )
 
 
 # ---------------------------------------------------------------- make

@@ -1,35 +1,30 @@
-"""The server's database: SQLite through SQLAlchemy Core, with one writer and many readers.
+"""The server's database, through SQLAlchemy Core, with one writer and many readers. ``places`` knows where it is.
 
-Rules. (1) A write is durable when its block ends: ``synchronous = FULL``. (2) Writes follow one another; readers see
-the state before or after one, never half of it (WAL). (3) An act of a person, or of the supervisor, and its audit row
-are in one transaction; a refused act leaves a row, too. (4) A database of a newer release, or a damaged one, is refused
-with the way out: the runs are all in SEATUNNEL_HOME, and need no database.
+Rules. (1) A write is durable when its block ends. (2) Writes follow one another, also those of several servers; readers
+see the state before or after one, never half of it. (3) An act of a person, or of the supervisor, and its audit row are
+in one transaction; a refused act leaves a row, too. (4) A database of a newer release, or a damaged one, is refused with
+the way out: the runs are all in SEATUNNEL_HOME, and need no database.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 
-from seatunnel_py.api.process.private_files import make_file_private, make_private
 from seatunnel_py.control.store import audit, migrations
 from seatunnel_py.control.store.audit import Act
+from seatunnel_py.control.store.places.sqlite_file import SqliteFile
+from seatunnel_py.control.store.places.store_place import StorePlace
 from seatunnel_py.errors import SeaTunnelError, first_line, worded
-
-BUSY_MS = 5_000
-READERS = 8
-WAY_OUT = (
-    "move it away; then `seatunnel server restore FILE` gives a backup back, or the next start makes a new one: all "
-    "runs stay; definitions, wishes, tokens and the audit are only in the database"
-)
 
 
 class StoreUnreadableError(SeaTunnelError):
@@ -38,6 +33,10 @@ class StoreUnreadableError(SeaTunnelError):
 
 class StoreUnwritableError(SeaTunnelError):
     """A write has failed, for example on a full disk. Nothing of it was kept; reads go on."""
+
+
+class StaleLeaseError(StoreUnwritableError):
+    """Another server leads by now, or this one has not renewed its lease in time. Nothing was kept."""
 
 
 @dataclass(slots=True)
@@ -55,31 +54,46 @@ class AuditedWrite:
 class Database:
     """An open database. Methods may be called from any thread. ``now``: wall clock in seconds."""
 
-    def __init__(self, path: Path, now: Callable[[], float]) -> None:
-        self.path = path
+    def __init__(self, place: Path | StorePlace, now: Callable[[], float]) -> None:
+        self.place: StorePlace = SqliteFile(place) if isinstance(place, Path) else place
         self._now = now
         self._lock = Lock()
-        self._writer = _engine(path, "BEGIN IMMEDIATE", 1)
-        self._readers = _engine(path, "BEGIN", READERS)
+        self._writer, self._readers = self.place.engines()
 
     @classmethod
-    def open(cls, path: Path, now: Callable[[], float]) -> Database:
-        """Open a database, a new one where there is none, and migrate it. Raises NewerDatabaseError, and
-        StoreUnreadableError for a damaged one."""
-        make_private(path.parent)
-        made = cls(path, now)
+    def open(cls, place: Path | StorePlace, now: Callable[[], float]) -> Database:
+        """Open a database, a new one where there is none, and migrate it. ``place``: a path is that of a SQLite file.
+        Raises NewerDatabaseError, and StoreUnreadableError for a damaged one, and for one that is away."""
+        found: StorePlace = SqliteFile(place) if isinstance(place, Path) else place
+        made: Database | None = None
         try:
-            make_file_private(path)  # before the first byte; the files beside it get its mode from SQLite
-            _require_whole(path)
+            found.prepare()
+            made = cls(place, now)
             with made._writer.begin() as connection:
-                migrations.migrate(connection, now(), str(path))
+                found.begin_migration(connection)
+                migrations.migrate(connection, now(), found.shown)
         except (DBAPIError, sqlite3.Error, OSError) as error:
-            made.close()
-            raise StoreUnreadableError(f"cannot use the database {path}: {_why(error)}", WAY_OUT) from None
+            if made is not None:
+                made.close()
+            raise StoreUnreadableError(f"cannot use the database {found.shown}: {_why(error)}", found.way_out) from None
         except SeaTunnelError:
-            made.close()
+            if made is not None:
+                made.close()
             raise
         return made
+
+    @property
+    def fence(self) -> int | None:
+        """The number of the lease under which writes are made; None: there is no lease."""
+        return None
+
+    @contextmanager
+    def term(self) -> Iterator[None]:
+        """All writes of the block are made under the lease of its begin, or fail with StaleLeaseError."""
+        yield
+
+    def confirm(self) -> None:
+        """Raises StaleLeaseError if another server leads by now."""
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -87,8 +101,8 @@ class Database:
         try:
             with self._readers.begin() as connection:
                 yield connection
-        except DBAPIError as error:
-            raise StoreUnreadableError(f"cannot read {self.path}: {_why(error)}", WAY_OUT) from None
+        except (DBAPIError, NoConnectionError) as error:
+            raise StoreUnreadableError(f"cannot read {self.place.shown}: {_why(error)}", self.place.way_out) from None
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -96,11 +110,11 @@ class Database:
         with self._lock:
             try:
                 with self._writer.begin() as connection:
+                    self.place.begin_write(connection)
                     yield connection
-            except DBAPIError as error:
-                raise StoreUnwritableError(
-                    f"cannot write {self.path}: {_why(error)}", "make room on its disk, and try again"
-                ) from None
+            except (DBAPIError, NoConnectionError) as error:
+                why = f"cannot write {self.place.shown}: {_why(error)}"
+                raise StoreUnwritableError(why, self.place.room) from None
 
     @contextmanager
     def acting(self, act: Act) -> Iterator[AuditedWrite]:
@@ -129,7 +143,7 @@ class Database:
         """Why no write is possible now; empty: one is."""
         try:
             with self.writing() as connection:
-                connection.exec_driver_sql("PRAGMA user_version = 1")
+                self.place.require_writable(connection)
         except StoreUnwritableError as error:
             return error.message
         return ""
@@ -140,28 +154,7 @@ class Database:
             engine.dispose()
 
 
-def _engine(path: Path, begin: str, size: int) -> Engine:
-    arguments = {"check_same_thread": False, "timeout": BUSY_MS / 1000}
-    made = create_engine(f"sqlite:///{path}", connect_args=arguments, pool_size=size, max_overflow=0)
-
-    def connected(connection: sqlite3.Connection, record: object) -> None:
-        connection.isolation_level = None  # the driver would begin transactions of its own
-        for pragma in ("journal_mode = WAL", f"busy_timeout = {BUSY_MS}", "synchronous = FULL", "foreign_keys = ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    event.listen(made, "connect", connected)
-    event.listen(made, "begin", lambda connection: connection.exec_driver_sql(begin))
-    return made
-
-
-def _require_whole(path: Path) -> None:
-    """Raises sqlite3.Error for a damaged database."""
-    with closing(sqlite3.connect(path)) as connection:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if found != "ok":
-        raise sqlite3.DatabaseError(str(found))
-
-
 def _why(error: Exception) -> str:
     inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    return error.strerror or str(error) if isinstance(error, OSError) else str(inner) or worded(inner)
+    text = error.strerror or str(error) if isinstance(error, OSError) else str(inner) or worded(inner)
+    return first_line(text)

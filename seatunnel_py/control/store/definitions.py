@@ -145,7 +145,7 @@ def listing(connection: Connection, *, after: str = "", text: str = "", limit: i
     id."""
     query = _definitions().where(DEFINITION.c.id > after).order_by(DEFINITION.c.id).limit(limit)
     if text:
-        query = query.where(DEFINITION.c.id.contains(text, autoescape=True))
+        query = query.where(DEFINITION.c.id.icontains(text, autoescape=True))
     return [_definition(row) for row in connection.execute(query).mappings()]
 
 

@@ -91,7 +91,7 @@ class StartWish:
 class Intent:
     """A start with what became of it. ``previous_driver``: the one that had the run before, as in job.json, empty:
     none; ``pid``: of the process that was spawned, None: not known; ``exit_code``, ``signal``: how it ended, if that
-    was seen."""
+    was seen; ``fence``: the number of the lease under which it has begun, None: it has not, or there is no lease."""
 
     id: int
     run: str
@@ -109,6 +109,7 @@ class Intent:
     exit_code: int | None = None
     signal: int | None = None
     ended_at: float | None = None
+    fence: int | None = None
 
 
 def add(connection: Connection, wish: StartWish, at: float) -> Intent:

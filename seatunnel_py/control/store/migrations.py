@@ -1,5 +1,5 @@
 """Numbered migrations of the server's database. Rule: they only add; an older one is never changed, because databases
-of its release exist."""
+of its release exist. They are written for SQLite; ``store_place.py`` has the differences of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, insert, inspect, select, text
 from sqlalchemy.sql.functions import max as highest
 
+from seatunnel_py.control.store.places.store_place import ddl_of
 from seatunnel_py.control.store.tables import SCHEMA_VERSION
 from seatunnel_py.errors import SeaTunnelError
 
@@ -91,6 +92,12 @@ _FORCED_ENDS = (
     """CREATE TABLE forced_end (run VARCHAR NOT NULL PRIMARY KEY, driver VARCHAR NOT NULL, actor VARCHAR NOT NULL,
     address VARCHAR NOT NULL, request VARCHAR NOT NULL, at FLOAT NOT NULL, seconds FLOAT NOT NULL)""",
 )
+_LEASE = (
+    """CREATE TABLE lease (id INTEGER NOT NULL PRIMARY KEY, number INTEGER NOT NULL, holder VARCHAR NOT NULL,
+    address VARCHAR NOT NULL, renewed_at FLOAT NOT NULL, expires_at FLOAT NOT NULL)""",
+    "INSERT INTO lease (id, number, holder, address, renewed_at, expires_at) VALUES (1, 0, '', '', 0, 0)",
+    "ALTER TABLE intent ADD COLUMN fence INTEGER",
+)
 MIGRATIONS: Sequence[Sequence[str]] = (
     _FIRST,
     _SESSIONS,
@@ -99,6 +106,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     _SCHEDULES,
     _OUTBOX,
     _FORCED_ENDS,
+    _LEASE,
 )
 """Statements by version, which counts from 1."""
 
@@ -124,8 +132,8 @@ def migrate(connection: Connection, at: float, shown: str) -> None:
             "start the release that wrote it, or give back the copy from before the upgrade",
         )
     if before == 0:
-        connection.execute(text(_VERSIONS))
+        connection.execute(text(ddl_of(_VERSIONS, connection)))
     for number in range(before + 1, len(MIGRATIONS) + 1):
         for statement in MIGRATIONS[number - 1]:
-            connection.execute(text(statement))
+            connection.execute(text(ddl_of(statement, connection)))
         connection.execute(insert(SCHEMA_VERSION).values(version=number, at=at))

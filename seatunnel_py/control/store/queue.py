@@ -43,10 +43,11 @@ def prioritise(connection: Connection, intent: int, priority: int) -> None:
         raise SeaTunnelError(f"the start {intent} is not in the queue", "it has begun, or was dropped")
 
 
-def take(connection: Connection, intent: int, previous_driver: str) -> Intent:
-    """Take a start out of the queue because it begins now. Raises IntentStateError."""
+def take(connection: Connection, intent: int, previous_driver: str, fence: int | None = None) -> Intent:
+    """Take a start out of the queue because it begins now; ``fence``: the number of the lease. Raises
+    IntentStateError."""
     connection.execute(delete(QUEUE).where(QUEUE.c.intent == intent))
-    return intents.move(connection, intent, IntentState.STARTING, previous_driver=previous_driver)
+    return intents.move(connection, intent, IntentState.STARTING, previous_driver=previous_driver, fence=fence)
 
 
 def drop(connection: Connection, intent: int) -> Intent:

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Table, delete, desc, insert, select
+from sqlalchemy import Connection, Table, delete, desc, select
 
+from seatunnel_py.control.store.places.store_place import insert_new
 from seatunnel_py.control.store.tables import SERIES_1M, SERIES_5S
 
 DAY_SECONDS = 86_400.0
@@ -34,7 +35,7 @@ def keep(connection: Connection, samples: Sequence[RowSample], now: float) -> No
     ):
         values = [{"run": one.run, "at": one.at, "rows_read": one.read, "rows_written": one.written} for one in chosen]
         if values:
-            connection.execute(insert(table).prefix_with("OR IGNORE"), values)
+            connection.execute(insert_new(connection, table), values)
         connection.execute(delete(table).where(table.c.at < now - kept))
 
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, Float, Integer, MetaData, String, Table
+from sqlalchemy import BigInteger as Integer  # that of 32 bits is too small for numbers of rows
+from sqlalchemy import Column, Float, MetaData, Table
 from sqlalchemy.types import TypeEngine
+
+from seatunnel_py.control.store.places.store_place import StoredText as String
 
 METADATA = MetaData()
 
@@ -33,7 +36,7 @@ WISH = _table(
 INTENT = _table(
     "intent", ("id",), id=Integer, run=String, definition=String, revision=Integer, kind=String, state=String,
     options=String, key=String, body_digest=String, asked_by=String, at=Float, previous_driver=String, pid=Integer,
-    exit_code=Integer, signal=Integer, ended_at=Float,
+    exit_code=Integer, signal=Integer, ended_at=Float, fence=Integer,
 )  # fmt: skip
 QUEUE = _table("queue", ("intent",), intent=Integer, priority=Integer, at=Float)
 TOKEN = _table(
@@ -82,6 +85,10 @@ TROUBLE = _table(
 FORCED_END = _table(
     "forced_end", ("run",), run=String, driver=String, actor=String, address=String, request=String, at=Float,
     seconds=Float,
+)  # fmt: skip
+LEASE = _table(
+    "lease", ("id",), id=Integer, number=Integer, holder=String, address=String, renewed_at=Float,
+    expires_at=Float,
 )  # fmt: skip
 SETTING = _table("setting", ("name",), name=String, value=String)
 SCHEMA_VERSION = _table("schema_version", ("version",), version=Integer, at=Float)

@@ -18,7 +18,7 @@ from seatunnel_py.control.store.outbox import deliveries, target_states
 from seatunnel_py.control.store.outbox.deliveries import Delivery, DeliveryState
 from seatunnel_py.control.store.outbox.target_states import OutboxTarget
 from seatunnel_py.errors import first_line
-from seatunnel_py.web.acts import act_of
+from seatunnel_py.web.acts import act_of, require_leader
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
 from seatunnel_py.web.pages import Limit, chosen_of
@@ -69,6 +69,7 @@ def resume(request: Request, name: str) -> Response:
     """Make the next attempt at a target now, also at one that is switched off because it has answered 410."""
     context = context_of(request)
     _known(request, name)
+    require_leader(request, "to try a target again")
     with context.database.acting(act_of(request, "notify.resume", name)):
         pass
     context.control.notifier.deliverer.resume(name)

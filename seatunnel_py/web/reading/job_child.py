@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ CHILDREN_MAX = 2
 MEMORY_BYTES = 2**30
 OUTPUT_BYTES = 16 * 2**20
 TOLD_CHARACTERS = 500
+OLD_SECONDS = 3_600.0
 FILE, PREFIX = "job.conf", "question-"
 PASSED = ("PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON", VARIABLE)
 _PROGRAM = (sys.executable, "-P", "-m", "seatunnel_py")
@@ -71,10 +73,12 @@ def asked(home: Home, question: JobQuestion) -> tuple[int, Any]:
         _running.release()
 
 
-def forget_questions(home: Home) -> None:
-    """Remove what a server that was killed has left."""
+def forget_questions(home: Home, *, alone: bool) -> None:
+    """Remove what a server that was killed has left; ``alone``: no other server of the home asks."""
     for left in (home.path / "server").glob(f"{PREFIX}*"):
-        shutil.rmtree(left, ignore_errors=True)
+        with suppress(OSError):
+            if alone or time.time() - left.stat().st_mtime > OLD_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _run(home: Home, folder: Path, question: JobQuestion) -> tuple[int, Any]:

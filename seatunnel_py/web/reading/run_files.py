@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from seatunnel_py import run_plan
 from seatunnel_py.config.resolve import did_you_mean
-from seatunnel_py.control.run_index import RunIndex
+from seatunnel_py.control.run_index import UNKNOWN, RunIndex
 from seatunnel_py.control.run_row import RunRow, signature
 from seatunnel_py.jobs.home_metrics import record_of
 from seatunnel_py.jobs.job_lookup import KnownJob
@@ -70,7 +70,7 @@ class RunFiles:
     def row(self, run: str) -> RunRow:
         """A run as it is now. Raises ApiError for an unknown one."""
         row, place = self._index.look(run), self._index.place(run)
-        if place is not None and not os.path.lexists(place.path):
+        if place is not None and not os.path.lexists(place.path) and self._index.look_at_home():
             self._index.scan()  # it was removed since
             row = None
         if row is None:
@@ -79,8 +79,10 @@ class RunFiles:
         return row
 
     def place(self, run: str) -> JobDirectory:
-        """The directory of a run. Raises ApiError for an unknown one, and for one that cannot be read."""
+        """The directory of a run. Raises ApiError for an unknown one, and for one that cannot be read; HomeAwayError."""
         row = self.row(run)
+        if row.state == UNKNOWN or self._index.away:
+            self._index.require_home()
         place = self._index.place(run)
         if row.fault or place is None:
             raise ApiError(409, "unreadable", row.fault or "the run has just been removed", "look at its directory")

@@ -26,7 +26,7 @@ def readyz(request: Request) -> Response:
         faults["database"] = why
     if why := context.control.fault:
         faults["supervisor"] = why
-    if not os.access(context.home.path, os.R_OK | os.W_OK | os.X_OK):
+    if not context.index.here() or not os.access(context.home.path, os.R_OK | os.W_OK | os.X_OK):
         faults["home"] = "the home cannot be read and written"
     if context.stopping.is_set():
         faults["server"] = "it is ending"
@@ -42,6 +42,15 @@ def healthz(request: Request) -> Response:
 def version(request: Request) -> Response:
     """The version of the server."""
     return answer({"version": __version__, "python": platform.python_version(), "api": "v1"})
+
+
+def about(request: Request) -> Response:
+    """The role of this server among those of its home, and the one that leads, with the age of its lease in seconds."""
+    control = context_of(request).control
+    standing, index = control.leadership.standing(), control.index
+    lease = None if standing.number is None else {"number": standing.number, "age": standing.age}
+    found = {"role": standing.role.value, "leader": standing.leader or None, "lease": lease}
+    return answer({"version": __version__, "store": control.database.place.kind, **found, "home_away": index.away})
 
 
 def metrics(request: Request) -> Response:

@@ -18,7 +18,7 @@ from seatunnel_py.control.launching import replay_name
 from seatunnel_py.control.store.intents import Intent
 from seatunnel_py.nouns import counted
 from seatunnel_py.redaction import redacted_plain
-from seatunnel_py.web.acts import Body, Dry, act_of, caller, digest_of
+from seatunnel_py.web.acts import Body, Dry, act_of, caller, digest_of, require_leader
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import ServerContext, context_of
 from seatunnel_py.web.pages import Limit
@@ -82,6 +82,7 @@ def replay(request: Request, run: str, body: ReplayBody, dry: Dry = False) -> Re
     found = {"job_id": run, "revision": revision, "rows": sum(counts.values()), "tables": counts}
     if dry:
         return answer({**found, "changes": sentences, "digest": announced.digest})
+    require_leader(request, "to deliver bad rows")
     act = act_of(request, "quarantine.replay", run, announced=body.digest)
     require_announced(context, act, announced, body.digest)
     if not counts:

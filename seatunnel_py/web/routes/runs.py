@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from starlette.responses import Response
 
-from seatunnel_py.control.run_index import SORTS, RunFilter, counts_by_state
+from seatunnel_py.control.run_index import SORTS, STALLED, UNKNOWN, RunFilter, counts_by_state
 from seatunnel_py.control.run_row import RunRow
 from seatunnel_py.jobs.job_rows import states_of
 from seatunnel_py.runtime.observe.receipt import TableState
@@ -18,7 +18,6 @@ from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
 from seatunnel_py.web.pages import After, Limit, Text, chosen_of, page
 
-STALLED = "STALLED"
 RunId = str
 States = Annotated[list[str], Query(max_length=20, description="only in these states")]
 
@@ -33,8 +32,8 @@ def listing(
     limit: Limit = 50,
 ) -> Response:
     """The list of runs, as `jobs list --json` shows them, with the number of runs in each state."""
-    stalled = {STALLED} & {one.upper() for one in state}
-    chosen = RunFilter(states_of([one for one in state if one.upper() != STALLED]) | stalled, q, since)
+    own = {STALLED, UNKNOWN} & {one.upper() for one in state}
+    chosen = RunFilter(states_of([one for one in state if one.upper() not in own]) | own, q, since)
     index = context_of(request).index
     found = index.page(chosen, sort=chosen_of(sort, SORTS, "order"), after=after, limit=limit)
     rows = [row_plain(row) for row in found.rows]
@@ -57,6 +56,7 @@ def row_plain(row: RunRow) -> dict[str, Any]:
         "tables": row.tables,
         "exit_code": row.exit_code,
         "fault": row.fault,
+        "last_seen": row.seen or None,
     }
 
 
@@ -64,7 +64,7 @@ def show(request: Request, run: RunId) -> Response:
     """The head of a run: as `jobs show --json`, but tables, failures and checkpoints have routes of their own."""
     context = context_of(request)
     row = context.files.row(run)
-    if row.fault:
+    if row.fault or row.state == UNKNOWN:
         return answer({**row_plain(row), "job": None, "receipt": None, "counters": None})
     found = context.files.documents(run)
     about = {key: value for key, value in found.about.items() if key not in ("config", "seal")}

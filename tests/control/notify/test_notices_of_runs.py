@@ -101,7 +101,7 @@ def test_a_change_and_its_event_are_one_transaction(world: World, settings: Noti
     server.define()
     run = server.start()
     server.go(5)
-    with closing(sqlite3.connect(server.database.path)) as beside:
+    with closing(sqlite3.connect(server.database.place.path)) as beside:
         for _ in range(4):
             world.kill(run)
             for _ in range(60):

@@ -31,12 +31,11 @@ class OutboxEvent:
 def add(connection: Connection, event: OutboxEvent, targets: Collection[str], at: float) -> bool:
     """Keep an event with a delivery for each of these targets. False: an event of that id is there already."""
     values = {name: getattr(event, name) for name in ("kind", "run", "definition", "job", "at")}
-    made = connection.execute(
-        insert(OUTBOX_EVENT).prefix_with("OR IGNORE").values(event=event.id, body=json.dumps(event.body), **values)
-    )
-    if not made.rowcount:
+    found = select(OUTBOX_EVENT.c.id).where(OUTBOX_EVENT.c.event == event.id)
+    if connection.execute(found).first() is not None:  # writes follow one another
         return False
-    number = connection.execute(select(OUTBOX_EVENT.c.id).where(OUTBOX_EVENT.c.event == event.id)).scalar_one()
+    connection.execute(insert(OUTBOX_EVENT).values(event=event.id, body=json.dumps(event.body), **values))
+    number = connection.execute(found).scalar_one()
     for target in targets:
         deliveries.add(connection, number, target, at)
     return True

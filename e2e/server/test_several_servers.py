@@ -1,0 +1,241 @@
+"""O13 and O25 with real processes and a real PostgreSQL: servers of one home that are suspended and killed, and a home
+that goes away."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from e2e.server.driver_processes import kill_driver
+from e2e.server.hosted import Hosted
+from e2e.server.running import client, server
+from e2e.support import seatunnel
+from seatunnel_py.control.leading import lease
+from seatunnel_py.control.store.intents import IntentState
+from seatunnel_py.control.store.wishes import RestartPolicy
+from tests.servers.postgres import PostgresServer
+
+LEASE_SECONDS = 3.0
+ADDRESSES = ("http://first", "http://second")
+
+
+def write_store(home: Path, dsn: str) -> None:
+    """The settings of a home whose servers have this database."""
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "server.conf").write_text(f'store {{ url = "{dsn}", lease-seconds = {LEASE_SECONDS:g} }}\n')
+
+
+@pytest.fixture
+def dsn(postgres: PostgresServer) -> str:
+    """A database of this test."""
+    name = f"store_{time.monotonic_ns()}"
+    with psycopg.connect(postgres.dsn, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return postgres.dsn_of(name)
+
+
+@dataclass
+class Pair:
+    """Two supervising processes of one home."""
+
+    path: Path
+    servers: dict[str, Hosted] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for address in ADDRESSES:
+            self.servers[address] = Hosted(self.path, address=address)
+
+    @property
+    def any(self) -> Hosted:
+        return self.servers[ADDRESSES[0]]
+
+    def leader(self) -> str:
+        """The address of the server that has the lease; empty: it has expired."""
+        with self.any.database.reading() as connection:
+            found = lease.found(connection)
+        return found.address if found.left > 0 else ""
+
+    def number(self) -> int:
+        with self.any.database.reading() as connection:
+            return lease.found(connection).number
+
+    def signal(self, address: str, number: int) -> None:
+        host = self.servers[address].host
+        assert host is not None
+        os.kill(host.pid, number)
+
+    def other(self, address: str) -> str:
+        return next(one for one in ADDRESSES if one != address)
+
+    def starts(self) -> dict[str, int]:
+        """How often a driver of each run was spawned, as the intents have it."""
+        with self.any.database.reading() as connection:
+            rows = connection.exec_driver_sql("SELECT run, count(pid) FROM intent GROUP BY run").all()
+        return {run: number for run, number in rows}
+
+    def require_single(self) -> None:
+        assert {run: pids for run, pids in self.any.drivers().items() if len(pids) > 1} == {}
+
+
+@pytest.fixture
+def pair(tmp_path: Path, dsn: str) -> Iterator[Pair]:
+    write_store(tmp_path / "home", dsn)
+    made = Pair(tmp_path)
+    try:
+        for hosted in made.servers.values():
+            hosted.begin()
+        yield made
+    finally:
+        for hosted in made.servers.values():
+            if hosted.host is not None:
+                hosted.host.send_signal(signal.SIGCONT)
+            hosted.end()
+
+
+def test_o13_a_leader_that_is_suspended_and_goes_on_starts_nothing(pair: Pair) -> None:
+    """At random moments of its starts; the other server leads and starts what waits; each run has one driver."""
+    chosen = random.Random(13)
+    hosted = pair.any
+    hosted.define("shop")
+    runs: list[str] = []
+    for _ in range(4):
+        before = pair.leader()
+        assert before in ADDRESSES
+        runs.append(hosted.start("shop"))
+        time.sleep(chosen.uniform(0, 0.7))
+        pair.signal(before, signal.SIGSTOP)
+        try:
+            hosted.until("the other server leads", lambda old=before: pair.leader() == pair.other(old), 20)
+            taken = pair.number()
+            more = hosted.start("shop")
+            runs.append(more)
+            hosted.until("the new leader starts", lambda run=more: hosted.state(run) == "RUNNING")
+        finally:
+            pair.signal(before, signal.SIGCONT)
+        time.sleep(2)
+        assert pair.leader() == pair.other(before) and pair.number() == taken, "the old leader has taken over"
+        pair.require_single()
+        assert hosted.intents(more)[-1].fence == taken
+        for run in runs[-2:]:
+            hosted.until(f"{run} has a driver", lambda run=run: hosted.state(run) == "RUNNING", 120)
+            assert hosted.intents(run)[-1].state in (IntentState.STARTING, IntentState.STARTED)
+        for run in runs[-2:]:
+            hosted.kill_driver(run)  # its place among those that run at once
+        hosted.until("no wish is open", lambda: hosted.state(runs[-2]) != "RUNNING")
+        pair.require_single()
+    fences = [one.fence or 0 for run in runs for one in hosted.intents(run)]
+    assert max(fences) == pair.number() >= 5
+
+
+def test_a_killed_leader_is_followed_and_its_runs_are_adopted_and_restored(pair: Pair) -> None:
+    """A driver that lives is left alone, one that dies afterwards is restored by the next leader."""
+    hosted = pair.any
+    hosted.define("one")
+    hosted.define("two")
+    one, two = hosted.start("one"), hosted.start("two")
+    hosted.until_moving(one)
+    hosted.until_moving(two)
+    pids = {run: hosted.pid(run) for run in (one, two)}
+    before = pair.leader()
+    pair.servers[before].kill()
+    hosted.kill_driver(two)
+    took = hosted.until("the other server leads", lambda: pair.leader() == pair.other(before), 30)
+    assert took < LEASE_SECONDS + 5
+    hosted.until("the run that was killed is restored", lambda: hosted.state(two) == "RUNNING")
+    hosted.until_moving(one)
+    assert hosted.pid(one) == pids[one] and hosted.pid(two) != pids[two]
+    assert [act.result for act in hosted.acts("run.ended")] == ["killed"]
+    assert pair.starts() == {one: 1, two: 2}
+    pair.require_single()
+
+    pair.servers[before].begin()
+    time.sleep(2)
+    assert pair.leader() == pair.other(before), "a server that begins takes no lease that is good"
+    hosted.kill_driver(one)
+    hosted.until_moving(one)
+    assert pair.starts() == {one: 2, two: 2}
+    pair.require_single()
+
+
+def test_o25_while_the_home_is_away_nothing_is_restarted(pair: Pair) -> None:
+    """It is moved away as a whole, with a driver that is killed meanwhile; back again, the locks decide."""
+    hosted = pair.any
+    hosted.define("shop", RestartPolicy.ON_FAILURE)
+    run = hosted.start("shop")
+    hosted.until_moving(run)
+    pid, home, away = hosted.pid(run), hosted.home.path, hosted.path / "away"
+    os.kill(pid, signal.SIGSTOP)  # else it finds its directory gone, and ends by itself
+    home.rename(away)
+    try:
+        home.mkdir()  # an empty mount point
+        time.sleep(5)
+        kill_driver(pid)
+        time.sleep(5)
+        assert [one.state for one in hosted.intents(run)] == [IntentState.STARTED]
+        assert hosted.acts("run.ended") == [] and hosted.wish("shop").run == run
+        assert list(home.iterdir()) == [], "something was written into the mount point"
+    finally:
+        home.rmdir()
+        away.rename(home)
+    hosted.until("it is restored", lambda: len(hosted.intents(run)) == 2 and hosted.state(run) == "RUNNING")
+    assert [act.result for act in hosted.acts("run.ended")] == ["killed"]
+    pair.require_single()
+
+
+def test_two_servers_answer_for_one_home(tmp_path: Path, dsn: str) -> None:
+    """By the public command line: both read and take writes, one leads, and the follower names it."""
+    write_store(tmp_path / ".seatunnel", dsn)
+    with ExitStack() as stack:
+        first, url = stack.enter_context(server(tmp_path))
+        _, other = stack.enter_context(server(tmp_path))
+        with client(url, tmp_path) as leader, client(other, tmp_path) as follower:
+            told = [about(one) for one in (leader, follower)]
+            assert [one["role"] for one in told] == ["leader", "follower"]
+            assert [one["leader"] for one in told] == [url, url] and told[0]["lease"]["number"] == 1
+            assert {one["store"] for one in told} == {"postgresql"} and told[1]["lease"]["age"] < LEASE_SECONDS
+
+            text = "source { FakeSource { row.num = 5, schema { fields { id = bigint } } } }\nsink { Console {} }"
+            assert follower.post("/api/v1/definitions", json={"id": "people", "text": text}).status_code == 201
+            run = follower.post("/api/v1/definitions/people/runs", json={}).json()["job_id"]
+            for one in (leader, follower):
+                wait_for(lambda one=one: one.get(f"/api/v1/runs/{run}").json().get("state") == "SUCCESS")
+            assert follower.get("/readyz").status_code == 200
+            refused = follower.post("/api/v1/notifications/targets/ops/resume", json={})
+            assert refused.status_code == 404
+
+            made = seatunnel(tmp_path, "server", "token", "create", "ci", "--to", "ci.token", own_interpreter=True)
+            assert made.code == 0, made.err
+            for command in ("backup", "restore"):
+                done = seatunnel(tmp_path, "server", command, "copy", own_interpreter=True)
+                assert done.code == 1 and "SQLite files only" in done.err and "pg_dump" in done.err
+            (tmp_path / ".seatunnel" / "server.conf").rename(tmp_path / "kept.conf")
+            sole = seatunnel(tmp_path, "server", "run", "--port", "0", own_interpreter=True)
+            assert sole.code == 1 and "a server has this home already" in sole.err and "PostgreSQL" in sole.err
+            (tmp_path / "kept.conf").rename(tmp_path / ".seatunnel" / "server.conf")
+
+            first.send_signal(signal.SIGTERM)
+            wait_for(lambda: about(follower)["role"] == "leader")
+            assert about(follower)["leader"] == other and about(follower)["lease"]["number"] == 2
+
+
+def about(one: httpx.Client) -> dict[str, Any]:
+    found: dict[str, Any] = one.get("/api/v1/about").json()
+    return found
+
+
+def wait_for(holds: Any, seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until, "not in time"
+        time.sleep(0.1)
