@@ -26,10 +26,10 @@ Signature = tuple[tuple[int, int, int] | None, ...]
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """A run with its newest driver. ``state``: as ``seatunnel jobs list`` shows it; ``NOT ENDED``: its driver is on
-    another machine, which alone knows whether it is alive. ``started``, ``seconds``: of that
-    driver, None: not known, or it runs. ``tables``: how many are in each state. ``exit_code``: of its receipt.
-    ``outcome``: as in metrics, empty while it runs. ``failed``: why the driver ended without a receipt. ``fault``: why
-    the directory cannot be read. ``cause``: of the first failure. ``position``: number of completed checkpoints. ``seen``: when it was last seen, if
+    another machine, which alone knows whether it is alive. ``started``, ``seconds``: of that driver, None: not known,
+    or it runs. ``tables``: how many are in each state. ``exit_code``: of its receipt. ``outcome``: as in metrics, empty
+    while it runs. ``failed``: why the driver ended without a receipt. ``fault``: why the directory cannot be read.
+    ``cause``: of the first failure. ``position``: number of completed checkpoints. ``seen``: when it was last seen, if
     the home is away, else 0."""
 
     run: str

@@ -21,7 +21,7 @@ from seatunnel_py.control.driver_files import PROGRAM, DriverFiles, own_environm
 from seatunnel_py.control.groups.driver_groups import DriverGroups
 from seatunnel_py.control.launching import Launcher, environment_of
 from seatunnel_py.control.leading.fenced_database import FencedDatabase
-from seatunnel_py.control.leading.leadership import LeasedLeadership, Leadership, SoleLeadership
+from seatunnel_py.control.leading.leadership import Leadership, LeasedLeadership, SoleLeadership
 from seatunnel_py.control.local_launcher import LocalLauncher
 from seatunnel_py.control.notify.notifier import Notifier
 from seatunnel_py.control.notify.target_book import TargetBook
@@ -181,7 +181,7 @@ class ServerProcess:
     def _turn(self) -> None:
         before, self._term = self._term, (self.leadership.leads, self.leadership.number)
         leads = self._term[0]
-        self.warm.wanted = self.warm_drivers if leads else 0
+        self.warm.wanted = self.warm_drivers if leads and not self.index.away else 0
         if before[0] and not leads:
             self.warm.close()
         with self.supervisor.database.term():
@@ -229,9 +229,7 @@ def opened_store(place: StorePlace, identity: HomeIdentity, now: Callable[[], fl
     return database
 
 
-def _leading(
-    place: StorePlace, database: Database, address: str, due: threading.Event
-) -> tuple[Leadership, Database]:
+def _leading(place: StorePlace, database: Database, address: str, due: threading.Event) -> tuple[Leadership, Database]:
     """Who leads, and the database for what only the leader does."""
     if not isinstance(place, PostgresStore):
         return SoleLeadership(address), database

@@ -1,10 +1,11 @@
 """The supervisor: starts what waits, notes what has ended, and restores the runs that are wished.
 
-Rules. (1) An intent is committed before its process is made; the directory of the run shows the outcome, so a
-server that dies at any moment leaves one driver or none, and one that was overtaken by another leader starts none. (2) The end of a driver, the new counts of its wish and the
-next start are one transaction. (3) Runs that were started by hand are shown, and never restarted. (4) Waits are
-monotonic times. After a restart of the server they start again: too late is harmless. (5) While the database cannot be
-written, or the home is away, nothing is started and nothing is taken for ended; it is noted later.
+Rules. (1) An intent is committed before its process is made; the directory of the run shows the outcome, so a server
+that dies at any moment leaves one driver or none, and one that was overtaken by another leader starts none. (2) The end
+of a driver, the new counts of its wish and the next start are one transaction. (3) Runs that were started by hand are
+shown, and never restarted. (4) Waits are monotonic times. After a restart of the server they start again: too late is
+harmless. (5) While the database cannot be written, or the home is away, nothing is started and nothing is taken for
+ended; it is noted later.
 """
 
 from __future__ import annotations

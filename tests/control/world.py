@@ -272,9 +272,7 @@ class Server:
         writer = NoticeWriter(lambda: settings or NotifySettings(), world.now, "https://etl.example.com")
         self.observer = NoticeObserver(self.led, self.index, writer, world.clock)
         notes = RunNotes(writer, self.index)
-        self.supervisor = Supervisor(
-            self.led, self.index, self.launcher, world, files.launch_of, lambda: chosen, notes
-        )
+        self.supervisor = Supervisor(self.led, self.index, self.launcher, world, files.launch_of, lambda: chosen, notes)
         self.commands = RunCommands(self.database, self.index, world.now, LocalLauncher())
         self.performer = SchedulePerformer(self.led, self.commands, world.now)
         self.schedules = ScheduleCommands(self.database, self.commands, world.now)

@@ -1,9 +1,9 @@
 """The database as the leader writes to it: no write of a server that was overtaken is kept.
 
-Rules. (1) A write fails before it begins if this server does not lead by its own clock. (2) It fails if the lease in the
-database has another number, or has expired. The row of the lease stays locked until the write ends, so no other server
-takes over in between. (3) An effect beside the database is confirmed right before: it has no transaction. (4) What was
-read under one lease is not written under a later one: another server may have led in between.
+Rules. (1) A write fails before it begins if this server does not lead by its own clock. (2) It fails if the lease in
+the database has another number, or has expired. The row of the lease stays locked until the write ends, so no other
+server takes over in between. (3) An effect beside the database is confirmed right before: it has no transaction. (4)
+Rows that were read under one lease lead to no write under a later one: another server may have led in between.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Rules. (1) A server leads while it has the lease, and its own clock shows that it was renewed in time: it counts from
 before the question, with a clock that goes on while the machine sleeps. (2) A server that was suspended knows that it
-does not lead before it asks. (3) One that cannot reach the database stops to lead in time, for another one may take over.
+does not lead before it asks. (3) One that cannot reach the database stops to lead in time, for another one may take
+over.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionError
 from seatunnel_py.control.leading import lease
 from seatunnel_py.control.leading.lease import Lease
 from seatunnel_py.control.store.places.postgres_store import PostgresStore
+from seatunnel_py.errors import first_line
 
 RENEWED_PER_LEASE = 3
 LOOK_SECONDS = 2.0
@@ -111,6 +113,7 @@ class LeasedLeadership:
         self._holder = secrets.token_hex(8)
         self._held: tuple[int, float] | None = None  # the number, and until when by the own clock
         self._seen: tuple[Lease, float] | None = None
+        self._fails = False
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -165,8 +168,12 @@ class LeasedLeadership:
                     number = lease.taken(connection, self._holder, self._address, self._seconds)
                 seen = lease.found(connection)
         except (DBAPIError, NoConnectionError) as error:
-            _log.warning("the lease could not be looked at: %s", str(error.__cause__ or error).partition("\n")[0])
+            if not self._fails:
+                why = error.orig if isinstance(error, DBAPIError) else error
+                _log.warning("the lease could not be looked at: %s", first_line(str(why)))
+            self._fails = True
             return
+        self._fails = False
         self._seen = (seen, self._clock())
         self._held = None if number is None else (number, began + self._seconds)
 

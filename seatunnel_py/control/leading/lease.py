@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Float, Update, case, func, literal, select, update
+from sqlalchemy import Connection, Float, Update, case, cast, extract, func, literal, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from seatunnel_py.control.store.tables import LEASE
@@ -22,7 +22,6 @@ class Lease:
     renewed; ``left``: seconds until it expires, 0: it has."""
 
     number: int
-    holder: str
     address: str
     age: float
     left: float
@@ -32,8 +31,8 @@ def found(connection: Connection) -> Lease:
     """The lease as it is."""
     age = _clock() - _L.renewed_at
     left = case((_L.expires_at > _clock(), _L.expires_at - _clock()), else_=0.0)
-    row = connection.execute(select(_L.number, _L.holder, _L.address, age.label("age"), left.label("left"))).one()
-    return Lease(row.number, row.holder, row.address, float(row.age), float(row.left))
+    row = connection.execute(select(_L.number, _L.address, age.label("age"), left.label("left"))).one()
+    return Lease(row.number, row.address, float(row.age), float(row.left))
 
 
 def taken(connection: Connection, holder: str, address: str, seconds: float) -> int | None:
@@ -66,4 +65,4 @@ def _for(seconds: float) -> Update:
 
 def _clock() -> ColumnElement[float]:
     """Seconds since 1970 now, and not at the begin of the transaction."""
-    return func.extract("epoch", func.clock_timestamp(), type_=Float)
+    return cast(extract("epoch", func.clock_timestamp()), Float)

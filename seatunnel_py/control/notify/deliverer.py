@@ -4,8 +4,8 @@ Rules. (1) An event is sent before it is noted as sent: a server that dies in be
 (2) The events of a target go out in their order; the next one waits for the one before, until that is sent or given up.
 (3) A target that hangs or fails keeps up nothing but itself: neither other targets nor runs. (4) An event that a target
 has not taken in ``give_up_seconds`` is given up, and shown. (5) If an attempt cannot be noted because the database
-cannot be written, it is noted later, and not made again. (6) Of several servers only the leader sends. One that has been
-overtaken forgets what it knows: the database has what was noted.
+cannot be written, it is noted later, and not made again. (6) Of several servers only the leader sends. One that has
+been overtaken forgets what it knows: the database has what was noted.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ again do not count twice, and no total goes back. (2) The time of a sample is th
 late changes no rate; a clock that is set back leaves a gap, and no wrong rate. (3) The first sample of a new driver is
 at its start, with the total of the one before: the time between both has the rate 0. (4) Samples are written once a
 minute, in a thread of its own; until then they are in memory. A database that cannot be written loses samples, and
-delays nothing; of several servers the leader writes, and the others keep the newest only. (5) A table has samples only while it is looked at: they are in memory, for an hour, of at most
-``TABLES_MAX`` tables.
+delays nothing; of several servers the leader writes, and the others keep the newest only. (5) A table has samples only
+while it is looked at: they are in memory, for an hour, of at most ``TABLES_MAX`` tables.
 """
 
 from __future__ import annotations

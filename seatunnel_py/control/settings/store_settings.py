@@ -1,7 +1,7 @@
 """Reads the block ``store`` of the server's settings file: the database of its control plane.
 
-It is read from ``server.conf`` in SEATUNNEL_HOME only: all servers of a home, and the commands beside them, must use the
-same database.
+It is read from ``server.conf`` in SEATUNNEL_HOME only: all servers of a home, and the commands beside them, must use
+the same database.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def read_store(node: Node, secrets: Secrets, problems: list[Problem]) -> Postgre
     """The store of this block; None: it is wrong, and its mistakes are added to ``problems``."""
     before = len(problems)
     for key, one in literal_secrets(node):
-        problems.append(one.place.problem("a secret is written in the settings file", path=f"{BLOCK}.{key}", remedy=REMEDY))
+        problems.append(
+            one.place.problem("a secret is written in the settings file", path=f"{BLOCK}.{key}", remedy=REMEDY)
+        )
     options, found, _ = resolve_options(node, StoreOptions, path=BLOCK, secrets=secrets)
     problems += found
     if options is None or len(problems) > before:

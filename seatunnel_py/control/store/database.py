@@ -2,8 +2,8 @@
 
 Rules. (1) A write is durable when its block ends. (2) Writes follow one another, also those of several servers; readers
 see the state before or after one, never half of it. (3) An act of a person, or of the supervisor, and its audit row are
-in one transaction; a refused act leaves a row, too. (4) A database of a newer release, or a damaged one, is refused with
-the way out: the runs are all in SEATUNNEL_HOME, and need no database.
+in one transaction; a refused act leaves a row, too. (4) A database of a newer release, or a damaged one, is refused
+with the way out: the runs are all in SEATUNNEL_HOME, and need no database.
 """
 
 from __future__ import annotations

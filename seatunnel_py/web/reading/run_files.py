@@ -79,7 +79,8 @@ class RunFiles:
         return row
 
     def place(self, run: str) -> JobDirectory:
-        """The directory of a run. Raises ApiError for an unknown one, and for one that cannot be read; HomeAwayError."""
+        """The directory of a run. Raises ApiError for an unknown one, and for one that cannot be read;
+        HomeAwayError."""
         row = self.row(run)
         if row.state == UNKNOWN or self._index.away:
             self._index.require_home()

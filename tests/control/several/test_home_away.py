@@ -84,7 +84,7 @@ def test_o25_nothing_is_restarted_or_started_while_the_storage_is_away(world: Wo
     assert sorted(run for _, run in world.spawned) == sorted([one, one, two, three])
 
 
-@pytest.mark.parametrize("steps", range(12))
+@pytest.mark.parametrize("steps", range(0, 9, 2))
 def test_o25_storage_that_goes_in_the_middle_of_a_turn_ends_no_run(tmp_path: Path, steps: int) -> None:
     """It is there when the turn begins, and is not at one of its looks."""
     world = World(tmp_path)
@@ -159,7 +159,7 @@ def test_o25_an_empty_mount_point_is_not_the_home(tmp_path: Path) -> None:
 def test_the_identity_of_a_home_stays(tmp_path: Path) -> None:
     assert HomeIdentity.of(tmp_path) == HomeIdentity.of(tmp_path)
     file = tmp_path / "server" / "home.id"
-    assert file.stat().st_mode & 0o777 == 0o600 and os.listdir(file.parent) == ["home.id"]
+    assert file.stat().st_mode & 0o777 == 0o600 and list(file.parent.iterdir()) == [file]
 
 
 def test_o12_servers_without_a_common_database_do_not_share_a_home(tmp_path: Path) -> None:

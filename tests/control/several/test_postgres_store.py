@@ -91,7 +91,7 @@ def test_servers_that_begin_at_once_make_one_database(store: PostgresStore) -> N
     def begin() -> None:
         try:
             found.append(opened(store))
-        except Exception as error:
+        except SeaTunnelError as error:
             found.append(error)
 
     threads = [threading.Thread(target=begin) for _ in range(4)]

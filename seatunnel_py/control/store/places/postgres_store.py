@@ -1,9 +1,9 @@
 """The server's database as a schema of PostgreSQL: several servers may have it.
 
 Rules. (1) A write locks the row of the lease first, so writes of all servers follow one another, and a server that was
-overtaken cannot write between the check of its lease and its commit. (2) A server that stands still within a transaction
-loses it after a third of the lease, so that no other one waits for long. (3) A read has one snapshot. (4) Silence is limited: a
-server that is away is an error and not a wait.
+overtaken cannot write between the check of its lease and its commit. (2) A server that stands still within a
+transaction loses it after a third of the lease, so that no other one waits for long. (3) A read has one snapshot. (4)
+Silence is limited: a server that is away is an error and not a wait.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ class PostgresStore:
     def begin_migration(self, connection: Connection) -> None:
         """Raises SeaTunnelError for a server that is too old."""
         connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MIGRATION_LOCK})
-        version = connection.dialect.server_version_info or (0,)
-        if version[0] < VERSION_MIN:
+        version = int((connection.dialect.server_version_info or (0,))[0])
+        if version < VERSION_MIN:
             raise SeaTunnelError(
-                f"{self.shown} is PostgreSQL {version[0]}, and the store needs {VERSION_MIN} or newer",
+                f"{self.shown} is PostgreSQL {version}, and the store needs {VERSION_MIN} or newer",
                 "name a newer server in `store` of server.conf",
             )
         known = "SELECT 1 FROM pg_namespace WHERE nspname = :name"

@@ -1,7 +1,7 @@
 """Interface of the places of the server's database, and how a statement differs between them.
 
-Rules. (1) Everything that differs between SQLite and PostgreSQL is in this package. (2) Writes follow one another: of all
-servers that have the database, one writes at a time.
+Rules. (1) Everything that differs between SQLite and PostgreSQL is in this package. (2) Writes follow one another: of
+all servers that have the database, one writes at a time.
 """
 
 from __future__ import annotations
