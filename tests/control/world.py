@@ -84,6 +84,7 @@ class World:
     signalled: list[str] = field(default_factory=list)
     checkpoints: dict[str, int] = field(default_factory=dict)
     pids: int = 100
+    servers: list[Server] = field(default_factory=list)
 
     @property
     def home(self) -> Home:
@@ -261,6 +262,7 @@ class Server:
         leadership: Leadership | None = None,
     ) -> None:
         self.world, self.leadership = world, leadership
+        world.servers.append(self)
         place = world.store or world.home.path / "server" / "server.db"
         self.database = CrashingDatabase.open(place, world.now)
         self.database.world = world

@@ -187,7 +187,7 @@ def test_a_run_is_started_restored_and_reported(store: PostgresStore, tmp_path: 
         told.append((kinds, acts, server.outcomes(), server.wish().failures, len(world.spawned)))
         server.database.close()
     assert told[0] == told[1]
-    assert told[1][4] > 3
+    assert told[1][4] >= 3
 
 
 def _audit(server: Server) -> list[audit.AuditRow]:
@@ -276,7 +276,7 @@ def test_the_store_of_a_home_is_read_from_its_own_settings(tmp_path: Path) -> No
     found = store_of(tmp_path, {"PW": "hunter22"}, own)
     assert isinstance(found, PostgresStore)
     assert (found.url.password, found.schema, found.lease_seconds) == ("hunter22", "seatunnel", 9.0)
-    assert found.shown == "postgresql://me@h:5433/db (schema seatunnel)"
+    assert found.shown == "postgresql://h:5433/db (schema seatunnel)"
     other = tmp_path / "other.conf"
     other.write_text('store { url = "postgresql://h/db" }')
     with pytest.raises(JobFileError, match=r"another settings file"):

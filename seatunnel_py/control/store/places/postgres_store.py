@@ -39,7 +39,7 @@ class PostgresStore:
 
     @property
     def shown(self) -> str:
-        plain = self.url.set(drivername="postgresql", password=None, query={})
+        plain = URL.create("postgresql", host=self.url.host, port=self.url.port, database=self.url.database)
         return f"{redacted_text(plain.render_as_string())} (schema {self.schema})"
 
     @property
