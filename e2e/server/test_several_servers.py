@@ -110,18 +110,19 @@ def test_o13_a_leader_that_is_suspended_and_goes_on_starts_nothing(pair: Pair) -
     """At random moments of its starts; the other server leads and starts what waits; each run has one driver."""
     chosen = random.Random(13)
     hosted = pair.any
-    hosted.define("shop", RestartPolicy.NEVER)
     runs: list[str] = []
-    for _ in range(4):
+    for turn in range(4):
+        for name in ("before", "after"):  # each writes into a directory of its own
+            hosted.define(f"{name}-{turn}", RestartPolicy.NEVER)
         before = pair.leader()
         assert before in ADDRESSES
-        runs.append(hosted.start("shop"))
+        runs.append(hosted.start(f"before-{turn}"))
         time.sleep(chosen.uniform(0, 0.7))
         pair.signal(before, signal.SIGSTOP)
         try:
             hosted.until("the other server leads", lambda old=before: pair.leader() == pair.other(old), 20)
             taken = pair.number()
-            more = hosted.start("shop")
+            more = hosted.start(f"after-{turn}")
             runs.append(more)
             hosted.until("the new leader starts", lambda run=more: hosted.state(run) == "RUNNING")
         finally:
