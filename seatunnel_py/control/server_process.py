@@ -230,7 +230,7 @@ def opened_store(place: StorePlace, identity: HomeIdentity, now: Callable[[], fl
 
 
 def _leading(place: StorePlace, database: Database, address: str, due: threading.Event) -> tuple[Leadership, Database]:
-    """Who leads, and the database for what only the leader does."""
+    """The leadership of this server, and the database for the acts of a leader."""
     if not isinstance(place, PostgresStore):
         return SoleLeadership(address), database
     leadership = LeasedLeadership(place, address, due.set)

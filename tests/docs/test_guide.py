@@ -20,7 +20,7 @@ def documented() -> list[tuple[str, str]]:
         for page in PAGES
         for number, block in enumerate(re.findall(r"```hocon\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL))
         if "--8<--" not in block  # a file of configs/
-        if not block.startswith(("notify ", "egress "))  # settings of the server, which another test reads
+        if not block.startswith(("notify ", "egress ", "store "))  # settings of the server, which another test reads
     ]
 
 

@@ -91,7 +91,7 @@ class StartWish:
 class Intent:
     """A start with what became of it. ``previous_driver``: the one that had the run before, as in job.json, empty:
     none; ``pid``: of the process that was spawned, None: not known; ``exit_code``, ``signal``: how it ended, if that
-    was seen; ``fence``: the number of the lease under which it has begun, None: it has not, or there is no lease."""
+    was seen. ``fence``: the number of the lease under which it has begun, None: it has not, or there is no lease."""
 
     id: int
     run: str

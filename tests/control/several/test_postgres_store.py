@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from contextlib import closing
@@ -281,6 +282,17 @@ def test_the_store_of_a_home_is_read_from_its_own_settings(tmp_path: Path) -> No
     other.write_text('store { url = "postgresql://h/db" }')
     with pytest.raises(JobFileError, match=r"another settings file"):
         store_of(tmp_path, {}, other)
+
+
+def test_the_store_of_the_page_is_read(tmp_path: Path) -> None:
+    """A reader copies it, and it works."""
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "several-servers.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```hocon\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "server.conf").write_text(block)
+    (tmp_path / "store.password").write_text("hunter22\n")
+    found = store_of(tmp_path, {})
+    assert isinstance(found, PostgresStore) and found.url.password == "hunter22"
+    assert found.url.query["sslmode"] == "verify-full" and f"| `{found.lease_seconds:g}` |" in page
 
 
 def test_a_server_that_is_too_old_is_refused(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,1 +1,1 @@
-"""Where the server's database is: a SQLite file, or a schema of PostgreSQL."""
+"""The places of the server's database: a SQLite file, or a schema of PostgreSQL."""

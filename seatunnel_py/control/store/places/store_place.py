@@ -37,11 +37,11 @@ class StorePlace(Protocol):
 
     @property
     def way_out(self) -> str:
-        """What helps if the database cannot be used."""
+        """The remedy if the database cannot be used."""
 
     @property
     def room(self) -> str:
-        """What helps if a write fails."""
+        """The remedy if a write fails."""
 
     def prepare(self) -> None:
         """Look before the first connection whether the place can be used."""
