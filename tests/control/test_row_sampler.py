@@ -175,7 +175,7 @@ def test_a_database_that_cannot_be_written_loses_samples_and_no_time(
     shop.database.close()
     shop.database.place.path.chmod(0o400)
     locked = sqlite3.connect(shop.database.place.path)
-    monkeypatch.setattr("seatunnel_py.control.store.database.BUSY_MS", 50)
+    monkeypatch.setattr("seatunnel_py.control.store.places.sqlite_file.BUSY_MS", 50)
     shop.database = Database(shop.database.place.path, lambda: shop.at)
     shop.reborn()
     locked.execute("BEGIN EXCLUSIVE")
