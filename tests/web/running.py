@@ -20,6 +20,7 @@ from seatunnel_py.control.notify.target_book import TargetBook
 from seatunnel_py.control.server_process import ServerProcess
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.audit import Act
+from seatunnel_py.control.store.places.store_place import StorePlace
 from seatunnel_py.control.store.tokens import Role, TokenWish
 from seatunnel_py.runtime.observe.receipt import Receipt
 from seatunnel_py.runtime.storage.home import Home
@@ -95,13 +96,19 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, settings: ServerSettings = CALM, home: Home | None = None) -> Iterator[Served]:
-    """A server over ``home``, by default one below this folder."""
+def serving(
+    folder: Path,
+    settings: ServerSettings = CALM,
+    home: Home | None = None,
+    store: StorePlace | None = None,
+    address: str = "http://server",
+) -> Iterator[Served]:
+    """A server over ``home``, by default one below this folder. ``store``: its database, which others may have, too."""
     home = home or Home(folder / ".seatunnel")
     home.path.mkdir(mode=0o700, exist_ok=True)
     passed = frozenset(settings.environment)
     book = TargetBook(settings.settings_file, os.environ)
-    opened = partial(ServerProcess.open, home, "http://server", passed=passed, book=book)
+    opened = partial(ServerProcess.open, home, address, passed=passed, book=book, store=store)
     with closing(listening(settings)) as listener, closing(opened()) as control:
         settings = replace(settings, port=listener.getsockname()[1])
         context = context_for(control, settings)
@@ -110,7 +117,7 @@ def serving(folder: Path, settings: ServerSettings = CALM, home: Home | None = N
         server = EndingServer(config_of(context), context.stopping)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         served = Served(f"http://127.0.0.1:{settings.port}", home, context, server, thread)
-        served.tokens |= {role: served.issue(role, role.value)[1] for role in Role}
+        served.tokens |= {role: served.issue(role, role.value if store is None else "")[1] for role in Role}
         thread.start()
         try:
             until = time.monotonic() + 60

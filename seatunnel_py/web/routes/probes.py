@@ -26,7 +26,9 @@ def readyz(request: Request) -> Response:
         faults["database"] = why
     if why := context.control.fault:
         faults["supervisor"] = why
-    if not context.index.here() or not os.access(context.home.path, os.R_OK | os.W_OK | os.X_OK):
+    if not context.index.here():
+        faults["home"] = "the home is away: its storage is not mounted, or is that of another home"
+    elif not os.access(context.home.path, os.R_OK | os.W_OK | os.X_OK):
         faults["home"] = "the home cannot be read and written"
     if context.stopping.is_set():
         faults["server"] = "it is ending"
