@@ -14,38 +14,28 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
 
 from e2e.server.driver_processes import kill_driver
 from e2e.server.hosted import Hosted
 from e2e.server.running import client, server
+from e2e.server.stores import LEASE_SECONDS, new_database, write_store
 from e2e.support import seatunnel
 from seatunnel_py.control.leading import lease
 from seatunnel_py.control.store.intents import IntentState
 from seatunnel_py.control.store.wishes import RestartPolicy
 from tests.servers.postgres import PostgresServer
 
-LEASE_SECONDS = 3.0
 SECRET = "whsec_" + "A" * 40
 TARGET = """notify { allow = ["127.0.0.1"], targets { ops { type = webhook, url = "http://127.0.0.1:9/hook",
              secret = ${file:hook.secret} } } }"""
 ADDRESSES = ("http://first", "http://second")
 
 
-def write_store(home: Path, dsn: str) -> None:
-    """The settings of a home whose servers have this database."""
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "server.conf").write_text(f'store {{ url = "{dsn}", lease-seconds = {LEASE_SECONDS:g} }}\n')
-
-
 @pytest.fixture
 def dsn(postgres: PostgresServer) -> str:
     """A database of this test."""
-    name = f"store_{time.monotonic_ns()}"
-    with psycopg.connect(postgres.dsn, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return postgres.dsn_of(name)
+    return new_database(postgres)
 
 
 @dataclass
