@@ -9,7 +9,7 @@ import psycopg
 
 from tests.servers.postgres import PostgresServer
 
-LEASE_SECONDS = 3.0
+LEASE_SECONDS = 8.0
 
 
 def write_store(home: Path, dsn: str) -> None:
