@@ -31,6 +31,8 @@ export type Counts = Partial<Record<string, number>>;
 
 export interface Session {
   csrf?: string;
+  /** The server is one of several of its home. */
+  several?: boolean;
   role: Role;
   name: string;
 }

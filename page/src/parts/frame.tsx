@@ -114,10 +114,10 @@ function LostBar() {
 
 /** Several servers have one home: this one reads and takes orders, and another one acts on them. */
 function FollowerBar() {
-  const known = session.value !== null && session.value !== "out";
+  const known = session.value;
+  const several = known !== null && known !== "out" && known.several === true;
   const [turn, setTurn] = useState(0);
-  const found = useAnswer<About>(known ? "about" : null, turn, true).data;
-  const several = found !== null && found.lease !== null;
+  const found = useAnswer<About>(several ? "about" : null, turn, true).data;
   useEffect(() => {
     if (!several) return;
     const timer = window.setInterval(() => setTurn((before) => before + 1), ABOUT_MS);

@@ -54,7 +54,7 @@ def begin(request: Request, body: LoginBody) -> Response:
         tokens.used(write.connection, token, now)
         write.act = replace(write.act, actor=token.id, object=session.id)
     context.access.forget()
-    response = answer({"csrf": sessions.csrf_of(text), **_about(session)}, 201)
+    response = answer({"csrf": sessions.csrf_of(text), **_about(session), "several": _several(request)}, 201)
     context.access.sessions.give(response, session, text)
     return response
 
@@ -103,7 +103,13 @@ def whoami(request: Request) -> Response:
     csrf = sessions.csrf_of(context.access.sessions.text(request)) if session is not None else None
     expires = token.expires_at if session is None else session.expires_at
     about = {"id": token.id, **_of_token(token), "expires": expires, "expires_at": expires}
-    return answer({**about, "csrf": csrf, "session": session is not None, "at": time.time()})
+    more = {"several": _several(request), "at": time.time()}
+    return answer({**about, "csrf": csrf, "session": session is not None, **more})
+
+
+def _several(request: Request) -> bool:
+    """Whether this server is one of several: the page then asks for their leader."""
+    return context_of(request).control.leadership.standing().number is not None
 
 
 def _about(session: BrowserSession) -> dict[str, Any]:
