@@ -25,7 +25,7 @@ from seatunnel_py.control.schedule.stored_schedules import (
     UnknownScheduleError,
 )
 from seatunnel_py.control.schedule.terms import ScheduleTermsError
-from seatunnel_py.control.store.database import StoreUnreadableError, StoreUnwritableError
+from seatunnel_py.control.store.database import StaleLeaseError, StoreUnreadableError, StoreUnwritableError
 from seatunnel_py.control.store.definitions import (
     DefinitionExistsError,
     DefinitionInUseError,
@@ -97,6 +97,7 @@ _KINDS: Mapping[type[SeaTunnelError], tuple[int, str]] = {
     UnknownRunError: (404, "unknown-run"),
     RunStateError: (409, "state"),
     HomeAwayError: (503, "home"),
+    StaleLeaseError: (409, "follower"),
     StoreUnwritableError: (503, "database"),
     StoreUnreadableError: (503, "database"),
 }

@@ -92,6 +92,7 @@ def replay(request: Request, run: str, body: ReplayBody, dry: Dry = False) -> Re
 
 
 def _begin(context: ServerContext, last: Intent, revision: int, body: ReplayBody, act: Any) -> None:
+    context.control.supervisor.database.confirm()
     context.control.commands.replay(last, revision, body.table, act, context.control.files.replay_of)
 
 
