@@ -66,7 +66,8 @@ class Notifier:
 
     def follow(self) -> None:
         """Take changed settings over, and leave the rest to the server that leads; called in place of ``turn``."""
-        self.book.refresh()
+        if (settings := self.book.changed()) is not None:
+            self.book.take(settings)  # the leader writes the audit line
         self.observer.rest()
 
     def turn(self) -> None:
