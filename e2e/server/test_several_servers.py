@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,14 @@ class Pair:
 @pytest.fixture
 def pair(tmp_path: Path, dsn: str) -> Iterator[Pair]:
     write_store(tmp_path / "home", dsn)
-    made = Pair(tmp_path)
+    with pair_of(tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def pair_of(path: Path) -> Iterator[Pair]:
+    """Two servers that run."""
+    made = Pair(path)
     try:
         for hosted in made.servers.values():
             hosted.begin()
@@ -185,6 +193,47 @@ def test_o25_while_the_home_is_away_nothing_is_restarted(pair: Pair) -> None:
     hosted.until("it is restored", lambda: len(hosted.intents(run)) == 2 and hosted.state(run) == "RUNNING")
     assert [act.result for act in hosted.acts("run.ended")] == ["killed"]
     pair.require_single()
+
+
+def test_o25_a_home_that_is_unmounted_comes_back_with_its_runs(tmp_path: Path, dsn: str) -> None:
+    """One driver is at work all the time, and is adopted; the other is killed meanwhile, and is restored once."""
+    disk, home = tmp_path / "disk", tmp_path / "home"
+    write_store(disk, dsn)
+    home.mkdir()
+    mount(disk, home)
+    try:
+        with pair_of(tmp_path) as pair:
+            hosted = pair.any
+            for name in ("one", "two"):
+                hosted.define(name)
+            one, two = hosted.start("one"), hosted.start("two")
+            hosted.until_moving(one)
+            hosted.until_moving(two)
+            pids = {run: hosted.pid(run) for run in (one, two)}
+            for pid in pids.values():
+                os.kill(pid, signal.SIGSTOP)  # else it writes into the mount point
+            subprocess.run(["umount", "-l", str(home)], check=True)
+            time.sleep(5)
+            kill_driver(pids[two])
+            time.sleep(5)
+            assert list(home.iterdir()) == [] and hosted.acts("run.ended") == []
+            assert pair.starts() == {one: 1, two: 1}
+            mount(disk, home)
+            os.kill(pids[one], signal.SIGCONT)
+            hosted.until("it is restored", lambda: len(hosted.intents(two)) == 2 and hosted.state(two) == "RUNNING")
+            hosted.until_moving(one)
+            assert hosted.pid(one) == pids[one] and pair.starts() == {one: 1, two: 2}
+            assert [act.result for act in hosted.acts("run.ended")] == ["killed"]
+            pair.require_single()
+    finally:
+        subprocess.run(["umount", "-l", str(home)], check=True)
+
+
+def mount(disk: Path, home: Path) -> None:
+    """Show a directory at another place, as storage that is mounted there."""
+    done = subprocess.run(["mount", "--bind", str(disk), str(home)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"nothing can be mounted here: {done.stderr}")
 
 
 def test_two_servers_answer_for_one_home(tmp_path: Path, dsn: str) -> None:
