@@ -26,6 +26,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "log_growth 1, I42",
     ),
     runtime(
+        "a log that begins anew begins with tables that were not copied",
+        RUNNER,
+        "and machine.context.past.begins_anew:",
+        "and machine.context.past.record is None:",
+        "log_growth 1, I42",
+        "tests/simulation/test_found_seeds.py",
+    ),
+    runtime(
         "a table joins its log before it is copied",
         LOGS,
         "if not copies or one.schema.path in copied\n        )\n",

@@ -20,6 +20,10 @@ FOUND = {
     (3488, "aligned"): "the simulation stopped each driver before its log could change its tables",
     (668, "aligned"): "a target refuses the last commit, which its recovery issues again",
     (11968, "aligned"): "the simulated sink took rows of a version that its table did not have",
+    (3147, "aligned"): "a log that begins anew took in a table whose copy had failed, so no table was followed",
+    (6817, "unaligned"): "the same, for another table",
+    (128, "aligned"): "the simulated log began though no table was copied",
+    (8210, "aligned"): "the checker did not know how far the log of an earlier driver was repeated",
     (19044, "aligned"): "the checker saw a loss, though everything had begun from nothing before",
 }
 

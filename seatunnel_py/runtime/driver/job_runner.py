@@ -194,7 +194,7 @@ class JobRunner:
         """Route units of its vertices to this machine, which may replace an earlier one, and begin it."""
         copied = self.logs.copied(machine.pipeline, self.pipelines.values())
         joins = self.logs.joining(machine.pipeline, copied)
-        if machine.pipeline.after and machine.pipeline.log is not None and machine.context.past.record is None:
+        if machine.pipeline.after and machine.pipeline.log is not None and machine.context.past.begins_anew:
             machine = self._following(machine, copied)
         self._owner |= dict.fromkeys((one.id for one in machine.pipeline.vertices), machine)
         self.turn(machine, events.Admitted(copied, joins))

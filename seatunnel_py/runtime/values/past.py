@@ -42,4 +42,9 @@ class EarlierRun:
     @property
     def empties(self) -> bool:
         """Whether its targets are emptied before it starts."""
-        return self.reset and (self.record is None or self.dropped)
+        return self.reset and self.begins_anew
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether it starts from nothing, because there is no record, or because the journal gave it up."""
+        return self.record is None or self.dropped

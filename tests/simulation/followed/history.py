@@ -60,12 +60,14 @@ def drawn(stream: Stream) -> History:
 
 @dataclass
 class Database:
-    """``forgotten``: the server keeps the log from here on; ``began``: where the newest driver goes on with it."""
+    """``forgotten``: the server keeps the log from here on; ``began``: where the newest driver goes on with it, and
+    up to where its journal may repeat it; ``read``: how far any driver has read it."""
 
     history: History
     now: Callable[[], float]
     forgotten: int = 0
     began: int = 0
+    read: int = 0
 
     @property
     def end(self) -> int:

@@ -103,7 +103,7 @@ class FollowedJob:
         kept = journal.journal
         log = authority.records.get(LOG_PIPELINE)
         place = None if log is None else place_of_log(log, LOG_NODE)
-        self.database.began = 0 if place is None else number_of(place)
+        self.database.began = max(0 if place is None else number_of(place), self.database.read)
         self._logged = [] if log is None else [one.schema.path.table for one in tables_in(log.plan)]
         if not self.world.faults.on or self._stream.chance(0.5):
             self._look(log)

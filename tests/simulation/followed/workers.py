@@ -75,6 +75,7 @@ class FollowedWorkers:
             stop = number_of(unit.until)
         else:
             stop, altered = self._up_to_change(versions, start, stop, early=early)
+        self._database.read = max(self._database.read, stop)
         rows = self._rows(vertex.id, unit, versions, range(start, stop))
         slices, pieces = (), ()
         if vertex.outputs:
