@@ -13,8 +13,8 @@ import httpx
 
 from e2e.server.running import client, server
 from e2e.support import Process, kill9, seatunnel, start
-from seatunnel_py.control.server_process import database_file
 from seatunnel_py.control.store.database import Database
+from seatunnel_py.control.store.places.sqlite_file import database_file
 
 TEXT = "source { FakeSource { row.num = 1, schema { fields { id = bigint } } } }\nsink { Console {} }"
 ROWS = 400_000

@@ -10,10 +10,10 @@ from pathlib import Path
 from e2e.server.running import client, server, token_of
 from e2e.support import seatunnel
 from seatunnel_py.control.definition_text import DefinitionText
-from seatunnel_py.control.server_process import database_file
 from seatunnel_py.control.store import audit, definitions
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.database import Database
+from seatunnel_py.control.store.places.sqlite_file import database_file
 from tests.web.how_to_pages import blocks, curl, lines
 
 TEXT = "source { FakeSource { row.num = 10, schema { fields { id = bigint } } } }\nsink { Console {} }"

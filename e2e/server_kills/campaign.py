@@ -17,9 +17,9 @@ from e2e.server_kills.retrying_client import AnswerLog, RetryingClient
 from e2e.server_kills.stream_operator import StreamOperator
 from e2e.server_kills.twenty_jobs import KilledJob, twenty_jobs
 from e2e.server_kills.watch import DriverWatch
-from seatunnel_py.control.server_process import database_file
 from seatunnel_py.control.store import settings
 from seatunnel_py.control.store.database import Database
+from seatunnel_py.control.store.places.sqlite_file import database_file
 
 EARLY = 0.3
 """The share of kills that do not wait until the server answers."""

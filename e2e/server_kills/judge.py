@@ -15,7 +15,7 @@ from e2e.server_kills.batch_operator import BatchOperator
 from e2e.server_kills.judge_rows import row_faults
 from e2e.server_kills.judge_schedules import schedule_faults
 from e2e.server_kills.retrying_client import RetryingClient
-from seatunnel_py.control.server_process import database_file
+from seatunnel_py.control.store.places.sqlite_file import database_file
 from seatunnel_py.runtime.storage.home import Home
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from e2e.server_kills.twenty_jobs import KilledJob
 from seatunnel_py.control.schedule import stored_schedules
 from seatunnel_py.control.schedule.decision import Schedule
-from seatunnel_py.control.server_process import database_file
 from seatunnel_py.control.store.database import Database
+from seatunnel_py.control.store.places.sqlite_file import database_file
 
 if TYPE_CHECKING:
     from e2e.server_kills.judge import Judge

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 from seatunnel_py.control.driver_files import PROGRAM, DriverFiles, own_environment
@@ -36,7 +35,7 @@ from seatunnel_py.control.start_order import StartLimits
 from seatunnel_py.control.store import settings
 from seatunnel_py.control.store.database import Database, StoreUnreadableError
 from seatunnel_py.control.store.places.postgres_store import PostgresStore
-from seatunnel_py.control.store.places.sqlite_file import SqliteFile
+from seatunnel_py.control.store.places.sqlite_file import SqliteFile, database_file
 from seatunnel_py.control.store.places.store_place import StorePlace
 from seatunnel_py.control.supervisor import Machine, Supervisor
 from seatunnel_py.control.warm_drivers import WarmDrivers
@@ -235,11 +234,6 @@ def _leading(place: StorePlace, database: Database, address: str, due: threading
         return SoleLeadership(address), database
     leadership = LeasedLeadership(place, address, due.set)
     return leadership, FencedDatabase(database, leadership)
-
-
-def database_file(home: Path) -> Path:
-    """The file of the server's database."""
-    return home / "server" / "server.db"
 
 
 def limits_of(database: Database) -> StartLimits:

@@ -246,7 +246,7 @@ class Supervisor:
     def _begin(self, intent: Intent) -> None:
         row = self.index.look(intent.run)
         if (row is not None and row.alive) or not self.index.look_at_home():
-            return  # started by hand in this moment
+            return  # started by hand in this moment, or its home is away
         with self.database.writing() as connection:
             taken = queue.take(connection, intent.id, row.driver if row is not None else "", self.database.fence)
         self._ends.pop(intent.run, None)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.control.server_process import database_file
 from seatunnel_py.control.store import tokens
 from seatunnel_py.control.store.database import Database
+from seatunnel_py.control.store.places.sqlite_file import database_file
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.web.serving import first_token, listening, token_file_of

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from seatunnel_py.api.process.private_files import make_private
 from seatunnel_py.control.store import settings
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.storage.local_storage import sync_directory
 
 NAME = "home.id"
 SETTING = "home-id"
@@ -77,6 +78,7 @@ def _make(file: Path) -> None:
             return
         except OSError:  # a file system without links
             draft.rename(file)
+        sync_directory(file.parent)  # a store is bound to the number
     finally:
         draft.unlink(missing_ok=True)
 

@@ -20,7 +20,7 @@ from seatunnel_py.config.tree import Node
 from seatunnel_py.control.definition_text import REMEDY
 from seatunnel_py.control.settings.settings_file import blocks_of
 from seatunnel_py.control.store.places.postgres_store import LEASE_SECONDS, PostgresStore
-from seatunnel_py.control.store.places.sqlite_file import SqliteFile
+from seatunnel_py.control.store.places.sqlite_file import SqliteFile, database_file
 from seatunnel_py.control.store.places.store_place import POSTGRES, StorePlace
 from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
 from seatunnel_py.redaction import keep_secret
@@ -55,7 +55,7 @@ def store_of(home: Path, environment: Mapping[str, str], given: Path | None = No
             raise other.place.error("the store is in another settings file than that of the home", remedy=remedy)
     block = blocks_of(own, environment) if own.is_file() else None
     if block is None or BLOCK not in block.blocks:
-        return SqliteFile(home / "server" / "server.db")
+        return SqliteFile(database_file(home))
     problems: list[Problem] = []
     found = read_store(block.blocks[BLOCK], block.secrets, problems)
     if found is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -65,21 +65,17 @@ class Database:
         """Open a database, a new one where there is none, and migrate it. ``place``: a path is that of a SQLite file.
         Raises NewerDatabaseError, and StoreUnreadableError for a damaged one, and for one that is away."""
         found: StorePlace = SqliteFile(place) if isinstance(place, Path) else place
-        made: Database | None = None
         try:
             found.prepare()
-            made = cls(place, now)
-            with made._writer.begin() as connection:
-                found.begin_migration(connection)
-                migrations.migrate(connection, now(), found.shown)
+            with ExitStack() as undo:
+                made = cls(found, now)
+                undo.callback(made.close)
+                with made._writer.begin() as connection:
+                    found.begin_migration(connection)
+                    migrations.migrate(connection, now(), found.shown)
+                undo.pop_all()
         except (DBAPIError, sqlite3.Error, OSError) as error:
-            if made is not None:
-                made.close()
             raise StoreUnreadableError(f"cannot use the database {found.shown}: {_why(error)}", found.way_out) from None
-        except SeaTunnelError:
-            if made is not None:
-                made.close()
-            raise
         return made
 
     @property

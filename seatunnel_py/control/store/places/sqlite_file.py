@@ -81,3 +81,8 @@ class SqliteFile:
         event.listen(made, "connect", connected)
         event.listen(made, "begin", lambda connection: connection.exec_driver_sql(begin))
         return made
+
+
+def database_file(home: Path) -> Path:
+    """Its path in a home."""
+    return home / "server" / "server.db"
