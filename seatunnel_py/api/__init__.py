@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from seatunnel_py.api.process import silence
     from seatunnel_py.api.process.egress.egress_guard import reachable_addresses
     from seatunnel_py.api.process.failpoints import Failpoint, failpoint
-    from seatunnel_py.api.process.file_systems import file_system_of
+    from seatunnel_py.api.process.file_systems import is_on_network
     from seatunnel_py.api.process.lock_waits import lock_timeout
     from seatunnel_py.api.process.private_files import make_private_file, private_directory, private_output
     from seatunnel_py.api.process.resources import borrow
@@ -289,10 +289,10 @@ __all__ = [
     "dotted",
     "exactly_one",
     "failpoint",
-    "file_system_of",
     "filled",
     "from_arrow",
     "globbed",
+    "is_on_network",
     "is_widened",
     "java_replacement",
     "lock_timeout",
@@ -334,7 +334,7 @@ _MODULES = {
     "api.options.step": "SinkOptions SourceOptions TransformOptions",
     "api.process.egress.egress_guard": "reachable_addresses",
     "api.process.failpoints": "Failpoint failpoint",
-    "api.process.file_systems": "file_system_of",
+    "api.process.file_systems": "is_on_network",
     "api.process.lock_waits": "lock_timeout",
     "api.process.private_files": "make_private_file private_directory private_output",
     "api.process.resources": "borrow",

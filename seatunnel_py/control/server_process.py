@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
+from seatunnel_py.api.process.file_systems import is_on_network
 from seatunnel_py.control.driver_files import PROGRAM, DriverFiles, own_environment
 from seatunnel_py.control.groups.driver_groups import DriverGroups
 from seatunnel_py.control.launching import Launcher, environment_of
@@ -41,7 +42,6 @@ from seatunnel_py.control.supervisor import Machine, Supervisor
 from seatunnel_py.control.warm_drivers import WarmDrivers
 from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.runtime.observe.driver_process import boot_id
-from seatunnel_py.runtime.observe.other_machine import is_shared
 from seatunnel_py.runtime.storage.home import Home
 
 TURN_SECONDS = 0.5
@@ -126,7 +126,7 @@ class ServerProcess:
             raise
         due = threading.Event()
         leadership, fenced = _leading(place, database, address, due)
-        index = RunIndex(home, machine.clock, is_shared(home.path), identity.is_here, machine.now)
+        index = RunIndex(home, machine.clock, is_on_network(home.path), identity.is_here, machine.now)
         own = own_environment() if environment is None else environment
         files = DriverFiles(database, home.path, own, passed, program)
         groups = DriverGroups.of_this_process()

@@ -16,7 +16,7 @@ COPY_AGAIN NativeWriter CannotResumeError NothingToCommit Options PLAIN_READ Out
 PrimaryKey Reached ReadContext Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand SimpleSink SimpleSource Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TableLeftOut TablePath
 TableSchema TargetPlace TimeLimitError TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError Verdict Visible WriteContext Writer
-at_least_one at_most_one borrow convert exactly_one failpoint file_system_of from_arrow lock_timeout make_private_file option parse_type
+at_least_one at_most_one borrow convert exactly_one failpoint from_arrow is_on_network lock_timeout make_private_file option parse_type
 private_directory private_output reachable_addresses required_when schema_from_arrow shown_rows shown_values silence simple_sink simple_source simple_table
 stored_as terminal_text to_arrow together
 ANY_DIGITS BIGINT DOUBLE INTEGERS NANOSECONDS NUMBER PRECISION_MAX STRING TEMPORAL array decimal

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from seatunnel_py.api.process.file_systems import is_on_network
 from seatunnel_py.control.run_commands import RunStateError
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.intents import IntentState
 from seatunnel_py.control.store.wishes import RestartPolicy
 from seatunnel_py.runtime.observe.driver_process import boot_id
-from seatunnel_py.runtime.observe.other_machine import is_elsewhere, is_shared
+from seatunnel_py.runtime.observe.other_machine import is_elsewhere
 from tests.control.homes import claimed, receipt
 from tests.control.world import Server, World
 
@@ -95,5 +96,5 @@ def test_o26_a_name_and_a_start_tell_a_machine_from_another_one() -> None:
 def test_o26_a_home_is_shared_on_a_network_file_system(tmp_path: Path, path: str, shared: bool) -> None:
     mounts = tmp_path / "mountinfo"
     mounts.write_text(MOUNTS.lstrip())
-    assert is_shared(Path(path), mounts) is shared
-    assert not is_shared(Path(path), tmp_path / "none")
+    assert is_on_network(Path(path), mounts) is shared
+    assert not is_on_network(Path(path), tmp_path / "none")

@@ -1,4 +1,4 @@
-"""Finds the type of the file system that a path is on. Only Linux shows it."""
+"""Finds out if a path is on a network file system, which other machines may share. Only Linux shows it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ from contextlib import suppress
 from pathlib import Path
 
 MOUNTS = Path("/proc/self/mountinfo")
+NETWORK = frozenset(
+    {
+        "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs",
+        "afs", "ocfs2", "gfs2", "pvfs2", "orangefs",
+    }
+)  # fmt: skip
 
 
-def file_system_of(path: Path, mounts: Path = MOUNTS) -> str:
+def is_on_network(path: Path, mounts: Path = MOUNTS) -> bool:
+    """Whether other machines may have this path, too. True for every type of FUSE: most of them are shared."""
+    found = _type_of(path, mounts)
+    return found in NETWORK or found.startswith("fuse.")
+
+
+def _type_of(path: Path, mounts: Path) -> str:
     """The type, such as ``ext4``, ``nfs4`` or ``fuse.sshfs``; empty: it is not known."""
     found, longest = "", -1
     with suppress(OSError, ValueError, IndexError):

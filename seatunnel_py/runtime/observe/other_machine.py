@@ -10,24 +10,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from seatunnel_py.api.process.file_systems import MOUNTS, file_system_of
 from seatunnel_py.runtime.observe.driver_process import boot_id
-
-NETWORK = frozenset(
-    {
-        "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs",
-        "afs", "ocfs2", "gfs2", "pvfs2", "orangefs",
-    }
-)  # fmt: skip
-
-
-def is_shared(path: Path, mounts: Path = MOUNTS) -> bool:
-    """Whether a directory is on a file system that other machines may have, too."""
-    found = file_system_of(path, mounts)
-    return found in NETWORK or found.startswith("fuse.")
 
 
 def is_elsewhere(about: Mapping[str, Any]) -> bool:

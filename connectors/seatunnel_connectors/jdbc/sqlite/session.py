@@ -12,10 +12,9 @@ from urllib.parse import quote as url_quote
 
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, StatementSession
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRowsError, FatalError, PluginError, RetriableError, borrow, file_system_of, lock_timeout
+from seatunnel_py.api import BadRowsError, FatalError, PluginError, RetriableError, borrow, is_on_network, lock_timeout
 
 BUSY_SECONDS = 60.0  # how long a writer waits for the others: only one can write at a time
-_NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "ceph", "glusterfs", "lustre", "afs")
 KNOWN = frozenset(
     {
         "mode", "cache", "busy_timeout", "journal_mode", "synchronous", "foreign_keys", "date_class", "date_precision",
@@ -41,7 +40,7 @@ class SqliteSession(StatementSession):
         )  # fmt: skip
         if writing:
             # WAL: readers continue during a write. Its shared memory does not work over a network.
-            if not on_network(path.absolute()):
+            if not is_on_network(path.absolute()):
                 self.db.execute("PRAGMA journal_mode = WAL")
             self.db.execute("PRAGMA synchronous = FULL")
 
@@ -81,11 +80,6 @@ class SqliteSession(StatementSession):
     def close(self) -> None:
         with contextlib.suppress(sqlite3.Error):
             self.db.close()
-
-
-def on_network(path: Path) -> bool:
-    """True if the file is on a network file system, as far as Linux reports it."""
-    return file_system_of(path).startswith(_NETWORK)
 
 
 @contextlib.contextmanager
