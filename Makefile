@@ -12,7 +12,7 @@ CHECKS := tests/contracts/test_unused.py tests/contracts/test_house.py tests/con
 # Tests run a query or two on each Spark: its second compiler would take half of the computing, and save nothing.
 test test-others test-long conformance crash-sweep types: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1
 
-.PHONY: help setup demo test test-protocol test-others test-long check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose page release
+.PHONY: help setup demo test test-protocol test-others collect test-long check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes docs prose page release
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -57,6 +57,9 @@ test-protocol: $(STAMP) ## the tests of the protocol, which cover it wholly
 test-others: servers page ## all other tests; PROCESSES=3; CHECKED=1: without those of `make check`
 	@# Each process has its own servers, and waits for these and for Spark: one more than there are cores keeps them busy.
 	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -p tests.kit.spread -n $(PROCESSES) --durations=25 $(if $(CHECKED),$(addprefix --ignore ,$(CHECKS)))
+
+collect: $(STAMP) ## rewrite the assertions of all tests once, and keep them; each process of `make test` would do it again
+	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol --collect-only -qq >/dev/null
 
 test-long: servers page ## the further cases of long tests, which `make test` leaves out; PROCESSES=3
 	@$(BIN)/python -m pytest e2e tests -m long -p tests.kit.spread -n $(PROCESSES) --durations=25
