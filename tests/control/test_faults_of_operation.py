@@ -158,10 +158,10 @@ def test_o3_progress_and_a_healthy_time_count_anew(world: World) -> None:
         world.beat(run)
         server.go(1.5)
         world.kill(run)
-        server.go(700)
+        server.go(700, turn=5)
         assert run in world.drivers, server.wish()
 
-    server.go(601)
+    server.go(605, turn=5)
     world.kill(run)
     server.go(1)
     assert server.wish().failures == 1 and server.wish().same == 1

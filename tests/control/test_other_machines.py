@@ -42,9 +42,9 @@ def test_o26_a_driver_of_another_machine_is_not_taken_for_dead(far: World) -> No
     assert driver is not None and driver.state == "RUNNING"
 
     far.lose_sight(run)
-    server.go(TEN_MINUTES)
+    server.go(TEN_MINUTES, turn=5)
     for seen in (server, Server(far)):  # also by a server that has just started
-        seen.go(TEN_MINUTES)
+        seen.go(TEN_MINUTES, turn=5)
         row = seen.index.row(run)
         assert row is not None and (row.state, row.host, row.driver) == ("NOT ENDED", "here", driver.driver)
         assert row.alive and len(far.spawned) == 1

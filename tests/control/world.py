@@ -296,13 +296,14 @@ class Server:
     def start(self, name: str = "shop", key: str = "", priority: int = 0) -> str:
         return self.commands.start(name, StartOptions(), ACT, key=key, body_digest=name, priority=priority).run
 
-    def go(self, seconds: float, *, beats: bool = True) -> None:
-        """Let time pass, in turns of half a second."""
-        for _ in range(round(2 * seconds)):
-            self.world.seconds += 0.5
-            self.world.wall += 0.5
+    def go(self, seconds: float, *, beats: bool = True, turn: float = 0.5) -> None:
+        """Let time pass, in turns of so many seconds. Quiet minutes need fewer of them."""
+        for _ in range(round(seconds / turn)):
+            beaten = self.world.seconds // BEAT
+            self.world.seconds += turn
+            self.world.wall += turn
             self.world.arrive()
-            if beats and self.world.seconds % BEAT == 0:
+            if beats and self.world.seconds // BEAT > beaten:
                 for run, driver in self.world.drivers.items():
                     if not driver.hangs and self.world.home.place(run).path.exists():
                         self.world.beat(run)
