@@ -6,6 +6,7 @@ are ours; consumers that do not know them keep them as they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,10 @@ EVENT_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEve
 UNKNOWN = "the step does not declare its lineage: this column may depend on all input columns"
 MESSAGE_CHARACTERS_MAX = 2_000
 SQL_CHARACTERS_MAX = 20_000
+
+_URI = re.compile(
+    r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\])?([\w.~:/?#@!$&'()*+,;=-]|%[0-9a-f]{2})*", re.ASCII | re.IGNORECASE
+)
 
 Facet = dict[str, Any]
 _VERSIONS = {
@@ -52,7 +57,8 @@ def schema(fields: Fields) -> Facet:
 
 
 def data_source(namespace: str) -> Facet:
-    uri = {"uri": namespace} if "://" in namespace else {}
+    """A namespace may have a character that no URI has, as in the name of a host outside of ASCII."""
+    uri = {"uri": namespace} if _URI.fullmatch(namespace) else {}
     return standard("DatasourceDatasetFacet", name=namespace, **uri)
 
 

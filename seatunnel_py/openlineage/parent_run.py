@@ -49,7 +49,10 @@ def _time(text: str) -> str:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("it has no zone; write for example 2026-01-31T03:00:00Z")
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    try:
+        return moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    except OverflowError:
+        raise ValueError("in UTC it is outside of the years 1 to 9999") from None
 
 
 def _trace(text: str) -> str:

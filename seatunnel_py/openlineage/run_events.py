@@ -20,9 +20,9 @@ from uuid import UUID
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.openlineage import facets
 from seatunnel_py.openlineage.dataset_parts import counts_of, parts_of
+from seatunnel_py.openlineage.event_redaction import redacted_event
 from seatunnel_py.openlineage.facets import Facet
 from seatunnel_py.openlineage.job_datasets import JobDatasets
-from seatunnel_py.redaction import redacted_plain
 from seatunnel_py.runtime.observe.receipt import Receipt, TableReceipt
 
 TABLES_SHOWN_MAX = 20
@@ -110,7 +110,7 @@ def event_of(
         "inputs": inputs,
         "outputs": outputs,
     }
-    shown: dict[str, Any] = redacted_plain(event)
+    shown: dict[str, Any] = redacted_event(event)
     return shown
 
 

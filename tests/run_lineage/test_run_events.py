@@ -182,6 +182,7 @@ def test_ids_of_runs_sort_by_time() -> None:
         ("OPENLINEAGE_PARENT_ID", "airflow/etl.load/no-uuid"),
         ("SEATUNNEL_NOMINAL_TIME", "2026-01-31T04:00:00"),
         ("SEATUNNEL_NOMINAL_TIME", "yesterday"),
+        ("SEATUNNEL_NOMINAL_TIME", "0001-01-01T00:00:00+01:00"),
         ("TRACEPARENT", "00-00000000000000000000000000000000-b7ad6b7169203331-01"),
     ],
 )
