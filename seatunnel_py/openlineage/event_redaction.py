@@ -1,7 +1,7 @@
 """Masks secrets in an event, but not in the words that OpenLineage or we fix.
 
 A short password such as ``postgres`` or ``seatunnel`` is such a word, too. With it masked, an event is not valid or
-names another dataset, and the mask in the place of a known word tells the password.
+names another dataset, and the mask in the place of a known word reveals the password.
 """
 
 from __future__ import annotations
