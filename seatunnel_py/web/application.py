@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -24,6 +25,7 @@ from seatunnel_py.web.problems import answer_to
 from seatunnel_py.web.request_frame import RequestFrame
 from seatunnel_py.web.rest_v2.fail_answers import fail_answer
 from seatunnel_py.web.rest_v2.rest_v2_table import EVERY, RAW, TEMPLATES, chosen_routes
+from seatunnel_py.web.route import Route
 from seatunnel_py.web.route_table import ROUTES, STREAMS
 from seatunnel_py.web.service.service_notices import serve_notices
 
@@ -80,18 +82,19 @@ def application(context: ServerContext) -> ASGIApp:
     )
     app.state.context = context
     chosen = chosen_routes(context.settings.seatunnel)
-    for route in (*chosen, *ROUTES):  # a page of a run has the form of one of SeaTunnel's paths
-        app.router.add_api_route(
-            route.path,
-            route.handler,
-            methods=[route.method],
-            status_code=route.status,
-            response_model=None,
-            route_class_override=GuardedRoute,
-        )
+    # A page of a run has the form of one of SeaTunnel's paths.
+    app.router.routes.extend(map(_guarded, (*chosen, *ROUTES)))
     for kind in (SeaTunnelError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _answered)
     return RequestFrame(app, context.settings, context.metrics, STREAMS, RAW if chosen else frozenset())
+
+
+@cache
+def _guarded(route: Route) -> GuardedRoute:
+    """Several servers of one process share their routes, which hold nothing of a server."""
+    return GuardedRoute(
+        route.path, route.handler, methods=[route.method], status_code=route.status, response_model=None
+    )
 
 
 async def _answered(request: Request, error: Exception) -> Response:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis import settings
+
 from tests.lineage.check import Outcome, check
 from tests.lineage.random_plans import MAKERS
 
-PLANS = 120
+PLANS = settings().max_examples
 
 
 def test_a_column_outside_of_a_lineage_never_changes_the_output(tmp_path: Path) -> None:

@@ -128,6 +128,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "log_growth 5",
         "tests/unit/plan/test_log_growth.py",
     ),
+    runtime(
+        "a log that has read nothing cannot go on without a table",
+        GROWTH,
+        "    if not found.snapshots:",
+        "    if False:",
+        "log_growth 7",
+        "tests/simulation/test_found_seeds.py",
+    ),
     # ---- tables that are copied again
     runtime(
         "the target of a table that is copied again keeps its rows",

@@ -22,6 +22,7 @@ FOUND = {
     (11968, "aligned"): "the simulated sink took rows of a version that its table did not have",
     (3147, "aligned"): "a log that begins anew took in a table whose copy had failed, so no table was followed",
     (6817, "unaligned"): "the same, for another table",
+    (12846, "aligned"): "a log that had read nothing could not go on without a table that was copied again",
     (128, "aligned"): "the simulated log began though no table was copied",
     (8210, "aligned"): "the checker did not know how far the log of an earlier driver was repeated",
     (19044, "aligned"): "the checker saw a loss, though everything had begun from nothing before",

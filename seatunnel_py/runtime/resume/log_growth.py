@@ -9,7 +9,8 @@ again. (4) A record holds the new tables before the log is read, so a driver tha
 (5) A table leaves with the same savepoint: all of its rows are committed then. (6) A table that waits at a change of
 its schema leaves once a person has decided, and joins again at the place of the change: its targets follow the
 decision, and the log is read again from there for this table. The target may have been altered by hand meanwhile: it
-counts as altered if its sink can be planned for the new schema.
+counts as altered if its sink can be planned for the new schema. (7) A log that has read nothing, as its record is that
+of checkpoint 0, goes on from that with other tables.
 """
 
 from __future__ import annotations
@@ -139,6 +140,8 @@ def with_tables(
             f"{pipeline.name} cannot go on with other tables: {found.why}",
             "restore the old list of tables, and copy new ones with another job",
         )
+    if not found.snapshots:  # rule 7
+        return found
     log = log_tables.vertex_of(pipeline)
     found = _placed(_without_commits_of_others(found), log.id, pipeline.tables, begun)
     had_channels = any(edge.sender == log.id for edge in record.topology.edges)

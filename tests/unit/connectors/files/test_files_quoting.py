@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from files_support import rows, write
+from hypothesis import settings
 
 from seatunnel_py.api import BadRowsError, Column, DataType, FatalError, Kind, TablePath, TableSchema
 
@@ -48,7 +49,7 @@ def same(place: Path, found: list[tuple[str | None, ...]], width: int, form: str
 def test_texts_come_back_or_are_refused(tmp_path: Path, form: str, sink: dict[str, Any], null: dict[str, Any]) -> None:
     chance = random.Random(f"{form}{sink}{null}")
     known = 0
-    for number in range(60):
+    for number in range(settings().max_examples // 2):
         width = chance.choice([1, 2, 3])
         some = [
             tuple(
