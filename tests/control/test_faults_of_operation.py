@@ -70,7 +70,7 @@ def test_o2_a_server_killed_at_any_step_of_a_start_leaves_one_driver_or_none(tmp
         second = Server(world)
         again = second.start(key="k")
         assert run in ("", again)
-        second.go(4 * ONE_MINUTE)
+        second.go(4 * ONE_MINUTE, turn=2)
 
         assert list(world.drivers) == [again]
         assert [one.object for one in second.acts("run.start") if one.result == "done"] == [again]
@@ -99,7 +99,7 @@ def test_o2_a_server_killed_while_it_restores_a_run_loses_nothing(tmp_path: Path
         world.crash_at = None
 
         second = Server(world)
-        second.go(4 * ONE_MINUTE)
+        second.go(4 * ONE_MINUTE, turn=2)
 
         assert list(world.drivers) == [run]
         assert len(second.acts("run.ended")) == 1
@@ -125,7 +125,7 @@ def test_o3_a_killed_driver_is_seen_at_once_and_restored_with_growing_waits(worl
         waited = world.spawned[-1][0] - began
         assert 0 <= waited - 5 * 2 ** (failures - 1) <= 1.5
     world.kill(run)
-    server.go(3_600)
+    server.go(3_600, turn=10)
 
     assert run not in world.drivers and server.wish().held.startswith("HELD")
     server.commands.release("shop", Act("tester", "definition.release"))
