@@ -11,15 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatunnel_py.control.definition_text import DefinitionText
+from seatunnel_py.control.presence.home_identity import HomeIdentity
 from seatunnel_py.control.schedule import stored_schedules
 from seatunnel_py.control.schedule.decision import Schedule
 from seatunnel_py.control.schedule.terms import terms_of
-from seatunnel_py.control.store import audit, backup, definitions, intents, migrations, queue, sessions, tokens
+from seatunnel_py.control.store import audit, definitions, intents, migrations, queue, sessions, tokens
 from seatunnel_py.control.store.audit import Act
-from seatunnel_py.control.store.backup import BackupError, RestoredDatabase
+from seatunnel_py.control.store.copies import backup, restore
+from seatunnel_py.control.store.copies.backup_file import BackupError
+from seatunnel_py.control.store.copies.restore import RestoredDatabase, Restoring
 from seatunnel_py.control.store.database import Database
 from seatunnel_py.control.store.intents import IntentState, StartKind, StartOptions, StartWish
 from seatunnel_py.control.store.migrations import NewerDatabaseError
+from seatunnel_py.control.store.places.sqlite_file import SqliteFile
 from seatunnel_py.control.store.tables import SESSION
 from seatunnel_py.control.store.tokens import Role, TokenWish
 
@@ -46,13 +50,13 @@ def defined(home: Path) -> list[str]:
 
 
 def back_up(home: Path, target: Path, *, replaces: bool = False) -> Path:
-    backup.back_up(home / "server" / "server.db", target, "1.0", home, NOW, replaces=replaces)
+    backup.back_up(SqliteFile(home / "server" / "server.db"), target, "1.0", home, NOW, replaces=replaces)
     return target
 
 
 def give_back(file: Path, home: Path, *, replaces: bool = False) -> RestoredDatabase:
-    (home / "server").mkdir(mode=0o700, parents=True, exist_ok=True)
-    return backup.give_back(file, home / "server" / "server.db", "me", lambda: LATER, replaces=replaces)
+    asked = Restoring(file, HomeIdentity.of(home), "me", lambda: LATER, replaces)
+    return restore.give_back(asked, SqliteFile(home / "server" / "server.db"))
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +80,14 @@ def test_a_backup_is_private_and_comes_back_anywhere(tmp_path: Path) -> None:
     done = give_back(file, tmp_path / "two")
 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and [one.name for one in tmp_path.glob("*b*")] == ["b"]
-    assert (done.definitions, done.facts.home, done.facts.schema) == (
+    assert (done.left.definitions, done.facts.home, done.facts.schema) == (
         1,
         str(tmp_path / "one"),
         len(migrations.MIGRATIONS),
     )
     assert defined(tmp_path / "two") == ["shop"]
     assert stat.S_IMODE((tmp_path / "two/server/server.db").stat().st_mode) == 0o600
-    assert sorted(one.name for one in (tmp_path / "two/server").iterdir()) == ["server.db"]
+    assert sorted(one.name for one in (tmp_path / "two/server").iterdir()) == ["home.id", "server.db"]
 
 
 def test_nothing_is_overwritten_unasked(tmp_path: Path, whole: Path) -> None:
@@ -125,7 +129,7 @@ def test_what_was_true_only_then_does_not_come_back(tmp_path: Path) -> None:
 
     done = give_back(file, tmp_path, replaces=True)
 
-    assert (done.dropped, done.revoked) == (1, 1)
+    assert (done.left.dropped, done.left.revoked) == (1, 1)
     database = opened(tmp_path)
     with database.reading() as connection:
         assert tokens.verified(connection, text, NOW + 6) is None
@@ -154,7 +158,7 @@ def test_a_backup_with_a_wrong_byte_is_refused(data: st.DataObject, whole: Path)
 
     with pytest.raises(BackupError):
         give_back(place / "b", place)
-    assert list((place / "server").iterdir()) == []
+    assert [one.name for one in (place / "server").iterdir()] == ["home.id"]
 
 
 def test_a_backup_of_another_format_is_refused_as_such(whole: Path, tmp_path: Path) -> None:
@@ -178,7 +182,7 @@ def test_a_backup_of_another_release_is_migrated_or_refused(tmp_path: Path, monk
         define(database, "shop")
         database.close()
         file = back_up(tmp_path / "old", tmp_path / "old.backup")
-    assert give_back(file, tmp_path / "new").definitions == 1 and defined(tmp_path / "new") == ["shop"]
+    assert give_back(file, tmp_path / "new").left.definitions == 1 and defined(tmp_path / "new") == ["shop"]
 
     with sqlite3.connect(tmp_path / "new/server/server.db") as connection:
         connection.execute("INSERT INTO schema_version VALUES (99, 0)")
@@ -187,7 +191,7 @@ def test_a_backup_of_another_release_is_migrated_or_refused(tmp_path: Path, monk
     with pytest.raises(NewerDatabaseError, match="version 99"):
         give_back(newer, tmp_path / "old", replaces=True)
     assert defined(tmp_path / "old") == ["shop"]
-    assert sorted(one.name for one in (tmp_path / "old/server").iterdir()) == ["server.db"]
+    assert sorted(one.name for one in (tmp_path / "old/server").iterdir()) == ["home.id", "server.db"]
 
 
 def test_a_damaged_database_stays_and_the_message_has_the_way_out(whole: Path, tmp_path: Path) -> None:
@@ -200,4 +204,4 @@ def test_a_damaged_database_stays_and_the_message_has_the_way_out(whole: Path, t
     assert "move it and the files beside it away" in refused.value.remedy and file.read_bytes().endswith(b"x")
 
     file.rename(tmp_path / "damaged.db")
-    assert give_back(whole, tmp_path).definitions == 1
+    assert give_back(whole, tmp_path).left.definitions == 1

@@ -19,7 +19,7 @@ from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.storage.local_storage import sync_directory
 
 NAME = "home.id"
-SETTING = "home-id"
+HOME_ID = "home-id"
 BYTES_MAX = 100
 
 
@@ -52,9 +52,9 @@ class HomeIdentity:
     def bind(self, connection: Connection) -> None:
         """Let a database serve this home only, for its rows name runs of it. Raises SeaTunnelError for that of another
         one."""
-        known = settings.value(connection, SETTING)
+        known = settings.value(connection, HOME_ID)
         if known is None:
-            settings.keep(connection, SETTING, self.id)
+            settings.keep(connection, HOME_ID, self.id)
         elif known != self.id:
             file = self.path / "server" / NAME
             raise SeaTunnelError(
@@ -62,6 +62,11 @@ class HomeIdentity:
                 f"name another database or schema in `store`; or, if {self.path} is that home in a new place, write "
                 f"{known} into {file}",
             )
+
+    @staticmethod
+    def unbind(connection: Connection) -> None:
+        """Let a copy of a database serve any home."""
+        settings.keep(connection, HOME_ID, None)
 
 
 def _make(file: Path) -> None:

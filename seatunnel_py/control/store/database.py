@@ -75,7 +75,9 @@ class Database:
                     migrations.migrate(connection, now(), found.shown)
                 undo.pop_all()
         except (DBAPIError, sqlite3.Error, OSError) as error:
-            raise StoreUnreadableError(f"cannot use the database {found.shown}: {_why(error)}", found.way_out) from None
+            raise StoreUnreadableError(
+                f"cannot use the database {found.shown}: {cause_of(error)}", found.way_out
+            ) from None
         return made
 
     @property
@@ -98,7 +100,9 @@ class Database:
             with self._readers.begin() as connection:
                 yield connection
         except (DBAPIError, NoConnectionError) as error:
-            raise StoreUnreadableError(f"cannot read {self.place.shown}: {_why(error)}", self.place.way_out) from None
+            raise StoreUnreadableError(
+                f"cannot read {self.place.shown}: {cause_of(error)}", self.place.way_out
+            ) from None
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -109,7 +113,7 @@ class Database:
                     self.place.begin_write(connection)
                     yield connection
             except (DBAPIError, NoConnectionError) as error:
-                why = f"cannot write {self.place.shown}: {_why(error)}"
+                why = f"cannot write {self.place.shown}: {cause_of(error)}"
                 raise StoreUnwritableError(why, self.place.room) from None
 
     @contextmanager
@@ -150,7 +154,8 @@ class Database:
             engine.dispose()
 
 
-def _why(error: Exception) -> str:
+def cause_of(error: Exception) -> str:
+    """The cause of an error of a database in one line, without its statement."""
     inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     text = error.strerror or str(error) if isinstance(error, OSError) else str(inner) or worded(inner)
     return first_line(text)

@@ -122,18 +122,24 @@ def version_of(connection: Connection) -> int:
     return int(connection.execute(select(highest(SCHEMA_VERSION.c.version))).scalar() or 0)
 
 
-def migrate(connection: Connection, at: float, shown: str) -> None:
-    """Bring a database to the version of this release, in the transaction of ``connection``. Raises NewerDatabaseError;
-    ``shown``: its name in messages."""
-    before = version_of(connection)
-    if before > len(MIGRATIONS):
+def known_version(connection: Connection, shown: str) -> int:
+    """The version of a database; 0: it is empty. Raises NewerDatabaseError; ``shown``: its name in messages."""
+    found = version_of(connection)
+    if found > len(MIGRATIONS):
         raise NewerDatabaseError(
-            f"{shown} has version {before}, and this release knows only up to {len(MIGRATIONS)}",
+            f"{shown} has version {found}, and this release knows only up to {len(MIGRATIONS)}",
             "start the release that wrote it, or give back the copy from before the upgrade",
         )
+    return found
+
+
+def migrate(connection: Connection, at: float, shown: str, version: int | None = None) -> None:
+    """Bring a database to a version, by default that of this release, in the transaction of ``connection``. Raises
+    NewerDatabaseError; ``shown``: its name in messages."""
+    before = known_version(connection, shown)
     if before == 0:
         connection.execute(text(ddl_of(_VERSIONS, connection)))
-    for number in range(before + 1, len(MIGRATIONS) + 1):
+    for number in range(before + 1, (version or len(MIGRATIONS)) + 1):
         for statement in MIGRATIONS[number - 1]:
             connection.execute(text(ddl_of(statement, connection)))
         connection.execute(insert(SCHEMA_VERSION).values(version=number, at=at))

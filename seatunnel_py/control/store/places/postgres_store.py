@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, select, text
+from sqlalchemy import URL, BigInteger, Connection, Engine, create_engine, func, select, text
 
 from seatunnel_py.api.process import silence
-from seatunnel_py.control.store.tables import LEASE
+from seatunnel_py.control.store.tables import LEASE, METADATA
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.redaction import redacted_text
 
@@ -67,8 +67,13 @@ class PostgresStore:
 
     def engines(self) -> tuple[Engine, Engine]:
         """Each statement of a write sees what the writes before it have committed; a read has one snapshot."""
-        readers = "-c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on"
-        return self.engine(1), self.engine(READERS, readers)
+        return self.engine(1), self.snapshots(READERS)
+
+    def snapshots(self, size: int) -> Engine:
+        """An engine whose transactions only read, and see one moment each."""
+        return self.engine(
+            size, "-c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on"
+        )
 
     def engine(self, size: int, more: str = "") -> Engine:
         """An engine with at most ``size`` connections."""
@@ -108,6 +113,14 @@ class PostgresStore:
     def begin_write(self, connection: Connection) -> None:
         """Wait for the writes of other servers."""
         connection.execute(select(LEASE.c.id).with_for_update())
+
+    def continue_numbers(self, connection: Connection) -> None:
+        """Let the next row of each table have the number after its last one. A transaction that fails takes this back,
+        which it does not for ``setval``."""
+        for table in METADATA.sorted_tables:
+            if "id" in table.c and isinstance(table.c.id.type, BigInteger):
+                after = connection.execute(select(func.coalesce(func.max(table.c.id), 0) + 1)).scalar_one()
+                connection.execute(text(f"ALTER TABLE {table.name} ALTER COLUMN id RESTART WITH {after:d}"))
 
     def require_writable(self, connection: Connection) -> None:
         """The lock at the begin was a write: a server that only reads has refused it."""

@@ -67,7 +67,15 @@ class StoredText(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """The text as it is stored."""
-        return value.replace(NUL, PICTURE_OF_NUL) if value and dialect.name == POSTGRES else value
+        kept: str | None = stored(value, dialect)
+        return kept
+
+
+def stored(value: Any, dialect: Dialect) -> Any:
+    """A value as a database stores it."""
+    if isinstance(value, str) and dialect.name == POSTGRES:
+        return value.replace(NUL, PICTURE_OF_NUL)
+    return value
 
 
 def ddl_of(statement: str, connection: Connection) -> str:

@@ -1,0 +1,85 @@
+"""All rows of a server's database in another one, which may be of another kind.
+
+Rules. (1) The other database has the same rows afterwards, and no others. (2) They are compared in the transaction that
+writes them: a row that is missing, doubled or changed by a single value is an error, so nothing of the copy is kept.
+(3) Memory is bounded: rows are read, written and compared in batches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Column, Connection, Table, delete, insert, inspect, select, update
+
+from seatunnel_py.api.process.failpoints import failpoint
+from seatunnel_py.control.store.copies.backup_file import BackupError
+from seatunnel_py.control.store.places.store_place import stored
+from seatunnel_py.control.store.tables import LEASE, METADATA
+
+BATCH = 1_000
+TABLE_COPIED = failpoint("store.copy.table", "The rows of a table are written and compared, and not committed.")
+
+
+@dataclass(slots=True)
+class RowDigest:
+    """The rows of a table, whatever their order: their number, and the sum of the SHA-256 of each."""
+
+    rows: int = 0
+    sum: int = 0
+
+    def add(self, values: Sequence[Any]) -> None:
+        """Count a row. Its values are compared with their types: 1 is not 1.0."""
+        self.rows += 1
+        self.sum += int.from_bytes(hashlib.sha256(repr(tuple(values)).encode()).digest())
+
+
+def copy_rows(source: Connection, into: Connection, shape: Connection) -> None:
+    """Give ``into`` the rows of ``source``. ``shape``: the one of both that is in SQLite, whose tables and columns are
+    copied. Raises BackupError if a table is not the same then: the caller undoes the transaction."""
+    for table, columns in _tables(shape):
+        written = RowDigest()
+        if table is not LEASE:
+            into.execute(delete(table))
+        for batch in _batches(source, columns):
+            for row in batch:
+                written.add([stored(value, into.dialect) for value in row.values()])
+            # the row of the lease stays locked for the other servers
+            into.execute(update(LEASE) if table is LEASE else insert(table), batch)
+        _require_equal(table, written, _digest(into, columns))
+        TABLE_COPIED.hit()
+
+
+def _tables(connection: Connection) -> Iterator[tuple[Table, Sequence[Column[Any]]]]:
+    """The tables of a database with the columns that they have in its version."""
+    found = inspect(connection)
+    there = set(found.get_table_names())
+    for table in METADATA.sorted_tables:
+        if table.name in there:
+            yield table, [table.columns[one["name"]] for one in found.get_columns(table.name)]
+
+
+def _batches(connection: Connection, columns: Sequence[Column[Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
+    query = select(*columns).execution_options(yield_per=BATCH)
+    for batch in connection.execute(query).mappings().partitions():
+        yield [dict(row) for row in batch]
+
+
+def _digest(connection: Connection, columns: Sequence[Column[Any]]) -> RowDigest:
+    made = RowDigest()
+    for batch in _batches(connection, columns):
+        for row in batch:
+            made.add(list(row.values()))
+    return made
+
+
+def _require_equal(table: Table, written: RowDigest, found: RowDigest) -> None:
+    if written.rows != found.rows:
+        why = f"{written.rows} rows were written, and {found.rows} are there"
+    elif written != found:
+        why = f"a value of its {found.rows} rows has changed"
+    else:
+        return
+    raise BackupError(f"the copy of the table {table.name!r} is not exact: {why}", "nothing was changed; report this")
