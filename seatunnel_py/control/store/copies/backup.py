@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from seatunnel_py.control.store import migrations
 from seatunnel_py.control.store.copies.backup_file import BackupError, BackupFacts, drafts, pack
 from seatunnel_py.control.store.copies.pages import connected, file_engine, require_whole, schema_of
-from seatunnel_py.control.store.copies.rows import copy_rows
+from seatunnel_py.control.store.copies.rows import copy_rows, require_same
 from seatunnel_py.control.store.database import cause_of
 from seatunnel_py.control.store.places.postgres_store import PostgresStore
 from seatunnel_py.control.store.places.sqlite_file import SqliteFile
@@ -55,19 +55,21 @@ def _copy_pages(database: Path, copy: Path) -> None:
 
 def _copy_rows(place: PostgresStore, copy: Path, now: float) -> None:
     place.prepare()
-    source, into = place.snapshots(1), file_engine(copy)
+    source, into = place.unhurried().snapshots(1), file_engine(copy)
     try:
-        with source.begin() as rows, into.begin() as made:
+        with into.begin() as made:
             for pragma in (
                 "journal_mode = MEMORY",
                 "synchronous = OFF",
             ):  # one file, which is deleted if it is not whole
                 made.exec_driver_sql(f"PRAGMA {pragma}")
-            version = migrations.known_version(rows, place.shown)
-            if not version:
-                raise _none(place)
-            migrations.migrate(made, now, place.shown, version)
-            copy_rows(rows, made, shape=made)
+            with source.begin() as rows:
+                version = migrations.known_version(rows, place.shown)
+                if not version:
+                    raise _none(place)
+                migrations.migrate(made, now, place.shown, version)
+                copied = copy_rows(rows, made, shape=made)
+            require_same(made, copied)
     finally:
         source.dispose()
         into.dispose()

@@ -26,7 +26,7 @@ from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.copies.backup_file import BackupError, BackupFacts, unpack
 from seatunnel_py.control.store.copies.moment import LeftBehind, ReplacedState, leave_its_moment
 from seatunnel_py.control.store.copies.pages import connected, file_engine, require_whole, schema_of
-from seatunnel_py.control.store.copies.rows import copy_rows
+from seatunnel_py.control.store.copies.rows import copy_rows, require_same
 from seatunnel_py.control.store.database import Database, cause_of
 from seatunnel_py.control.store.places.postgres_store import PostgresStore
 from seatunnel_py.control.store.places.sqlite_file import database_file
@@ -125,7 +125,7 @@ def _into_file(asked: Restoring, draft: Path, revoked: Mapping[str, float]) -> L
 def _into_postgres(asked: Restoring, draft: Path, place: PostgresStore, revoked: Mapping[str, float]) -> LeftBehind:
     """All in one transaction, with the tables of a new schema. No server takes the lease meanwhile."""
     place.prepare()
-    engine, file = place.engine(1), file_engine(draft)
+    engine, file = place.unhurried().engine(1), file_engine(draft)
     try:
         with closing(Database.open(draft, asked.now)) as opened, engine.begin() as into:
             place.begin_migration(into)
@@ -138,7 +138,8 @@ def _into_postgres(asked: Restoring, draft: Path, place: PostgresStore, revoked:
                 left = leave_its_moment(write.connection, replaced, asked.now())
                 asked.identity.bind(write.connection)
             with file.begin() as rows:
-                copy_rows(rows, into, shape=rows)
+                copied = copy_rows(rows, into, shape=rows)
+            require_same(into, copied)
             place.continue_numbers(into)
             COPIED.hit()
     finally:

@@ -2,7 +2,8 @@
 
 Rules. (1) The other database has the same rows afterwards, and no others. (2) They are compared in the transaction that
 writes them: a row that is missing, doubled or changed by a single value is an error, so nothing of the copy is kept.
-(3) Memory is bounded: rows are read, written and compared in batches.
+(3) Memory is bounded: rows are read, written and compared in batches. (4) Both databases are asked all the time while
+rows are copied, and only the one that is written while they are compared: PostgreSQL ends a transaction that idles.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from seatunnel_py.control.store.places.store_place import stored
 from seatunnel_py.control.store.tables import LEASE, METADATA
 
 BATCH = 1_000
-TABLE_COPIED = failpoint("store.copy.table", "The rows of a table are written and compared, and not committed.")
+TABLE_COPIED = failpoint("store.copy.table", "The rows of a table are written, and not committed.")
 
 
 @dataclass(slots=True)
@@ -36,9 +37,19 @@ class RowDigest:
         self.sum += int.from_bytes(hashlib.sha256(repr(tuple(values)).encode()).digest())
 
 
-def copy_rows(source: Connection, into: Connection, shape: Connection) -> None:
+@dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """A table with the columns of its version, and the rows that were written to it."""
+
+    table: Table
+    columns: Sequence[Column[Any]]
+    written: RowDigest
+
+
+def copy_rows(source: Connection, into: Connection, shape: Connection) -> Sequence[CopiedTable]:
     """Give ``into`` the rows of ``source``. ``shape``: the one of both that is in SQLite, whose tables and columns are
-    copied. Raises BackupError if a table is not the same then: the caller undoes the transaction."""
+    copied."""
+    made = []
     for table, columns in _tables(shape):
         written = RowDigest()
         if table is not LEASE:
@@ -48,8 +59,19 @@ def copy_rows(source: Connection, into: Connection, shape: Connection) -> None:
                 written.add([stored(value, into.dialect) for value in row.values()])
             # the row of the lease stays locked for the other servers
             into.execute(update(LEASE) if table is LEASE else insert(table), batch)
-        _require_equal(table, written, _digest(into, columns))
+        made.append(CopiedTable(table, columns, written))
         TABLE_COPIED.hit()
+    return made
+
+
+def require_same(into: Connection, copied: Sequence[CopiedTable]) -> None:
+    """Read again what was written. Raises BackupError if a table is not the same: the caller undoes the transaction."""
+    for one in copied:
+        found = RowDigest()
+        for batch in _batches(into, one.columns):
+            for row in batch:
+                found.add(list(row.values()))
+        _require_equal(one.table, one.written, found)
 
 
 def _tables(connection: Connection) -> Iterator[tuple[Table, Sequence[Column[Any]]]]:
@@ -65,14 +87,6 @@ def _batches(connection: Connection, columns: Sequence[Column[Any]]) -> Iterator
     query = select(*columns).execution_options(yield_per=BATCH)
     for batch in connection.execute(query).mappings().partitions():
         yield [dict(row) for row in batch]
-
-
-def _digest(connection: Connection, columns: Sequence[Column[Any]]) -> RowDigest:
-    made = RowDigest()
-    for batch in _batches(connection, columns):
-        for row in batch:
-            made.add(list(row.values()))
-    return made
 
 
 def _require_equal(table: Table, written: RowDigest, found: RowDigest) -> None:

@@ -8,9 +8,9 @@ Silence is limited: a server that is away is an error and not a wait.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import URL, BigInteger, Connection, Engine, create_engine, func, select, text
 
@@ -24,6 +24,7 @@ READERS = 8
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 30.0
 LEASE_SECONDS = 30.0
+UNHURRIED_SECONDS = 180.0
 MIGRATION_LOCK = 5_801_014
 """The number by which servers that migrate at the same moment wait for one another."""
 
@@ -74,6 +75,10 @@ class PostgresStore:
         return self.engine(
             size, "-c default_transaction_isolation=repeatable\\ read -c default_transaction_read_only=on"
         )
+
+    def unhurried(self) -> Self:
+        """The same store for an act beside its servers that may take minutes, on a disk that may be slow."""
+        return replace(self, lease_seconds=max(self.lease_seconds, UNHURRIED_SECONDS))
 
     def engine(self, size: int, more: str = "") -> Engine:
         """An engine with at most ``size`` connections."""
