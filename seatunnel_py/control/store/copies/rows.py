@@ -9,15 +9,15 @@ rows are copied, and only the one that is written while they are compared: Postg
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, delete, insert, inspect, select, update
+from sqlalchemy import Column, Connection, Row, Table, delete, inspect, select, update
 
 from seatunnel_py.api.process.failpoints import failpoint
 from seatunnel_py.control.store.copies.backup_file import BackupError
-from seatunnel_py.control.store.places.store_place import stored
+from seatunnel_py.control.store.places.store_place import insert_many, stored
 from seatunnel_py.control.store.tables import LEASE, METADATA
 
 BATCH = 1_000
@@ -31,7 +31,7 @@ class RowDigest:
     rows: int = 0
     sum: int = 0
 
-    def add(self, values: Sequence[Any]) -> None:
+    def add(self, values: tuple[Any, ...] | Row[Any]) -> None:
         """Count a row. Its values are compared with their types: 1 is not 1.0."""
         self.rows += 1
         self.sum += int.from_bytes(hashlib.sha256(repr(tuple(values)).encode()).digest())
@@ -55,10 +55,13 @@ def copy_rows(source: Connection, into: Connection, shape: Connection) -> Sequen
         if table is not LEASE:
             into.execute(delete(table))
         for batch in _batches(source, columns):
-            for row in batch:
-                written.add([stored(value, into.dialect) for value in row.values()])
-            # the row of the lease stays locked for the other servers
-            into.execute(update(LEASE) if table is LEASE else insert(table), batch)
+            rows = [tuple(stored(value, into.dialect) for value in row) for row in batch]
+            for row in rows:
+                written.add(row)
+            if table is LEASE:  # its row stays locked for the other servers
+                into.execute(update(LEASE).values(dict(zip(columns, rows[0], strict=True))))
+            else:
+                insert_many(into, table, columns, rows)
         made.append(CopiedTable(table, columns, written))
         TABLE_COPIED.hit()
     return made
@@ -70,7 +73,7 @@ def require_same(into: Connection, copied: Sequence[CopiedTable]) -> None:
         found = RowDigest()
         for batch in _batches(into, one.columns):
             for row in batch:
-                found.add(list(row.values()))
+                found.add(row)
         _require_equal(one.table, one.written, found)
 
 
@@ -83,10 +86,8 @@ def _tables(connection: Connection) -> Iterator[tuple[Table, Sequence[Column[Any
             yield table, [table.columns[one["name"]] for one in found.get_columns(table.name)]
 
 
-def _batches(connection: Connection, columns: Sequence[Column[Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
-    query = select(*columns).execution_options(yield_per=BATCH)
-    for batch in connection.execute(query).mappings().partitions():
-        yield [dict(row) for row in batch]
+def _batches(connection: Connection, columns: Sequence[Column[Any]]) -> Iterator[Sequence[Row[Any]]]:
+    return connection.execute(select(*columns).execution_options(yield_per=BATCH)).partitions()
 
 
 def _require_equal(table: Table, written: RowDigest, found: RowDigest) -> None:

@@ -7,11 +7,13 @@ all servers that have the database, one writes at a time.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, Insert, String, Table, insert
+from sqlalchemy import Column, Connection, Engine, Insert, String, Table, insert
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Dialect
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import TypeDecorator
 
 POSTGRES = "postgresql"
@@ -93,3 +95,21 @@ def insert_new(connection: Connection, table: Table) -> Insert:
         made: Any = postgresql.insert(table).on_conflict_do_nothing()
         return made  # type: ignore[no-any-return]
     return insert(table).prefix_with("OR IGNORE")
+
+
+def insert_many(
+    connection: Connection, table: Table, columns: Sequence[Column[Any]], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Add many rows. Raises DBAPIError. COPY is ten times as fast as INSERT over a network."""
+    names = ", ".join(column.name for column in columns)
+    if connection.dialect.name != POSTGRES:
+        marks = ", ".join("?" for _ in columns)
+        connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", [*rows])
+        return
+    driver: Any = connection.connection.driver_connection
+    try:
+        with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise DBAPIError(None, None, error) from None
