@@ -84,7 +84,7 @@ def test_a_server_moves_with_its_tokens_definitions_and_audit(tmp_path: Path, ds
 
 
 @pytest.mark.parametrize("replaces", [False, True], ids=["a new store", "a store with rows"])
-def test_a_move_that_is_killed_leaves_the_store_before(tmp_path: Path, dsn: str, replaces: bool) -> None:
+def test_o33_a_move_that_is_killed_leaves_the_store_before(tmp_path: Path, dsn: str, replaces: bool) -> None:
     """After any table, and before the commit. The file of SQLite is never changed, and the next move goes through."""
     home, file = tmp_path / ".seatunnel", tmp_path / "b"
     for name in ("one", "two"):

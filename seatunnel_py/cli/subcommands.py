@@ -285,7 +285,7 @@ BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="the backup, re
 def server_backup(
     file: BackupFile, replace: Annotated[bool, typer.Option("--replace", help="replace a file of that name")] = False
 ) -> None:
-    """Copy the server's database into a private file, while the server runs.
+    """Copy the server's database, in SQLite or PostgreSQL, into a private file, while the server runs.
 
     With definitions, schedules, policies, tokens, the audit and the outbox. Runs, savepoints and settings files are
     other files of SEATUNNEL_HOME, and not in it.
@@ -302,7 +302,8 @@ def server_restore(
 ) -> None:
     """Give a backup of the server's database back, while no server of this home runs.
 
-    A damaged backup, or one of a newer release, changes nothing. Runs go on: they need no database.
+    To the database that server.conf names, so this also moves a server between SQLite and PostgreSQL. A damaged backup,
+    or one of a newer release, changes nothing. Runs go on: they need no database.
     """
     from seatunnel_py.cli.server import backups as command
 

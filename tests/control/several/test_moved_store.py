@@ -284,7 +284,7 @@ def test_a_server_that_leads_is_not_replaced(home: Path, store: PostgresStore) -
     ],
     ids=["a row is missing", "a value is changed", "a row is refused"],
 )
-def test_a_copy_that_is_not_exact_changes_nothing(home: Path, store: PostgresStore, changes: str, told: str) -> None:
+def test_o33_a_copy_that_is_not_exact_changes_nothing(home: Path, store: PostgresStore, changes: str, told: str) -> None:
     """A trigger loses, changes or refuses a row. Rows and numbers of the store are those before."""
     file = copied(file_of(home), home)
     with written(store) as connection:
@@ -306,7 +306,7 @@ def test_a_copy_that_is_not_exact_changes_nothing(home: Path, store: PostgresSto
         assert audit.rows(connection)[0].id == 10
 
 
-def test_a_value_that_postgresql_keeps_otherwise_is_refused(home: Path, store: PostgresStore) -> None:
+def test_o33_a_value_that_postgresql_keeps_otherwise_is_refused(home: Path, store: PostgresStore) -> None:
     """SQLite keeps any value in any column. A new schema is not left behind."""
     with closing(sqlite3.connect(database_file(home))) as connection:
         connection.execute("UPDATE definition SET revision = 1.5 WHERE id = 'shop'")
