@@ -284,7 +284,9 @@ def test_a_server_that_leads_is_not_replaced(home: Path, store: PostgresStore) -
     ],
     ids=["a row is missing", "a value is changed", "a row is refused"],
 )
-def test_o33_a_copy_that_is_not_exact_changes_nothing(home: Path, store: PostgresStore, changes: str, told: str) -> None:
+def test_o33_a_copy_that_is_not_exact_changes_nothing(
+    home: Path, store: PostgresStore, changes: str, told: str
+) -> None:
     """A trigger loses, changes or refuses a row. Rows and numbers of the store are those before."""
     file = copied(file_of(home), home)
     with written(store) as connection:

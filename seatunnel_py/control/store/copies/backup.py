@@ -21,6 +21,9 @@ from seatunnel_py.control.store.places.postgres_store import PostgresStore
 from seatunnel_py.control.store.places.sqlite_file import SqliteFile
 from seatunnel_py.control.store.places.store_place import StorePlace
 
+_DAMAGED = "if its disk is well, the database is damaged"
+_ROOM = "name a place with room"
+
 
 def back_up(place: StorePlace, target: Path, release: str, home: Path, now: float, *, replaces: bool) -> BackupFacts:
     """Copy a database into a new private file, also while servers write to it. Raises BackupError."""
@@ -39,11 +42,13 @@ def back_up(place: StorePlace, target: Path, release: str, home: Path, now: floa
                 facts = BackupFacts(release, str(home), now, schema_of(made))
             pack(copy, facts, whole, target)
     except sqlite3.Error as error:
-        raise BackupError(f"cannot copy {place.shown}: {error}", "if its disk is well, it is damaged") from None
+        raise BackupError(f"cannot copy {place.shown}: {error}", _DAMAGED) from None
     except DBAPIError as error:
+        if isinstance(error.orig, sqlite3.Error):
+            raise BackupError(f"cannot write {target}: {error.orig}", _ROOM) from None
         raise BackupError(f"cannot copy {place.shown}: {cause_of(error)}", place.way_out) from None
     except OSError as error:
-        raise BackupError(f"cannot write {target}: {error.strerror or error}", "name a place with room") from None
+        raise BackupError(f"cannot write {target}: {error.strerror or error}", _ROOM) from None
     return facts
 
 
@@ -58,10 +63,7 @@ def _copy_rows(place: PostgresStore, copy: Path, now: float) -> None:
     source, into = place.unhurried().snapshots(1), file_engine(copy)
     try:
         with into.begin() as made:
-            for pragma in (
-                "journal_mode = MEMORY",
-                "synchronous = OFF",
-            ):  # one file, which is deleted if it is not whole
+            for pragma in ("journal_mode = MEMORY", "synchronous = OFF"):  # one file: if it is not whole, it is deleted
                 made.exec_driver_sql(f"PRAGMA {pragma}")
             with source.begin() as rows:
                 version = migrations.known_version(rows, place.shown)
