@@ -25,7 +25,7 @@ TABLE_COPIED = failpoint("store.copy.table", "The rows of a table are written, a
 
 
 @dataclass(slots=True)
-class RowDigest:
+class TableDigest:
     """The rows of a table, whatever their order: their number, and the sum of the SHA-256 of each."""
 
     rows: int = 0
@@ -43,7 +43,7 @@ class CopiedTable:
 
     table: Table
     columns: Sequence[Column[Any]]
-    written: RowDigest
+    written: TableDigest
 
 
 def copy_rows(source: Connection, into: Connection, shape: Connection) -> Sequence[CopiedTable]:
@@ -51,7 +51,7 @@ def copy_rows(source: Connection, into: Connection, shape: Connection) -> Sequen
     copied."""
     made = []
     for table, columns in _tables(shape):
-        written = RowDigest()
+        written = TableDigest()
         if table is not LEASE:
             into.execute(delete(table))
         for batch in _batches(source, columns):
@@ -70,7 +70,7 @@ def copy_rows(source: Connection, into: Connection, shape: Connection) -> Sequen
 def require_same(into: Connection, copied: Sequence[CopiedTable]) -> None:
     """Read again what was written. Raises BackupError if a table is not the same: the caller undoes the transaction."""
     for one in copied:
-        found = RowDigest()
+        found = TableDigest()
         for batch in _batches(into, one.columns):
             for row in batch:
                 found.add(row)
@@ -90,7 +90,7 @@ def _batches(connection: Connection, columns: Sequence[Column[Any]]) -> Iterator
     return connection.execute(select(*columns).execution_options(yield_per=BATCH)).partitions()
 
 
-def _require_equal(table: Table, written: RowDigest, found: RowDigest) -> None:
+def _require_equal(table: Table, written: TableDigest, found: TableDigest) -> None:
     if written.rows != found.rows:
         why = f"{written.rows} rows were written, and {found.rows} are there"
     elif written != found:
