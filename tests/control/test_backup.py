@@ -80,7 +80,7 @@ def test_a_backup_is_private_and_comes_back_anywhere(tmp_path: Path) -> None:
     done = give_back(file, tmp_path / "two")
 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and [one.name for one in tmp_path.glob("*b*")] == ["b"]
-    assert (done.left.definitions, done.facts.home, done.facts.schema) == (
+    assert (done.begun.definitions, done.facts.home, done.facts.schema) == (
         1,
         str(tmp_path / "one"),
         len(migrations.MIGRATIONS),
@@ -129,7 +129,7 @@ def test_what_was_true_only_then_does_not_come_back(tmp_path: Path) -> None:
 
     done = give_back(file, tmp_path, replaces=True)
 
-    assert (done.left.dropped, done.left.revoked) == (1, 1)
+    assert (done.begun.dropped, done.begun.revoked) == (1, 1)
     database = opened(tmp_path)
     with database.reading() as connection:
         assert tokens.verified(connection, text, NOW + 6) is None
@@ -182,7 +182,7 @@ def test_a_backup_of_another_release_is_migrated_or_refused(tmp_path: Path, monk
         define(database, "shop")
         database.close()
         file = back_up(tmp_path / "old", tmp_path / "old.backup")
-    assert give_back(file, tmp_path / "new").left.definitions == 1 and defined(tmp_path / "new") == ["shop"]
+    assert give_back(file, tmp_path / "new").begun.definitions == 1 and defined(tmp_path / "new") == ["shop"]
 
     with sqlite3.connect(tmp_path / "new/server/server.db") as connection:
         connection.execute("INSERT INTO schema_version VALUES (99, 0)")
@@ -204,4 +204,4 @@ def test_a_damaged_database_stays_and_the_message_has_the_way_out(whole: Path, t
     assert "move it and the files beside it away" in refused.value.remedy and file.read_bytes().endswith(b"x")
 
     file.rename(tmp_path / "damaged.db")
-    assert give_back(whole, tmp_path).left.definitions == 1
+    assert give_back(whole, tmp_path).begun.definitions == 1

@@ -47,12 +47,12 @@ def restore(file: Path, *, replaces: bool) -> int:
     finally:
         lock.release()
     made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(done.facts.made_at))
-    found = counted(done.left.definitions, "definition")
+    found = counted(done.begun.definitions, "definition")
     say(f"{place.shown} has the database of {done.facts.home} at {made}: {found}")
-    if done.left.dropped:
-        starts = counted(done.left.dropped, "start")
+    if done.begun.dropped:
+        starts = counted(done.begun.dropped, "start")
         say(f"{starts} that waited then: dropped; start them again if they are still needed")
-    if done.left.revoked:
-        say(f"{counted(done.left.revoked, 'token')} that were revoked since: they stay so")
+    if done.begun.revoked:
+        say(f"{counted(done.begun.revoked, 'token')} that were revoked since: they stay so")
     say("sessions of browsers are over; check `seatunnel server token list`, and start the server")
     return ExitCode.SUCCESS

@@ -216,14 +216,14 @@ def test_what_was_true_only_then_does_not_come_back(home: Path, store: PostgresS
     file = copied(file_of(home), home)
     with written(file_of(home)) as connection:
         tokens.revoke(connection, next(each.id for each in tokens.listing(connection) if each.name == "one"), NOW)
-    assert given(file, home, store).left.revoked == 1
+    assert given(file, home, store).begun.revoked == 1
     with written(store) as connection:
         tokens.revoke(connection, next(each.id for each in tokens.listing(connection) if each.name == "two"), NOW)
         connection.execute(update(LEASE).values(number=41))
 
     done = given(file, home, store, replaces=True)
 
-    assert (done.left.definitions, done.left.dropped, done.left.revoked) == (2, 1, 2)
+    assert (done.begun.definitions, done.begun.dropped, done.begun.revoked) == (2, 1, 2)
     with written(store) as connection:
         assert [tokens.verified(connection, text, NOW) for text in (one, two)] == [None, None]
         assert [each.name for each in tokens.listing(connection) if each.valid(NOW)] == ["kept"]
@@ -244,7 +244,7 @@ def test_rows_of_a_server_are_replaced_only_if_asked(home: Path, store: Postgres
     with pytest.raises(BackupError, match=r"has rows of a server \(table") as refused:
         given(newer, home, store)
     assert "--replace" in refused.value.remedy and rows_in(store) == before
-    assert given(newer, home, store, replaces=True).left.definitions == 3
+    assert given(newer, home, store, replaces=True).begun.definitions == 3
     assert [row[4:6] for row in rows_in(store)["audit"]][-1] == ("server.restore", "newer")
 
 
@@ -272,7 +272,7 @@ def test_a_server_that_leads_is_not_replaced(home: Path, store: PostgresStore) -
     assert "lease ends in 30 s" in refused.value.remedy
     with written(store) as connection:
         lease.given_back(connection, 1)
-    assert given(file, home, store).left.definitions == 2
+    assert given(file, home, store).begun.definitions == 2
 
 
 @pytest.mark.parametrize(
@@ -365,8 +365,8 @@ def test_o32_a_store_of_each_older_release_is_copied_as_it_is(
             assert migrations.version_of(connection) == version
         engine.dispose()
         done = given(file, home, file_of(home))
-        assert (done.facts.schema, done.left.definitions) == (version, 1)
-        assert given(file, home, store, replaces=True).left.definitions == 1
+        assert (done.facts.schema, done.begun.definitions) == (version, 1)
+        assert given(file, home, store, replaces=True).begun.definitions == 1
 
 
 def test_a_store_without_tables_or_of_a_newer_release_is_not_copied(home: Path, store: PostgresStore) -> None:

@@ -1,4 +1,4 @@
-"""What a copy of the database leaves behind when it is given back: state that was true only at its moment.
+"""Removes state from a copy of the database that was true only at its moment, when the copy is given back.
 
 These are sessions, codes to log in, starts that waited, times of schedules that have passed, tokens that were revoked
 since, the lease of a server, and the home that it served.
@@ -19,7 +19,7 @@ from seatunnel_py.control.store.tables import INTENT, LEASE, LOGIN_CODE, QUEUE, 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedState:
-    """What outlives the database that is replaced. ``revoked``: its revoked tokens, with the times; ``lease``: the
+    """State of the database that is replaced, and that stays. ``revoked``: its revoked tokens, with the times; ``lease``: the
     highest number of a lease in it."""
 
     revoked: Mapping[str, float]
@@ -27,8 +27,8 @@ class ReplacedState:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftBehind:
-    """``definitions``: how many there are; ``dropped``: starts that waited; ``revoked``: tokens that were revoked after
+class FreshStart:
+    """The database after that. ``definitions``: how many there are; ``dropped``: starts that waited; ``revoked``: tokens that were revoked after
     the copy was made."""
 
     definitions: int
@@ -36,8 +36,8 @@ class LeftBehind:
     revoked: int
 
 
-def leave_its_moment(connection: Connection, replaced: ReplacedState, now: float) -> LeftBehind:
-    """Change a copy into what a server begins with."""
+def remove_stale_state(connection: Connection, replaced: ReplacedState, now: float) -> FreshStart:
+    """Change a copy into a database with which a server begins."""
     known = connection.execute(select(TOKEN.c.id).where(TOKEN.c.revoked_at.is_(None))).scalars().all()
     again = [id for id in known if id in replaced.revoked]
     for id in again:
@@ -51,4 +51,4 @@ def leave_its_moment(connection: Connection, replaced: ReplacedState, now: float
     number = func.max(LEASE.c.number, replaced.lease)  # it only grows: writes with a lower one are refused
     connection.execute(update(LEASE).values(number=number, holder="", address="", renewed_at=0.0, expires_at=0.0))
     HomeIdentity.unbind(connection)
-    return LeftBehind(definitions.number(connection), dropped, len(again))
+    return FreshStart(definitions.number(connection), dropped, len(again))

@@ -1,7 +1,7 @@
 """Backups of the server's database that are given back, to SQLite or to PostgreSQL, while no server of the home runs.
 
-Rules. (1) The backup is unpacked into a draft in the home, which is migrated, and leaves behind what was true only at
-its moment. (2) The draft replaces the database in one transaction: a process that is killed leaves the database before,
+Rules. (1) The backup is unpacked into a draft in the home. The draft is migrated, and state that was true only at the
+moment of the backup is removed. (2) The draft replaces the database in one transaction: a process that is killed leaves the database before,
 or the one after. (3) Nothing is replaced unasked, and no store of another home at all.
 """
 
@@ -24,7 +24,7 @@ from seatunnel_py.control.presence.home_identity import HOME_ID, HomeIdentity
 from seatunnel_py.control.store import migrations
 from seatunnel_py.control.store.audit import Act
 from seatunnel_py.control.store.copies.backup_file import BackupError, BackupFacts, unpack
-from seatunnel_py.control.store.copies.moment import LeftBehind, ReplacedState, leave_its_moment
+from seatunnel_py.control.store.copies.moment import FreshStart, ReplacedState, remove_stale_state
 from seatunnel_py.control.store.copies.pages import connected, file_engine, require_whole, schema_of
 from seatunnel_py.control.store.copies.rows import copy_rows, require_same
 from seatunnel_py.control.store.database import Database, cause_of
@@ -44,7 +44,7 @@ class RestoredDatabase:
     """A database that was given back. ``facts``: of the backup."""
 
     facts: BackupFacts
-    left: LeftBehind
+    begun: FreshStart
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,9 @@ def give_back(asked: Restoring, place: StorePlace) -> RestoredDatabase:
     try:
         facts = unpack(asked.backup, draft)
         if isinstance(place, PostgresStore):
-            left = _into_postgres(asked, draft, place, revoked)
+            begun = _into_postgres(asked, draft, place, revoked)
         else:
-            left = _into_file(asked, draft, revoked)
+            begun = _into_file(asked, draft, revoked)
     except sqlite3.Error as error:
         raise BackupError(f"cannot give {asked.backup} back: {error}", _MOVE.format(asked.file)) from None
     except DBAPIError as error:
@@ -91,7 +91,7 @@ def give_back(asked: Restoring, place: StorePlace) -> RestoredDatabase:
         raise BackupError(why, "make room, and try again") from None
     finally:
         _forget(draft)
-    return RestoredDatabase(facts, left)
+    return RestoredDatabase(facts, begun)
 
 
 def _revoked_here(database: Path, *, replaces: bool) -> Mapping[str, float]:
@@ -112,17 +112,17 @@ def _revoked_here(database: Path, *, replaces: bool) -> Mapping[str, float]:
         raise BackupError(f"{database} is damaged: {error}", away) from None
 
 
-def _into_file(asked: Restoring, draft: Path, revoked: Mapping[str, float]) -> LeftBehind:
+def _into_file(asked: Restoring, draft: Path, revoked: Mapping[str, float]) -> FreshStart:
     with closing(Database.open(draft, asked.now)) as opened, opened.acting(asked.act) as write:
-        left = leave_its_moment(write.connection, ReplacedState(revoked), asked.now())
+        begun = remove_stale_state(write.connection, ReplacedState(revoked), asked.now())
     make_file_private(asked.file)
     with closing(connected(draft)) as source, closing(connected(asked.file)) as into:
         into.execute("PRAGMA journal_mode = WAL")
         source.backup(into)  # one transaction: all pages, or none
-    return left
+    return begun
 
 
-def _into_postgres(asked: Restoring, draft: Path, place: PostgresStore, revoked: Mapping[str, float]) -> LeftBehind:
+def _into_postgres(asked: Restoring, draft: Path, place: PostgresStore, revoked: Mapping[str, float]) -> FreshStart:
     """All in one transaction, with the tables of a new schema. No server takes the lease meanwhile."""
     place.prepare()
     engine, file = place.unhurried().engine(1), file_engine(draft)
@@ -135,7 +135,7 @@ def _into_postgres(asked: Restoring, draft: Path, place: PostgresStore, revoked:
             _require_free(into, place, replaces=asked.replaces)
             replaced = ReplacedState({**revoked, **_revoked_in(into)}, lease.found(into).number)
             with opened.acting(asked.act) as write:
-                left = leave_its_moment(write.connection, replaced, asked.now())
+                begun = remove_stale_state(write.connection, replaced, asked.now())
                 asked.identity.bind(write.connection)
             with file.begin() as rows:
                 copied = copy_rows(rows, into, shape=rows)
@@ -145,7 +145,7 @@ def _into_postgres(asked: Restoring, draft: Path, place: PostgresStore, revoked:
     finally:
         engine.dispose()
         file.dispose()
-    return left
+    return begun
 
 
 def _require_free(connection: Connection, place: PostgresStore, *, replaces: bool) -> None:
