@@ -19,8 +19,8 @@ from seatunnel_py.control.store.tables import INTENT, LEASE, LOGIN_CODE, QUEUE, 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedState:
-    """State of the database that is replaced, and that stays. ``revoked``: its revoked tokens, with the times; ``lease``: the
-    highest number of a lease in it."""
+    """State of the database that is replaced, and that stays. ``revoked``: its revoked tokens, with the times;
+    ``lease``: the highest number of a lease in it."""
 
     revoked: Mapping[str, float]
     lease: int = 0
@@ -28,8 +28,8 @@ class ReplacedState:
 
 @dataclass(frozen=True, slots=True)
 class FreshStart:
-    """The database after that. ``definitions``: how many there are; ``dropped``: starts that waited; ``revoked``: tokens that were revoked after
-    the copy was made."""
+    """The database after that. ``definitions``: how many there are; ``dropped``: starts that waited; ``revoked``: tokens
+    that were revoked after the copy was made."""
 
     definitions: int
     dropped: int

@@ -1,8 +1,8 @@
 """Backups of the server's database that are given back, to SQLite or to PostgreSQL, while no server of the home runs.
 
 Rules. (1) The backup is unpacked into a draft in the home. The draft is migrated, and state that was true only at the
-moment of the backup is removed. (2) The draft replaces the database in one transaction: a process that is killed leaves the database before,
-or the one after. (3) Nothing is replaced unasked, and no store of another home at all.
+moment of the backup is removed. (2) The draft replaces the database in one transaction: a process that is killed leaves
+the database before, or the one after. (3) Nothing is replaced unasked, and no store of another home at all.
 """
 
 from __future__ import annotations
