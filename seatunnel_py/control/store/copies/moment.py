@@ -28,8 +28,8 @@ class ReplacedState:
 
 @dataclass(frozen=True, slots=True)
 class FreshStart:
-    """The database after that. ``definitions``: how many there are; ``dropped``: starts that waited; ``revoked``: tokens
-    that were revoked after the copy was made."""
+    """The database after that. ``definitions``: how many there are; ``dropped``: starts that waited; ``revoked``:
+    tokens that were revoked after the copy was made."""
 
     definitions: int
     dropped: int
