@@ -60,6 +60,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "ends = self._state.awaits_record and not self._changes_tables and self._is_in(record)",
         "ends = self._state.awaits_record and self._is_in(record)",
         "log_replanning 10, log_growth 1",
+        "tests/unit/plan/test_log_replanning.py",
     ),
     runtime(
         "a log that a table has joined reads its old split",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.api import Position, SourceTable, Split, TablePath
+from seatunnel_py.api import FollowedTable, Position, SourceTable, Split, TablePath
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator.events import SavepointRequested
@@ -151,6 +151,18 @@ def test_a_run_whose_log_a_restart_has_taken_back_begins_again(*, taken_back: bo
     bench.state.newest = bench.record("s0") if taken_back else bench.record("s0", "s1")
     assert bench.part.ended(END_OF_LOG) is taken_back
     assert bench.again == ([None] if taken_back else [])
+
+
+@pytest.mark.parametrize("joining", [True, False])
+def test_a_log_that_tables_are_to_join_reads_nothing_though_a_record_has_its_plan(*, joining: bool) -> None:
+    """log_replanning 10, log_growth 1: a checkpoint of the pipeline comes before the savepoint."""
+    bench = Replanning()
+    bench.part.joins((FollowedTable(SourceTable(schema("b")), ()),) if joining else ())
+    bench.state.awaits_record = True
+    assert bench.part.completed(bench.state.newest) is not joining
+    assert bench.state.awaits_record is joining
+    bench.part.look()
+    assert [one.name for one in bench.requested] == ([SCHEMA_CHANGE] if joining else [])
 
 
 # ---------------------------------------------------------------- the state of a log
