@@ -1,7 +1,7 @@
 """Stores the plan of a run as it was: ``run_plan.json``, and ``setups.jsonl`` with decisions at targets and sources.
 
 Rules. (1) The plan is written when the job starts; nothing is asked for it. So is the lineage of its columns, in a file
-of its own, if they are not more than ``LINEAGE_COLUMNS_MAX``: more would take a part of the start. (2) Effects on
+of its own, if they and their uses are not too many: more would take a part of the start. (2) Effects on
 targets, conversions and splits are decided when a pipeline begins: one line for each pipeline, so that a job of many
 tables writes little. (3) Each driver replaces both. (4) A full disk does not disturb the job.
 """
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 NAME, SETUPS, LINEAGE = "run_plan", "setups.jsonl", "run_lineage"
 LINEAGE_COLUMNS_MAX = 10_000
 """About an eighth of a second."""
+LINEAGE_USES_MAX = 100_000
+"""A quarter of a second, and 8 MB. After a step that does not declare its lineage each column depends on all."""
 
 
 class RunPlan:
@@ -102,7 +104,10 @@ def _lineage(graph: FlowGraph, pipelines: tuple[Pipeline, ...]) -> list[dict[str
     if columns > LINEAGE_COLUMNS_MAX:
         return None
     try:
-        found: list[dict[str, Any]] = redacted_plain(plan_data.column_lineage(graph, pipelines))
+        plain = plan_data.column_lineage(graph, pipelines)
+        if sum(len(uses) for one in plain for uses in (*one["columns"].values(), one["rows"])) > LINEAGE_USES_MAX:
+            return None
+        found: list[dict[str, Any]] = redacted_plain(plain)
     except Exception:  # noqa: BLE001 - a plugin declares its lineage wrongly; no run depends on it
         return None
     return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
@@ -17,6 +18,7 @@ LIMIT_MAX = 200
 CURSOR_MAX = 1_000
 Limit = Annotated[int, Query(ge=1, le=LIMIT_MAX, description="rows of a page")]
 After = Annotated[str, Query(max_length=CURSOR_MAX, description="`next` of the page before")]
+Skip = Annotated[int, Query(ge=0, le=10_000_000, description="rows before the page, for a list that scrolls")]
 Text = Annotated[str, Query(max_length=200, description="only rows with this text in their names")]
 _T = TypeVar("_T")
 
@@ -34,6 +36,18 @@ def page(rows: Sequence[_T], key: Callable[[_T], Any], after: str, limit: int) -
     chosen = list(rows[begin : begin + limit])
     more = begin + limit < len(rows)
     return chosen, _cursor(key(chosen[-1])) if more and chosen else None
+
+
+def keyed(rows: Sequence[Mapping[str, Any]], name: str = "table") -> dict[str, dict[str, Any]]:
+    """The rows by their keys: the name, and for a name that is there again the name with ``~2``."""
+    seen: Counter[str] = Counter()
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        text = str(row[name])
+        seen[text] += 1
+        key = text if seen[text] == 1 else f"{text}~{seen[text]}"
+        found[key] = {"key": key, **row}
+    return found
 
 
 def chosen_of(given: str, valid: Sequence[str], what: str) -> str:

@@ -74,6 +74,7 @@ ROUTES = (
     _read(f"{API}/runs/{{run}}/plan", run_details.plan),
     _read(f"{API}/runs/{{run}}/graph", run_graph.graph),
     _read(f"{API}/runs/{{run}}/lineage", run_graph.lineage),
+    _read(f"{API}/runs/{{run}}/lineage/{{key:path}}", run_graph.lineage_of_table),
     _read(f"{API}/runs/{{run}}/series", run_series.series),
     _read(f"{API}/runs/{{run}}/quarantine", quarantine.listing, costly=True),
     _read(f"{API}/runs/{{run}}/quarantine/rows", quarantine.rows, costly=True),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seatunnel_plugins.transforms.columns.filter import Filter
 from seatunnel_py import app
+from seatunnel_py.api import Transform
 from seatunnel_py.control.store.tokens import Role
 from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.runtime.storage.job_directory import write_json
+from seatunnel_py.web.reading import lineage_view
 from tests.control.homes import COUNTS, claimed, receipt
 from tests.web.running import Served, run_job, serving
 
@@ -23,6 +27,11 @@ sink {
   Console { id = one, plugin_input = copied }
   Console { id = two, plugin_input = raw }
 }
+"""
+WIDE = """
+source { FakeSource { plugin_output = raw, row.num = 1, schema { table = "shop.wide", fields { FIELDS } } } }
+transform { Filter { plugin_input = raw, plugin_output = kept, include_fields = [NAMES] } }
+sink { Console { plugin_input = kept } }
 """
 COLUMNS = {f"column_{at}": "decimal(38,18)" for at in range(20)}
 
@@ -150,6 +159,64 @@ def test_the_lineage_of_a_run_is_that_of_its_columns(own: Served) -> None:
     assert [*first["lineage"], *second["lineage"]] == found["lineage"]
     assert own.get("runs/chain/lineage", q="nothing").json()["total"] == 0
     assert (own.get("runs/big/lineage").status_code, own.get("runs/none/lineage").status_code) == (404, 404)
+
+
+def test_target_tables_are_listed_without_their_columns(own: Served) -> None:
+    """Each with the key of its own route: both targets are the console."""
+    found = own.get("runs/chain/lineage", part="tables").json()
+    assert [(one["key"], one["step"], one["columns"], one["unknown"]) for one in found["tables"]] == [
+        ("the console", "one", 3, 0), ("the console~2", "two", 2, 0),
+    ]  # fmt: skip
+    assert found["tables"][0]["sources"] == [{"step": "in", "table": "shop.t"}]
+    second = own.get("runs/chain/lineage", part="tables", skip=1).json()
+    assert (second["tables"], second["total"]) == (found["tables"][1:], 2)
+    assert "tables" in own.get("runs/chain/lineage", part="table").json()["remedy"]
+
+
+def test_one_target_table_has_equal_lists_of_uses_once(own: Served) -> None:
+    """The source columns are numbered; each list is that of the whole answer."""
+    whole = {one["key"]: one for one in own.get("runs/chain/lineage").json()["lineage"]}
+    for key in ("the console", "the console~2"):
+        found = own.get(f"runs/chain/lineage/{key}").json()
+        uses = [[_named(found, use) for use in each] for each in found["uses"]]
+        assert {one["name"]: uses[one["uses"]] for one in found["columns"]} == whole[key]["columns"]
+        assert uses[found["rows"]] == whole[key]["rows"]
+    assert found["sources"] == [{"step": "in", "table": "shop.t", "columns": ["id", "name"]}]
+    refused = own.get("runs/chain/lineage/none")
+    assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (404, "unknown-table")
+
+
+def test_a_lineage_of_too_many_uses_is_not_stored(own: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """320 columns after a step that does not declare its lineage: 102,400 uses. The run itself succeeds."""
+    monkeypatch.setattr(Filter, "column_lineage", Transform.column_lineage)
+    for columns, status in ((20, 200), (320, 404)):
+        names = [f"c{at}" for at in range(columns)]
+        run, file = f"wide-{columns}", own.home.path.parent / f"wide-{columns}.conf"
+        file.write_text(
+            WIDE.replace("FIELDS", ", ".join(f"{name} = int" for name in names)).replace("NAMES", ", ".join(names))
+        )
+        app.run(file, app.RunOptions({}, run, local=True), own.home, lambda _: None, lambda _: None)
+        found = own.get(f"runs/{run}/lineage")
+        assert (found.status_code, own.get(f"runs/{run}").json()["state"]) == (status, "SUCCESS")
+    assert "100,000 uses" in found.json()["remedy"]
+    assert len(own.get("runs/wide-20/lineage/the console").json()["uses"]) == 2
+
+
+def _named(found: dict[str, Any], use: dict[str, Any]) -> dict[str, Any]:
+    source = found["sources"][use["source"]]
+    about = {"step": source["step"], "table": source["table"], "column": source["columns"][use["column"]]}
+    return {**about, "kind": use["kind"], **({"masking": True} if use["masking"] else {})}
+
+
+def test_a_wide_table_of_unknown_lineage_is_a_small_answer() -> None:
+    """300 columns that each depend on 300: 90,000 uses, of which each list is the same."""
+    names = [f"c{at}" for at in range(300)]
+    uses = [{"step": "in", "table": "t", "column": name, "kind": "TRANSFORMATION"} for name in names]
+    about = {"key": "k", "step": "out", "target": "k", "table": "t", "columns": dict.fromkeys(names, uses), "rows": []}
+    found = lineage_view.shared({**about, "unknown": names})
+    assert [len(one) for one in found["uses"]] == [300, 0]
+    assert len(json.dumps(found)) < 50_000
+    assert lineage_view.line({**about, "unknown": names})["unknown"] == 300
 
 
 def test_a_thousand_tables_are_one_small_answer(own: Served) -> None:

@@ -51,14 +51,16 @@ class SinkLineage:
     stream: StreamLineage
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON-ready data, in a fixed order."""
+        """As JSON-ready data, in a fixed order. Columns with the same uses have one list of them."""
         stream = self.stream
+        same = {id(uses): uses for uses in (*stream.columns.values(), stream.rows)}
+        lists = {key: [_plain(one) for one in sorted(uses)] for key, uses in same.items()}
         return {
             "step": self.step,
             "target": self.target,
             "table": str(self.table),
-            "columns": {name: [_plain(one) for one in sorted(uses)] for name, uses in stream.columns.items()},
-            "rows": [_plain(one) for one in sorted(stream.rows)],
+            "columns": {name: lists[id(uses)] for name, uses in stream.columns.items()},
+            "rows": lists[id(stream.rows)],
             "unknown": sorted(stream.unknown),
         }
 
@@ -147,12 +149,21 @@ def _all_of(inputs: Mapping[str, StreamLineage]) -> Iterator[ColumnUse]:
 
 
 def _used(uses: Iterable[ColumnUse], inputs: Mapping[str, StreamLineage]) -> frozenset[SourceColumn]:
+    uses = tuple(uses)
+    if len(uses) == 1 and _goes_on(uses[0]) and uses[0].input in inputs:
+        # After a step of unknown lineage each column has as many uses as there are columns: they stay one set.
+        return inputs[uses[0].input].columns[uses[0].column]
     return frozenset(
         replace(one, kind=composed(one.kind, use.kind), masking=one.masking or use.masking)
         for use in uses
         if use.input in inputs
         for one in inputs[use.input].columns[use.column]
     )
+
+
+def _goes_on(use: ColumnUse) -> bool:
+    """Whether the output is the input column, as it is."""
+    return use.kind is LineageKind.IDENTITY and not use.masking
 
 
 def _as(columns: Iterable[SourceColumn], kind: LineageKind) -> frozenset[SourceColumn]:

@@ -17,10 +17,9 @@ from seatunnel_py.runtime.observe.checkpoint_history import CheckpointHistory
 from seatunnel_py.runtime.storage.savepoint_locations import SavepointLocations
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
-from seatunnel_py.web.pages import LIMIT_MAX, After, Limit, Text, page
+from seatunnel_py.web.pages import LIMIT_MAX, After, Limit, Text, keyed, page
 from seatunnel_py.web.problems import ApiError
 from seatunnel_py.web.reading import stored_state
-from seatunnel_py.web.routes.runs import keyed
 
 OF_A_TABLE = 20
 Table = Annotated[str, Query(max_length=1_000, description="this table only")]

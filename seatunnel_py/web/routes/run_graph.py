@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import Header, Query, Request
@@ -11,10 +12,11 @@ from starlette.responses import Response
 from seatunnel_py.plan.picture import graph_data
 from seatunnel_py.web.answers import answer, encoded
 from seatunnel_py.web.context import context_of
-from seatunnel_py.web.pages import After, Limit, Text, chosen_of, page
+from seatunnel_py.web.pages import After, Limit, Skip, Text, chosen_of, keyed, page
 from seatunnel_py.web.problems import ApiError
+from seatunnel_py.web.reading import lineage_view
 
-WHOLE, GEOMETRY, COUNTS = "whole", "geometry", "counts"
+WHOLE, GEOMETRY, COUNTS, TABLES = "whole", "geometry", "counts", "tables"
 Part = Annotated[str, Query(max_length=20, description="`whole`, `geometry` (its ETag is the digest), or `counts`")]
 IfNoneMatch = Annotated[str, Header(max_length=1_000, description="the ETag of an answer before")]
 
@@ -35,22 +37,51 @@ def graph(request: Request, run: str, part: Part = WHOLE, if_none_match: IfNoneM
     return _unless_known(plain, hashlib.sha256(encoded(plain)).hexdigest()[:32], if_none_match)
 
 
-def lineage(request: Request, run: str, q: Text = "", after: After = "", limit: Limit = 50) -> Response:
+def lineage(
+    request: Request,
+    run: str,
+    q: Text = "",
+    part: Annotated[str, Query(max_length=20, description="`whole`, or `tables`: each without its columns")] = WHOLE,
+    after: After = "",
+    skip: Skip = 0,
+    limit: Limit = 50,
+) -> Response:
     """The tables that a run writes: for each column the columns of sources that it depends on, as `plan
     --column-lineage --json`; `rows`: columns that only decide which rows come out."""
-    found = context_of(request).files.lineage(run)
-    if found is None:
-        remedy = "it has not begun, an older release ran it, or it has more than 10,000 columns: `seatunnel plan FILE "
-        raise ApiError(404, "no-lineage", "no lineage of this run is stored", f"{remedy}--column-lineage` shows them")
+    chosen_of(part, (WHOLE, TABLES), "part")
     text = q.lower()
+    found = _lineage(request, run).values()
     chosen = [one for one in found if not text or text in f"{one['table']} {one['target']}".lower()]
-    shown, next = page(sorted(chosen, key=_place), _place, after, limit)
+    shown, next = page(chosen[skip:], lambda one: [*_place(one), one["key"]], after, limit)
+    about = {"job_id": run, "next": next, "total": len(chosen)}
+    if part == TABLES:
+        return answer({**about, "tables": [lineage_view.line(one) for one in shown]})
     sources = {(use["step"], use["table"]) for one in shown for uses in _uses(one) for use in uses}
     named = [{"step": step, "table": table} for step, table in sorted(sources)]
-    return answer({"job_id": run, "lineage": shown, "sources": named, "next": next, "total": len(chosen)})
+    return answer({**about, "lineage": shown, "sources": named})
 
 
-def _place(one: dict[str, Any]) -> list[str]:
+def lineage_of_table(request: Request, run: str, key: str) -> Response:
+    """One table that a run writes, by its key: its source columns are numbered, and equal lists of uses stand once."""
+    found = _lineage(request, run).get(key)
+    if found is None:
+        raise ApiError(
+            404, "unknown-table", "the run writes no such table", f"GET /api/v1/runs/{run}/lineage lists them"
+        )
+    return answer(lineage_view.shared(found))
+
+
+def _lineage(request: Request, run: str) -> dict[str, dict[str, Any]]:
+    """The lineage of each target table, by its key. Raises ApiError if there is none."""
+    found = context_of(request).files.lineage(run)
+    if found is None:
+        why = "it has not begun, an older release ran it, or it has more than 10,000 columns or 100,000 uses of them"
+        remedy = f"{why}: `seatunnel plan FILE --column-lineage` shows them"
+        raise ApiError(404, "no-lineage", "no lineage of this run is stored", remedy)
+    return keyed(sorted(found, key=_place), "target")
+
+
+def _place(one: Mapping[str, Any]) -> list[str]:
     return [one["step"], one["target"], one["table"]]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from fastapi import Query, Request
@@ -16,7 +16,7 @@ from seatunnel_py.jobs.job_rows import states_of
 from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.web.answers import answer
 from seatunnel_py.web.context import context_of
-from seatunnel_py.web.pages import After, Limit, Text, chosen_of, page
+from seatunnel_py.web.pages import After, Limit, Skip, Text, chosen_of, keyed, page
 
 RunId = str
 States = Annotated[list[str], Query(max_length=20, description="only in these states")]
@@ -85,18 +85,6 @@ def _head(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if told is None else {key: value for key, value in told.items() if key not in grows}
 
 
-def keyed(tables: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The tables by their keys: the name, and for a table that is there again the name with ``~2``."""
-    seen: Counter[str] = Counter()
-    found: dict[str, dict[str, Any]] = {}
-    for table in tables:
-        name = str(table["table"])
-        seen[name] += 1
-        key = name if seen[name] == 1 else f"{name}~{seen[name]}"
-        found[key] = {"key": key, **table}
-    return found
-
-
 _STATES = tuple(state.value for state in TableState)
 _LOOKED_AT = ("FAILED", "ISOLATED", "RETRYING", "STOPPED", "RUNNING", "COMMITTING", "PENDING", "DONE")
 """States of tables, those that need a look first."""
@@ -117,7 +105,7 @@ def tables(
     q: Text = "",
     sort: str = "name",
     after: After = "",
-    skip: Annotated[int, Query(ge=0, le=10_000_000, description="rows before the page, for a list that scrolls")] = 0,
+    skip: Skip = 0,
     limit: Limit = 50,
 ) -> Response:
     """The tables of a run, as in the receipt of `jobs show --json`, each with the key of its own route."""
