@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { Name } from "../parts/marks";
 import { movedBy, scrolledTo, visible } from "../parts/windows";
 import { useNow } from "../state/asking";
-import { useHeight } from "../state/height";
+import { useHeight } from "../state/size";
 import { bytes, count, plainName } from "../text/format";
 import { chosenWith, type FoundTable, readable } from "./choosing";
 import { chosen } from "./connection";

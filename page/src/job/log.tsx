@@ -8,7 +8,7 @@ import { connection, round } from "../api/stream";
 import { Empty, Failed, Loading } from "../parts/views";
 import { visible } from "../parts/windows";
 import { useNow } from "../state/asking";
-import { useHeight } from "../state/height";
+import { useHeight } from "../state/size";
 import { query, setQuery } from "../state/location";
 import { usePrinting } from "../state/printing";
 import { bytes, count, counted, plainName } from "../text/format";

@@ -4,8 +4,8 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ask, Problem } from "../api/client";
 import { round } from "../api/stream";
 
-/** A number of a component that a handler reads at once: two keys may come before the next drawing. */
-export function useNow(first: number): [number, () => number, (next: number) => void] {
+/** A value of a component that a handler reads at once: two keys may come before the next drawing. */
+export function useNow<T>(first: T): [T, () => T, (next: T) => void] {
   const [shown, setShown] = useState(first);
   const kept = useRef(first);
   return [

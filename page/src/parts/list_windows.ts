@@ -1,58 +1,55 @@
-// Loads the windows of the list of tables that are in view, and again while the run changes.
+// Loads the windows of a list of the server that are in view, and again while it changes.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { askAtOnce } from "../api/at_once";
 import { ask, Problem } from "../api/client";
-import type { TableList, TableRow } from "../api/shapes";
-import { pagesOf, type Span } from "../parts/windows";
-import { filterOf } from "../text/states";
+import { pagesOf, type Span } from "./windows";
 
 const SIZE = 100;
-/** Windows far from the view are forgotten: memory does not grow with the number of tables. */
+/** Windows far from the view are forgotten: memory does not grow with the list. */
 const KEPT = 12;
-/** Tables of one answer for print, and of a whole print. */
+/** Rows of one answer for print, and of a whole print. */
 const PRINT_SIZE = 200;
 const PRINTED_MAX = 20_000;
 
-export interface TableWindows {
-  /** Number of tables that match; null: not known yet. */
+/** The address of a window: how many rows are before it, and how many it has. */
+export type PathOf = (skip: number, limit: number) => string;
+/** The rows of an answer, and how many the list has. */
+export type RowsOf<A, T> = (answer: A) => { rows: T[]; total: number };
+
+export interface ListWindows<T> {
+  /** Number of rows that match; null: not known yet. */
   total: number | null;
   problem: Problem | null;
   turn: number;
-  at: (row: number) => TableRow | undefined;
+  at: (row: number) => T | undefined;
   need: (span: Span) => void;
   again: () => void;
 }
 
-/** The address of one window. Pure. */
-export function windowPath(run: string, text: string, sort: string, page: number, size = SIZE): string {
-  const filter = filterOf(text);
-  const asked = new URLSearchParams({ sort, skip: String(page * size), limit: String(size) });
-  if (filter.text) asked.set("q", filter.text);
-  for (const state of filter.states) asked.append("state", state.toLowerCase());
-  return `runs/${encodeURIComponent(run)}/tables?${asked}`;
-}
-
 /** All rows that match, for print, up to a bound; fewer if the server does not answer. */
-export function allRows(run: string, text: string, sort: string): TableRow[] {
-  const rows: TableRow[] = [];
-  for (let page = 0; rows.length < PRINTED_MAX; page += 1) {
-    const found = askAtOnce<TableList>(windowPath(run, text, sort, page, PRINT_SIZE));
-    rows.push(...(found?.tables ?? []));
-    if (found === null || found.tables.length < PRINT_SIZE) break;
+export function allRows<A, T>(path: PathOf, rowsOf: RowsOf<A, T>): T[] {
+  const rows: T[] = [];
+  while (rows.length < PRINTED_MAX) {
+    const found = askAtOnce<A>(path(rows.length, PRINT_SIZE));
+    if (found === null) break;
+    const part = rowsOf(found).rows;
+    rows.push(...part);
+    if (part.length < PRINT_SIZE) break;
   }
   return rows;
 }
 
-export function useTableWindows(run: string, text: string, sort: string, turn: number): TableWindows {
+/** `turn`: grows when rows in view must be read again. */
+export function useListWindows<A, T>(path: PathOf, rowsOf: RowsOf<A, T>, turn: number): ListWindows<T> {
   const [total, setTotal] = useState<number | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [, redraw] = useState(0);
   const [tries, setTries] = useState(0);
-  const pages = useRef(new Map<number, { rows: TableRow[]; turn: number }>());
+  const pages = useRef(new Map<number, { rows: T[]; turn: number }>());
   const asking = useRef(new Map<number, AbortController>());
   const view = useRef<Span>({ first: 0, end: 1 });
-  const own = `${text}\n${sort}`;
+  const own = path(0, SIZE);
   const shown = useRef(own);
   if (shown.current !== own) {
     shown.current = own;
@@ -63,9 +60,10 @@ export function useTableWindows(run: string, text: string, sort: string, turn: n
   const load = (page: number) => {
     const ending = new AbortController();
     asking.current.set(page, ending);
-    ask<TableList>(windowPath(run, text, sort, page), { signal: ending.signal })
-      .then((found) => {
-        pages.current.set(page, { rows: found.tables, turn });
+    ask<A>(path(page * SIZE, SIZE), { signal: ending.signal })
+      .then((answer) => {
+        const found = rowsOf(answer);
+        pages.current.set(page, { rows: found.rows, turn });
         trim(pages.current, page);
         setTotal(found.total);
         setProblem(null);
@@ -91,8 +89,8 @@ export function useTableWindows(run: string, text: string, sort: string, turn: n
       if ((pages.current.get(page)?.turn ?? -1) < turn && !asking.current.has(page)) load(page);
     }
   };
-  useEffect(() => need(view.current), [run, own, turn, tries]);
-  useEffect(() => () => forget(pages.current, asking.current), [run]);
+  useEffect(() => need(view.current), [own, turn, tries]);
+  useEffect(() => () => forget(pages.current, asking.current), []);
   const at = (row: number) => pages.current.get(Math.floor(row / SIZE))?.rows[row % SIZE];
   return { total, problem, turn, at, need, again: () => setTries(tries + 1) };
 }
