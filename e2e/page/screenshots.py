@@ -1,11 +1,12 @@
-"""Makes the pictures of the page for the documentation: ``python -m e2e.page.screenshots [FOLDER]``.
+"""Makes the pictures of the page for the documentation: ``python -m e2e.page.screenshots [FOLDER] [--lineage]``.
 
-A real server shows a job that runs meanwhile, beside runs of up to 1,000 tables as drivers leave them.
+A real server shows a job that runs meanwhile, beside runs of up to 1,000 tables as drivers leave them. ``--lineage``:
+only the picture of a lineage.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from e2e.page.browser import Visit, chromium, context_of, visit
 from e2e.page.homes import NOUNS, of_tables
+from e2e.page.lineages import warehouse, with_lineage
 from e2e.page.wrong_jobs import RIGHT
 from e2e.server.running import client, server, token_of
 from seatunnel_py.runtime.storage.home import Home
@@ -21,6 +23,7 @@ from seatunnel_py.runtime.storage.home import Home
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 BYTES_MAX = 160_000
 RUNNING_SECONDS = 60
+LINEAGE_RUN = "orders-nightly-0412"
 TABLES = 12
 
 
@@ -46,6 +49,7 @@ def prepare(home: Home) -> None:
     of_tables(home, "crm-hourly-0006", 40, 0, 4_500, "crm, hourly")
     of_tables(home, "invoices-0031", 1, 1, 7_000, "invoices to the lake")
     of_tables(home, "crm-hourly-0005", 40, 3, 8_100, "crm, hourly")
+    with_lineage(home, LINEAGE_RUN, warehouse(), 20_000, "orders to the warehouse")
     for at in range(24):
         of_tables(home, f"prices-{300 - at}", 3, 0, 9_000 + 1_800 * at, "prices")
 
@@ -86,6 +90,17 @@ def editor_and_catalogue(one: Visit, folder: Path, theme: str) -> None:
     taken(page, folder, f"page-catalogue-{theme}")
 
 
+def lineages(browser: Browser, url: str, token: str, folder: Path) -> None:
+    """A column of a source, and the columns of the target that depend on it."""
+    asked = "target=PostgreSQL+table+sales.orders&column=total_cents&step=orders&from=shop.orders"
+    for theme in ("light", "dark"):
+        context = context_of(browser, token, color_scheme=theme, viewport={"width": 1280, "height": 800})
+        page = visit(context, url).open(f"jobs/{LINEAGE_RUN}/lineage?{asked}")
+        expect(page.locator(".spot.lit")).to_have_count(3)
+        taken(page, folder, f"page-lineage-{theme}")
+        context.close()
+
+
 def pictures(browser: Browser, url: str, token: str, run: str, folder: Path) -> None:
     """Each view in both themes, and the list of jobs on a phone."""
     for theme in ("light", "dark"):
@@ -112,14 +127,21 @@ def pictures(browser: Browser, url: str, token: str, run: str, folder: Path) -> 
     context.close()
 
 
-def main(folder: Path = FOLDER) -> None:
-    """Make all pictures."""
+def main(folder: Path = FOLDER, *, only_lineage: bool = False) -> None:
+    """Make all pictures, or only that of a lineage."""
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place, chromium() as browser:
         prepare(Home(Path(place) / ".seatunnel"))
         with server(Path(place)) as (_, url):
-            pictures(browser, url, token_of(Path(place)), begin(url, Path(place)), folder)
+            token = token_of(Path(place))
+            lineages(browser, url, token, folder)
+            if not only_lineage:
+                pictures(browser, url, token, begin(url, Path(place)), folder)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
+    words = argparse.ArgumentParser()
+    words.add_argument("folder", type=Path, nargs="?", default=FOLDER)
+    words.add_argument("--lineage", action="store_true")
+    given = words.parse_args()
+    main(given.folder, only_lineage=given.lineage)

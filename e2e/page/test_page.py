@@ -16,7 +16,7 @@ from e2e.page.conftest import Site, rows
 from e2e.page.homes import HOSTILE
 from e2e.page.measured import answered, filtered, loaded, scrolled, serious
 
-TABS = ("", "/tables", "/checkpoints", "/failures", "/state", "/quarantine", "/log", "/plan")
+TABS = ("", "/tables", "/checkpoints", "/failures", "/state", "/quarantine", "/log", "/plan", "/lineage")
 ANSWER_MS = 5_000
 """A tab that gets no connection waits without an end."""
 Tab = Callable[..., Visit]

@@ -1,9 +1,10 @@
 // The page of one run: its head, its acts, and its tabs.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { LiveRun, RunHead } from "../api/shapes";
 import { follow, newest } from "../api/stream";
 import { ProgressLine, type Progress } from "../parts/acts";
+import { lazily } from "../parts/lazily";
 import { Name, StateMark } from "../parts/marks";
 import { Failed, Loading } from "../parts/views";
 import { useAnswer } from "../state/asking";
@@ -21,8 +22,9 @@ import { PlanTab } from "./plan";
 import { StateTab } from "./state";
 import { TablesTab } from "./tables";
 
-const WORDS: Record<Tab, string> = { overview: "Overview", tables: "Tables", checkpoints: "Checkpoints", failures: "Failures", state: "Savepoints", quarantine: "Bad rows", log: "Log", plan: "Plan as run" };
+const WORDS: Record<Tab, string> = { overview: "Overview", tables: "Tables", checkpoints: "Checkpoints", failures: "Failures", state: "Savepoints", quarantine: "Bad rows", log: "Log", plan: "Plan as run", lineage: "Lineage" };
 const AGAIN_MS = 1000;
+const LineageTab = lazily(() => import("../lineage/tab").then((one) => one.LineageTab));
 
 /** A run with the newest numbers of the stream. */
 export function merged(head: RunHead, live: LiveRun | undefined): RunHead {
@@ -88,6 +90,7 @@ export function JobPage({ run, tab }: { run: string; tab: Tab }) {
         {tab === "quarantine" ? <BadRowsTab head={shown} report={setProgress} /> : null}
         {tab === "log" ? <LogTab run={run} state={shown.state} /> : null}
         {tab === "plan" ? <PlanTab run={run} /> : null}
+        {tab === "lineage" ? <LineageTab run={run} state={shown.state} /> : null}
       </div>
     </>
   );
@@ -103,8 +106,13 @@ function Tabs({ run, tab, head }: { run: string; tab: Tab; head: RunHead }) {
     next?.focus();
     next?.click();
   };
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // A narrow window shows a part of the tabs.
+    place.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [tab]);
   return (
-    <div class="tabs" role="tablist" aria-label="parts of the job" onKeyDown={keys}>
+    <div ref={place} class="tabs" role="tablist" aria-label="parts of the job" onKeyDown={keys}>
       {TABS.map((one) => (
         <a key={one} id={`tab-${one}`} role="tab" href={linkTo(run, one)} aria-selected={one === tab} aria-controls={one === tab ? "panel" : undefined} tabIndex={one === tab ? 0 : -1}>
           {WORDS[one]}

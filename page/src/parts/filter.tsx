@@ -36,7 +36,7 @@ export function FilterField({ name = "q", text, hint, label, pause }: Props) {
       }}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== "ArrowDown") return;
-        document.querySelector<HTMLElement>("[data-rows]")?.focus();
+        (event.currentTarget.closest("section") ?? document).querySelector<HTMLElement>("[data-rows]")?.focus();
         event.preventDefault();
       }}
     />

@@ -15,7 +15,7 @@ export const KEYS: [string, string][] = [
   ["g c", "catalogue of plugins"],
   ["g d", "discover: from a connection to a job file"],
   ["a  x", "in the tables of a connection: choose all that are listed, drop them"],
-  ["1 … 8", "tabs of a job"],
+  ["1 … 9", "tabs of a job"],
   ["?", "this help"],
 ];
 
@@ -55,7 +55,7 @@ export function pageKeys(event: KeyboardEvent): void {
     event.preventDefault();
     event.stopImmediatePropagation();
     go(PLACES[event.key]!());
-  } else if (/^[1-8]$/.test(event.key)) {
+  } else if (/^[1-9]$/.test(event.key)) {
     document.querySelectorAll<HTMLAnchorElement>("[role=tab]")[Number(event.key) - 1]?.click();
   } else if ((event.key === "j" || event.key === "k") && !(event.target as Element | null)?.closest?.("[data-rows]")) {
     const rows = document.querySelector<HTMLElement>("[data-rows]");

@@ -4,7 +4,7 @@
 import { computed, signal } from "@preact/signals";
 import { root } from "../api/client";
 
-export const TABS = ["overview", "tables", "checkpoints", "failures", "state", "quarantine", "log", "plan"] as const;
+export const TABS = ["overview", "tables", "checkpoints", "failures", "state", "quarantine", "log", "plan", "lineage"] as const;
 export type Tab = (typeof TABS)[number];
 export type Route = { page: "jobs" } | { page: "job"; run: string; tab: Tab } | { page: "edit"; id: string } | { page: "catalogue" } | { page: "discover" } | { page: "unknown"; path: string };
 
