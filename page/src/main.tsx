@@ -22,9 +22,9 @@ import { followLink, linkTo, route } from "./state/location";
 
 const EditorPage = lazily(() => import("./edit/page").then((one) => one.EditorPage));
 
-const DiscoverPage = lazily(() => import("./discover/page").then((one) => one.DiscoverPage));
+const DiscoverPage = lazily(() => import("./later").then((one) => one.DiscoverPage));
 
-const CataloguePage = lazily(() => import("./catalogue/page").then((one) => one.CataloguePage));
+const CataloguePage = lazily(() => import("./later").then((one) => one.CataloguePage));
 
 /** Begin with the code of a login link, or with the session that the browser has. */
 async function begin(code: string): Promise<void> {

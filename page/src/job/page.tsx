@@ -24,7 +24,7 @@ import { TablesTab } from "./tables";
 
 const WORDS: Record<Tab, string> = { overview: "Overview", tables: "Tables", checkpoints: "Checkpoints", failures: "Failures", state: "Savepoints", quarantine: "Bad rows", log: "Log", plan: "Plan as run", lineage: "Lineage" };
 const AGAIN_MS = 1000;
-const LineageTab = lazily(() => import("../lineage/tab").then((one) => one.LineageTab));
+const LineageTab = lazily(() => import("../later").then((one) => one.LineageTab));
 
 /** A run with the newest numbers of the stream. */
 export function merged(head: RunHead, live: LiveRun | undefined): RunHead {
