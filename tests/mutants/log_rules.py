@@ -96,6 +96,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "paths = tuple(one.table.schema.path for one in join.tables if one.table.schema.path not in refused)",
         "paths = tuple(one.table.schema.path for one in join.tables)",
         "log_growth 3",
+        "tests/unit/plan/test_stopped_tables.py",
     ),
     Mutant(
         "a log that grows is read under the schemas of today",
@@ -200,6 +201,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "again, left = _tables(pipelines, resets), _tables(pipelines, emptied)",
         "again, left = _tables(pipelines, resets), frozenset[TablePath]()",
         "begun_logs 4, I42",
+        "tests/unit/plan/test_copied_again.py",
     ),
     # ---- changes
     runtime(
@@ -222,6 +224,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "reaching = _sources(pipeline, frozenset() if record is None else record.topology.detached)",
         "reaching = _sources(pipeline, frozenset())",
         "target_alteration 1, I48",
+        "tests/unit/plan/test_stopped_tables.py",
     ),
     # ---- tables that wait
     runtime(
@@ -251,6 +254,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return replace(after, held=held, refused=refused)",
         "return after",
         "target_alteration 5",
+        "tests/unit/plan/test_stopped_tables.py",
     ),
     # ---- tables that go back
     runtime(
@@ -259,6 +263,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return replace(self, alteration=replace(self.alteration, behavior=behavior))",
         "return self",
         "log_replanning 11",
+        "tests/unit/plan/test_held_changes.py",
     ),
     runtime(
         "a table that a person has decided about does not leave its log",
@@ -266,6 +271,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "now = _as_recorded(pipeline, now, recorded, again.union(held), plan_again, plan_tables, left)",
         "now = _as_recorded(pipeline, now, recorded, again, plan_again, plan_tables, left)",
         "begun_logs 3",
+        "tests/unit/plan/test_going_back.py",
     ),
     runtime(
         "a table goes back under the schema of today",
@@ -273,6 +279,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "now = _for_tables(now, [one.before for one in held.values()], (), plan_again)",
         "pass",
         "begun_logs 3, I48",
+        "tests/unit/plan/test_going_back.py",
     ),
     runtime(
         "a log that goes back for a table is read on where it was",
@@ -280,6 +287,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if begun.position is not None and begun.split.id in reading.at:\n",
         "        if False:\n",
         "log_growth 6, I42",
+        "tests/unit/plan/test_log_growth.py",
     ),
     runtime(
         "a log does not go back for a table that goes on",
@@ -287,6 +295,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "    begun = plugin_calls.going_back_by(",
         "    plugin_calls.going_back_by(",
         "log_growth 6, I42",
+        "tests/unit/plan/test_going_back.py",
     ),
     runtime(
         "a table that goes on counts as stopped",
@@ -294,6 +303,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "refused = tuple(name for name in state.refused if name in names)",
         "refused = state.refused",
         "log_growth 6, I48",
+        "tests/unit/plan/test_log_growth.py",
     ),
     runtime(
         "the target of a table that goes back is not altered",
@@ -301,6 +311,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "failures = [why for node in larger.sinks if (why := followed_by_target(node, found, one)) is not None]",
         "failures = list[UnitFailure]()",
         "log_growth 6, I48",
+        "tests/unit/plan/test_going_back.py",
     ),
     runtime(
         "the set-ups of a table that waits are lost",
@@ -308,6 +319,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "setups = {node: setup for node, setup in before.setups.items() if one.path in reached.get(node, ())}",
         "setups = dict[str, Setup]()",
         "target_alteration 5, I48",
+        "tests/unit/plan/test_stopped_tables.py",
     ),
     runtime(
         "a table that goes back is joined at the end of its copy",
@@ -315,6 +327,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "decided = {path: one.by(decisions[one.id]) for path, one in prepared.held.items() if one.id in decisions}",
         "decided = dict[TablePath, Any]()",
         "log_growth 6",
+        "tests/unit/plan/test_going_back.py",
     ),
     runtime(
         "a change of a table whose target is isolated is kept for going back",
@@ -322,6 +335,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "    new = [one for one in new if one.path not in isolated]\n",
         "",
         "target_alteration 6, I42, I48",
+        "tests/unit/plan/test_stopped_tables.py",
     ),
     runtime(
         "the last table that a log reads waits, and no person can decide about it",

@@ -60,6 +60,7 @@ def test_an_id_follows_from_the_change_and_its_place() -> None:
     assert one.id.startswith("orders-")
     assert one.id == HeldChange.from_plain(one.to_plain()).id
     assert one.id == one.by(SchemaBehavior.EVOLVE).id
+    assert one.by(SchemaBehavior.EVOLVE).alteration.behavior is SchemaBehavior.EVOLVE
     assert one.id != held(place=Position({"end": 8})).id
     assert one.id != change_id(replace(one.alteration, statement="DROP COLUMN more"), PLACE)
 
