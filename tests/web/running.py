@@ -68,9 +68,8 @@ class Served:
     def kept_client(self, role: Role | None) -> httpx.Client:
         """One client for all short requests of a token: to make it takes longer than a request."""
         token = self.tokens[role] if role else ""
-        if token not in self.clients:
-            self.clients[token] = self.client(role)
-        return self.clients[token]
+        found = self.clients.get(token)
+        return self.clients.setdefault(token, self.client(role)) if found is None else found
 
     def get(self, path: str, role: Role | None = Role.READ, **query: Any) -> httpx.Response:
         path = path if path.startswith("/") else f"/api/v1/{path}"
