@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
@@ -113,13 +113,18 @@ def redacted_text(text: str) -> str:
 def redacted_plain(value: Any) -> Any:
     """Redact the texts of plain data. Works on values, not on a finished text: there a secret with a quote in it would
     be escaped."""
+    return with_texts(value, lambda text, _: redacted_text(text))
+
+
+def with_texts(value: Any, changed: Callable[[str, str], str], field: str = "") -> Any:
+    """Plain data with each text changed. ``changed``: gets a text, and the name of the field that it stands under."""
     match value:
         case str():
-            return redacted_text(value)
+            return changed(value, field)
         case Mapping():
-            return {key: redacted_plain(item) for key, item in value.items()}
+            return {key: with_texts(item, changed, key) for key, item in value.items()}
         case list() | tuple():
-            return [redacted_plain(item) for item in value]
+            return [with_texts(item, changed, field) for item in value]
     return value
 
 

@@ -22,6 +22,7 @@ document.addEventListener('securitypolicyviolation', (event) => window.seen.push
 def chromium() -> Iterator[Browser]:
     """A browser with a fresh profile."""
     expect.set_options(timeout=20_000)  # machines of a CI may be slow
+    # Where no GPU is, the process for it fails and begins again for as long as the browser is there.
     words = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(find("chromium")), args=words)

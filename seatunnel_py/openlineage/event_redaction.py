@@ -7,11 +7,10 @@ names another dataset, and the mask in the place of a known word reveals the pas
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from seatunnel_py.openlineage.job_datasets import OWN_NAMESPACE
-from seatunnel_py.redaction import MASK, redacted_text
+from seatunnel_py.redaction import MASK, redacted_text, with_texts
 
 _FIXED = frozenset(
     {
@@ -31,20 +30,15 @@ _FIXED = frozenset(
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 
 
-def redacted_event(value: Any, field: str = "") -> Any:
-    """Mask the secrets in plain data of an event. ``field``: the name under which the value stands."""
-    match value:
-        case str():
-            return value if field in _FIXED or value == OWN_NAMESPACE else _redacted(value)
-        case Mapping():
-            return {key: redacted_event(item, key) for key, item in value.items()}
-        case list() | tuple():
-            return [redacted_event(item, field) for item in value]
-    return value
+def redacted_event(event: Any) -> Any:
+    """Mask the secrets in plain data of an event."""
+    return with_texts(event, _redacted)
 
 
-def _redacted(text: str) -> str:
+def _redacted(text: str, field: str) -> str:
     """Mask the secrets of a text, but for the scheme of an address."""
+    if field in _FIXED or text == OWN_NAMESPACE:
+        return text
     shown = redacted_text(text)
     scheme, _, _ = text.partition("://")
     if shown.startswith(f"{MASK}://") and _SCHEME.fullmatch(scheme):

@@ -271,7 +271,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "now = _as_recorded(pipeline, now, recorded, again.union(held), plan_again, plan_tables, left)",
         "now = _as_recorded(pipeline, now, recorded, again, plan_again, plan_tables, left)",
         "begun_logs 3",
-        "tests/unit/plan/test_going_back.py",
+        "tests/unit/plan/test_tables_going_back.py",
     ),
     runtime(
         "a table goes back under the schema of today",
@@ -279,7 +279,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "now = _for_tables(now, [one.before for one in held.values()], (), plan_again)",
         "pass",
         "begun_logs 3, I48",
-        "tests/unit/plan/test_going_back.py",
+        "tests/unit/plan/test_tables_going_back.py",
     ),
     runtime(
         "a log that goes back for a table is read on where it was",
@@ -295,7 +295,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "    begun = plugin_calls.going_back_by(",
         "    plugin_calls.going_back_by(",
         "log_growth 6, I42",
-        "tests/unit/plan/test_going_back.py",
+        "tests/unit/plan/test_tables_going_back.py",
     ),
     runtime(
         "a table that goes on counts as stopped",
@@ -311,7 +311,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "failures = [why for node in larger.sinks if (why := followed_by_target(node, found, one)) is not None]",
         "failures = list[UnitFailure]()",
         "log_growth 6, I48",
-        "tests/unit/plan/test_going_back.py",
+        "tests/unit/plan/test_tables_going_back.py",
     ),
     runtime(
         "the set-ups of a table that waits are lost",
@@ -327,7 +327,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "decided = {path: one.by(decisions[one.id]) for path, one in prepared.held.items() if one.id in decisions}",
         "decided = dict[TablePath, Any]()",
         "log_growth 6",
-        "tests/unit/plan/test_going_back.py",
+        "tests/unit/plan/test_tables_going_back.py",
     ),
     runtime(
         "a change of a table whose target is isolated is kept for going back",

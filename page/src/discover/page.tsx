@@ -6,11 +6,11 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, Problem } from "../api/client";
 import type { Fault, PluginDetail, PluginList } from "../api/shapes";
 import { mayDo } from "../parts/acts";
-import { FilterField } from "../parts/filter";
+import { FilterField, NoTableMatches } from "../parts/filter";
 import { Empty, Failed, FOUND, Loading, Shown } from "../parts/views";
 import { useAnswer } from "../state/asking";
 import { drafts, isChanged, keepDraft } from "../state/drafts";
-import { go, linkToEditor, query, setQuery } from "../state/location";
+import { go, linkToEditor, query } from "../state/location";
 import { count, counted } from "../text/format";
 import { type FoundTable, isReference, matching, optionsOf, readable } from "./choosing";
 import { change, chosen, connection, found } from "./connection";
@@ -126,11 +126,7 @@ function Choosing({ tables }: { tables: readonly FoundTable[] }) {
         </button>
       </div>
       {shown.length === 0 ? (
-        <Empty title="No table matches the filter.">
-          <button type="button" onClick={() => setQuery({ q: "" })}>
-            Show all tables
-          </button>
-        </Empty>
+        <NoTableMatches />
       ) : (
         <TableList key={text} tables={shown} />
       )}

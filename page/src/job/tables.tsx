@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import type { LiveRun, RunHead, TableList, TableRow } from "../api/shapes";
 import { round } from "../api/stream";
 import { Choice } from "../parts/choice";
-import { FilterField } from "../parts/filter";
+import { FilterField, NoTableMatches } from "../parts/filter";
 import { allRows, type PathOf, useListWindows } from "../parts/list_windows";
 import { Name, StateMark } from "../parts/marks";
 import { Empty, Failed } from "../parts/views";
@@ -53,7 +53,7 @@ export function TablesTab({ run, head, live }: { run: string; head: RunHead; liv
           </label>
         </div>
         {list.problem ? <Failed problem={list.problem} again={list.again} /> : null}
-        {list.total === 0 && !list.problem ? <None text={text} /> : null}
+        {list.total === 0 && !list.problem ? (text ? <NoTableMatches /> : <Empty title="No table has begun yet." />) : null}
         {list.total !== 0 ? (
           <VirtualRows key={`${text} ${sort}`} list={list} label="tables; j and k move, Enter opens" column="c" heads={HEADS} cells={(table) => cellsOf(freshTable(table, live))} classes={NUMBERS} chosen={(table) => table.key === key} open={(table) => setQuery({ table: table.key }, "push")} close={() => setQuery({ table: "" })} whole={() => allRows(path, rowsOf)} noun="table" />
         ) : null}
@@ -63,17 +63,6 @@ export function TablesTab({ run, head, live }: { run: string; head: RunHead; liv
       </section>
       {key ? <TablePanel run={run} name={key} turn={turn} alive={head.state === "RUNNING" || head.state === "STALLED"} /> : null}
     </div>
-  );
-}
-
-function None({ text }: { text: string }) {
-  if (!text) return <Empty title="No table has begun yet." />;
-  return (
-    <Empty title="No table matches the filter.">
-      <button type="button" onClick={() => setQuery({ q: "" })}>
-        Show all tables
-      </button>
-    </Empty>
   );
 }
 

@@ -6,7 +6,7 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { LineageLine, LineageLines } from "../api/lineage_shapes";
 import { round } from "../api/stream";
-import { FilterField } from "../parts/filter";
+import { FilterField, NoTableMatches } from "../parts/filter";
 import { allRows, type PathOf, useListWindows } from "../parts/list_windows";
 import { Name } from "../parts/marks";
 import { Empty, Failed, Loading } from "../parts/views";
@@ -44,7 +44,7 @@ export function LineageTab({ run, state }: { run: string; state: string }) {
           <FilterField text={text} hint="Filter tables" label="filter target tables by name" pause={120} />
         </div>
         {list.problem ? <Failed problem={list.problem} again={list.again} /> : null}
-        {list.total === 0 ? <None text={text} /> : null}
+        {list.total === 0 ? (text ? <NoTableMatches /> : <Empty title="This run writes no table." />) : null}
         {list.total > 0 ? (
           <VirtualRows key={text} list={list} label="target tables; j and k move, Enter opens" column="l" heads={HEADS} cells={(one) => cellsOf(one, key ? 30 : 70)} classes={NUMBERS} chosen={(one) => one.key === key} open={(one) => setQuery({ target: one.key, ...NO_SPOT }, "push")} close={close} whole={() => allRows(path, rowsOf)} noun="table" />
         ) : null}
@@ -66,17 +66,6 @@ const cellsOf = (one: LineageLine, most: number): ComponentChildren[] => [
   one.masked ? count(one.masked) : "–",
   plainName(`${one.sources.map((of) => of.table).join(", ")}${one.sources_total > one.sources.length ? ` and ${count(one.sources_total - one.sources.length)} more` : ""}` || "–"),
 ];
-
-function None({ text }: { text: string }) {
-  if (!text) return <Empty title="This run writes no table." />;
-  return (
-    <Empty title="No table matches the filter.">
-      <button type="button" onClick={() => setQuery({ q: "" })}>
-        Show all tables
-      </button>
-    </Empty>
-  );
-}
 
 function NoLineage({ remedy }: { remedy: string }) {
   return (

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { setQuery } from "../state/location";
+import { Empty } from "./views";
 
 interface Props {
   /** The parameter of the address. */
@@ -40,5 +41,16 @@ export function FilterField({ name = "q", text, hint, label, pause }: Props) {
         event.preventDefault();
       }}
     />
+  );
+}
+
+/** In the place of a list of tables of which the filter shows none. */
+export function NoTableMatches() {
+  return (
+    <Empty title="No table matches the filter.">
+      <button type="button" onClick={() => setQuery({ q: "" })}>
+        Show all tables
+      </button>
+    </Empty>
   );
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,15 +49,15 @@ class LogThatGoesBack(PlannedLog):
         return replace(begun, position=place)
 
 
+@dataclass(frozen=True)
 class AlteredSink(ToySink):
-    """A sink that follows every change, and keeps them."""
+    """A sink that follows every change. ``changes``: those that it has followed."""
+
+    changes: list[SchemaChange] = field(default_factory=list)
 
     def alter(self, change: SchemaChange, setup: Setup) -> Setup:
-        CHANGES.append(change)
+        self.changes.append(change)
         return setup
-
-
-CHANGES: list[SchemaChange] = []
 
 
 def with_sinks(pipeline: Pipeline) -> Pipeline:
@@ -93,13 +93,12 @@ def test_a_table_goes_back_to_the_place_of_its_change_and_its_target_follows() -
     def planned(pipeline: Pipeline, _: Sequence[SchemaAlteration], __: Collection[TablePath]) -> AlteredLog:
         return AlteredLog(pipeline, {node.id: change})
 
-    CHANGES.clear()
     join = LogJoin((FollowedTable(table),), BegunLog(Split("log", path), PLACE))
     found = grown(rest, join, {path: waiting(table, node.id)}, planned)
 
     assert found.joined is not None
     assert (found.joined.begun.position, found.joined.going_back) == (EARLIER, {path})
-    assert [change] == CHANGES
+    assert isinstance(node.sink, AlteredSink) and node.sink.changes == [change]
     assert set(found.pipeline.tables) == set(whole.tables)
 
 
@@ -126,7 +125,7 @@ def test_a_table_that_is_decided_about_joins_at_its_change_and_not_at_the_end_of
     assert part.ended(SCHEMA_CHANGE)
     (found,) = again
     assert found.decided == ({path: held.by(SchemaBehavior.EVOLVE)} if decided else {})
-    assert (found.join is not None) is True
+    assert found.join is not None
 
 
 @pytest.mark.parametrize("decided", [True, False])
