@@ -337,9 +337,10 @@ class Sink(ABC):
         """Whether ``truncate`` removes the rows of the target, instead of refusing."""
         return False
 
-    def truncate(self, setup: Setup) -> None:
+    def truncate(self, setup: Setup, context: CommitContext) -> None:
         """Remove all rows of the target, because the table was truncated at the source, or is copied again. Called and
-        repeated like ``alter``. Raise FatalError to refuse: the table stops, and the target keeps its rows."""
+        repeated like ``alter``. Raise FatalError to refuse: the table stops, and the target keeps its rows. Refuse
+        also a driver (``context``) that a newer one has overtaken, in the transaction that removes the rows (I34)."""
         raise FatalError(
             f"{self.target} cannot be emptied while the job runs",
             "set schema-changes.exclude = [truncate.table], which keeps earlier rows; or copy the table again with "

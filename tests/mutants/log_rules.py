@@ -308,7 +308,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "the target of a table that goes back is not altered",
         GROWTH,
-        "failures = [why for node in larger.sinks if (why := followed_by_target(node, found, one)) is not None]",
+        "failures = [why for node in larger.sinks if (why := followed_by_target(node, found, one, job)) is not None]",
         "failures = list[UnitFailure]()",
         "log_growth 6, I48",
         "tests/unit/plan/test_tables_going_back.py",

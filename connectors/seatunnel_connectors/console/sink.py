@@ -50,7 +50,7 @@ class ConsoleSink(Sink):
     def alter(self, change: SchemaChange, setup: Setup) -> Setup:
         return setup
 
-    def truncate(self, setup: Setup) -> None:
+    def truncate(self, setup: Setup, context: CommitContext) -> None:
         """Shown rows stay shown."""
 
     def open(self, context: WriteContext) -> Writer:

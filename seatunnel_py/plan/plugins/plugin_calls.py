@@ -173,10 +173,10 @@ def altered_by(step: Step, sink: Sink, change: SchemaChange, setup: Setup) -> Se
     return found
 
 
-def truncated_by(step: Step, sink: Sink, setup: Setup) -> None:
+def truncated_by(step: Step, sink: Sink, setup: Setup, context: CommitContext) -> None:
     """Remove all rows of the target of a sink."""
     with attributed(step, "truncate"):
-        sink.truncate(setup)
+        sink.truncate(setup, context)
 
 
 def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tuple[Piece, ...]:

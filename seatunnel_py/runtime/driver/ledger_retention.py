@@ -15,7 +15,6 @@ from seatunnel_py.api.sink import CommitContext, Committer
 from seatunnel_py.errors import SeaTunnelError, first_line
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.runtime.observe.receipt import TableState
-from seatunnel_py.runtime.targets.sink_operations import context_of
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
@@ -30,7 +29,8 @@ def notify_targets(machines: Iterable[PipelineMachine], keep_days: int) -> tuple
     notes = []
     for machine in machines:
         for node, *_ in machine.context.groups.values():
-            context = context_of(node, machine.state.prepared.setups[node.id].data, machine.context.job, 0, final=True)
+            setup = machine.state.prepared.setups[node.id]
+            context = machine.context.job.commit_context(node, setup.data, 0, final=True)
             try:
                 with plugin_calls.attributed(node.step, "lineage_ended"):
                     _tell(node.sink.committer(), context, keep_days, notified)

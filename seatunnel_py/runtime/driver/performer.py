@@ -201,13 +201,13 @@ class Performer:
             self._job.planned_again(machine, found)
 
         if effect.join is not None:
-            join, again = effect.join, self._ports.plan_again
-            grow = partial(log_growth.grown, machine.pipeline, join, effect.decided, again, effect.without)
+            grow = partial(log_growth.grown, machine.pipeline, effect.join, machine.context.job, effect.decided)
+            grow = partial(grow, self._ports.plan_again, effect.without)
             self._aside(machine, effect.call, grow, planned)
             return
         prepared, newest = machine.state.prepared, machine.newest
         plan = partial(tried_changes.planned, self._ports.plan_again, machine.pipeline, prepared, newest)
-        task = partial(plan, effect.alterations, effect.without)
+        task = partial(plan, machine.context.job, effect.alterations, effect.without)
         lines = [decision_line(machine.key, one) for one in effect.ruled]
         ask = partial(self._aside, machine, effect.call, task, planned)
         self._ports.journal_batcher.log(lines, ask, lambda: None)

@@ -38,6 +38,7 @@ from seatunnel_py.runtime.targets import joined_targets
 from seatunnel_py.runtime.targets.held_change import HeldChange
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.targets.target_alteration import followed_by_target, tried
+from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.split_progress import reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.schema_alteration import SchemaAlteration
@@ -52,6 +53,7 @@ Joining = tuple[Pipeline, BegunLog, dict[str, Setup]]
 def grown(
     pipeline: Pipeline,
     join: LogJoin,
+    job: JobIdentity,
     decided: Mapping[TablePath, HeldChange] = MappingProxyType({}),
     plan_again: PlanAgain = no_plan,
     without: Collection[TablePath] = (),
@@ -63,7 +65,7 @@ def grown(
     for table in join.tables:
         path = table.table.schema.path
         if path in decided:
-            call = partial(_going_back, pipeline, begun, decided[path], plan_again, without)
+            call = partial(_going_back, pipeline, begun, decided[path], job, plan_again, without)
         else:
             call = partial(_joined, pipeline, begun, table)
         found = tried("", call)
@@ -100,7 +102,12 @@ def _joined(pipeline: Pipeline, begun: BegunLog, table: FollowedTable) -> Joinin
 
 
 def _going_back(
-    pipeline: Pipeline, begun: BegunLog, one: HeldChange, plan_again: PlanAgain, without: Collection[TablePath]
+    pipeline: Pipeline,
+    begun: BegunLog,
+    one: HeldChange,
+    job: JobIdentity,
+    plan_again: PlanAgain,
+    without: Collection[TablePath],
 ) -> Joining:
     """Let a table go on after a decision (rule 6). FatalError if a step or a target refuses the change."""
     whole, log = pipeline.becomes, pipeline.log
@@ -111,7 +118,7 @@ def _going_back(
     begun = plugin_calls.going_back_by(log.step, log.source, begun, one.path, one.position)
     after = replace(pipeline, becomes=found.pipeline)
     larger = log_tables.grown(after, [one.path])
-    failures = [why for node in larger.sinks if (why := followed_by_target(node, found, one)) is not None]
+    failures = [why for node in larger.sinks if (why := followed_by_target(node, found, one, job)) is not None]
     try:
         return after, begun, joined_targets.planned(pipeline, larger)
     except FatalError as error:

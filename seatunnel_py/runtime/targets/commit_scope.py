@@ -12,7 +12,7 @@ from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
 from seatunnel_py.runtime.storage import quarantine_store
 from seatunnel_py.runtime.targets import sink_operations
-from seatunnel_py.runtime.targets.sink_operations import context_of, piece_of
+from seatunnel_py.runtime.targets.sink_operations import piece_of
 from seatunnel_py.runtime.values import failpoints
 from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.work.unit import QUARANTINE
@@ -95,7 +95,7 @@ class ScopeCommit:
         return SinkCommit(committer, plugin_calls.combined_by(node.step, committer, own), self._context(node))
 
     def _context(self, node: SinkNode) -> CommitContext:
-        return context_of(node, self.setups[node.id].data, self.job, self.checkpoint, final=self.final)
+        return self.job.commit_context(node, self.setups[node.id].data, self.checkpoint, final=self.final)
 
 
 def _is_bad(piece: StagedPiece) -> bool:

@@ -59,13 +59,13 @@ def prepare(
         later = job.incarnation > 1
         setups = {node.id: _checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
-    before = altered(pipeline, PreparedPipeline(setups, {}), None)
+    before = altered(pipeline, PreparedPipeline(setups, {}), None, job)
     return replace(_opened(pipeline, before, _first_round, copied), swept=tuple(swept))
 
 
 def empty(groups: Groups, job: JobIdentity, newest: int) -> None:
     """Remove all rows of these targets, because their table is copied again. Each group first refuses a driver that was
-    overtaken: rows of the newer one stay."""
+    overtaken, and so does each sink: rows of the newer one stay."""
     nodes = [node for group in groups for node in group]
     setups = {node.id: plugin_calls.setup_of(node.step, node.sink) for node in nodes}
     for group in groups:
@@ -74,14 +74,15 @@ def empty(groups: Groups, job: JobIdentity, newest: int) -> None:
         setup = setups[node.id]
         if setup.present is None or setup.present.treatment is not Treatment.NEW:
             failpoints.BEFORE_ALTERATION.hit()
-            plugin_calls.truncated_by(node.step, node.sink, setup)
+            context = job.commit_context(node, setup.data, 0, final=False)
+            plugin_calls.truncated_by(node.step, node.sink, setup, context)
             failpoints.ALTERED.hit()
 
 
 def begin(node: SinkNode, setups: Mapping[str, Setup], job: JobIdentity, newest: int) -> Sequence[str]:
     """Register this driver in the target of a group of sinks, by its first one; return notes about leftovers that were
     removed. CannotResumeError as in ``prepare``."""
-    context = context_of(node, setups[node.id].data, job, 0, final=False)
+    context = job.commit_context(node, setups[node.id].data, 0, final=False)
     committer = plugin_calls.committer_of(node.step, node.sink)
     swept = plugin_calls.swept_by(node.step, committer, context) if job.fresh else ()
     with plugin_calls.attributed(node.step, "begin"):
@@ -193,12 +194,12 @@ def resume(
     newest = record.checkpoint
     for group in groups:
         node = group[0]
-        context = context_of(node, before.setups[node.id].data, job, newest, final=False)
+        context = job.commit_context(node, before.setups[node.id].data, newest, final=False)
         _require_known(node, plugin_calls.recovered_by(node.step, node.sink, context), newest)
     failpoints.FENCED.hit()
     if record.kind is RecordKind.FINAL:
         return before
-    before = altered(pipeline, before, changed, record)
+    before = altered(pipeline, before, changed, job, record)
     return _opened(pipeline, before, _renewed, copied)
 
 
@@ -267,7 +268,7 @@ def abort(
         closing.callback(release, enumerators)
         for node in (node for group in groups for node in group):
             if node.id in setups:
-                context = context_of(node, setups[node.id].data, job, 1, final=True)
+                context = job.commit_context(node, setups[node.id].data, 1, final=True)
                 closing.callback(_abort, node, _of(node, pieces), context)
 
 
@@ -279,7 +280,7 @@ def drop(
     for node in (node for group in groups for node in group):
         own = _of(node, pieces)
         if own and (last or setups[node.id].visible is Visible.COMMITTED):
-            _abort(node, own, context_of(node, setups[node.id].data, job, 1, final=False))
+            _abort(node, own, job.commit_context(node, setups[node.id].data, 1, final=False))
 
 
 def _of(node: SinkNode, pieces: Iterable[SinkPiece]) -> list[Piece]:
@@ -290,12 +291,6 @@ def _abort(node: SinkNode, pieces: list[Piece], context: CommitContext) -> None:
     committer = plugin_calls.committer_of(node.step, node.sink)
     with plugin_calls.attributed(node.step, "abort"):
         committer.abort(pieces, context)
-
-
-def context_of(
-    node: SinkNode, setup: Mapping[str, Plain], job: JobIdentity, checkpoint: int, *, final: bool
-) -> CommitContext:
-    return CommitContext(job.job_id, job.lineage, node.step.id, checkpoint, job.incarnation, final, setup, job.staging)
 
 
 def piece_plain(piece: SinkPiece) -> Any:

@@ -35,6 +35,7 @@ from seatunnel_py.runtime.targets.call_failure import as_failure
 from seatunnel_py.runtime.targets.held_change import APPROVE, HeldChange
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.values import failpoints
+from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.split_progress import reading_of
 from seatunnel_py.runtime.values.subtask_state import state_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -46,7 +47,11 @@ _KEEP = "empty the target by hand, or set schema-changes.exclude = [truncate.tab
 
 
 def altered(
-    pipeline: Pipeline, before: PreparedPipeline, found: AlteredLog | None, record: CheckpointRecord | None = None
+    pipeline: Pipeline,
+    before: PreparedPipeline,
+    found: AlteredLog | None,
+    job: JobIdentity,
+    record: CheckpointRecord | None = None,
 ) -> PreparedPipeline:
     """Alter the targets. ``record``: the one that the pipeline goes on from. Return the decisions with the tables of
     the log."""
@@ -64,7 +69,7 @@ def altered(
         reached = reaching.get(node.id, frozenset())
         if not reached or not refused.keys().isdisjoint(reached):
             continue
-        made = _followed(node, reached, found, setups[node.id])
+        made = _followed(node, reached, found, setups[node.id], job)
         if isinstance(made, Setup):
             setups[node.id] = made
         else:
@@ -107,7 +112,7 @@ def _ways_on(remedy: str, change: str) -> str:
 
 
 def refusing_targets(
-    found: AlteredLog, before: PreparedPipeline, record: CheckpointRecord
+    found: AlteredLog, before: PreparedPipeline, record: CheckpointRecord, job: JobIdentity
 ) -> dict[TablePath, UnitFailure]:
     """Alter the targets as in ``altered``. Return the tables whose targets refuse."""
     stopped = {*before.refused, *found.refused}
@@ -115,7 +120,7 @@ def refusing_targets(
     for name, reached in _sources(found.pipeline, record.topology.detached).items():
         node = next(one for one in found.pipeline.sinks if one.id == name)
         if stopped.isdisjoint(reached) and name in before.setups:
-            made = _followed(node, reached, found, before.setups[name])
+            made = _followed(node, reached, found, before.setups[name], job)
             if isinstance(made, UnitFailure):
                 refusing |= dict.fromkeys(reached, made)
     return refusing
@@ -145,7 +150,9 @@ def _sources(pipeline: Pipeline, out: Iterable[str]) -> dict[str, frozenset[Tabl
     return found
 
 
-def _followed(node: SinkNode, reached: frozenset[TablePath], found: AlteredLog, setup: Setup) -> Setup | UnitFailure:
+def _followed(
+    node: SinkNode, reached: frozenset[TablePath], found: AlteredLog, setup: Setup, job: JobIdentity
+) -> Setup | UnitFailure:
     """The set-up after the changes of the tables that reach a sink, or the reason why it refuses."""
     made: Setup | UnitFailure = setup
     if (change := found.changes.get(node.id)) is not None:
@@ -159,19 +166,20 @@ def _followed(node: SinkNode, reached: frozenset[TablePath], found: AlteredLog, 
         if node.shared or reached != emptied:
             text = f"{table} was truncated, and {node.shown} has rows of other tables too"
             return UnitFailure(FailureKind.FATAL, text, _KEEP, node.step.id)
-        done = _altering(node, partial(plugin_calls.truncated_by, node.step, node.sink, setup))
+        context = job.commit_context(node, setup.data, 0, final=False)
+        done = _altering(node, partial(plugin_calls.truncated_by, node.step, node.sink, setup, context))
         if done is not None:
             text = f"{node.shown} refuses to be emptied as {table} was: {done.message}"
             return replace(done, kind=FailureKind.FATAL, message=text)
     return made
 
 
-def followed_by_target(node: SinkNode, found: AlteredLog, one: HeldChange) -> UnitFailure | None:
+def followed_by_target(node: SinkNode, found: AlteredLog, one: HeldChange, job: JobIdentity) -> UnitFailure | None:
     """Let a target follow a change about which a person has decided; the reason if it refuses."""
     setup = one.setups.get(node.id)
     if setup is None:
         return None
-    made = _followed(node, frozenset({one.path}), found, setup)
+    made = _followed(node, frozenset({one.path}), found, setup, job)
     return made if isinstance(made, UnitFailure) else None
 
 

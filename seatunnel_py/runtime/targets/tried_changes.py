@@ -18,6 +18,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.targets.target_alteration import refusing_targets
+from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.work.schema_alteration import SchemaAlteration
 
 
@@ -26,6 +27,7 @@ def planned(
     pipeline: Pipeline,
     prepared: PreparedPipeline,
     record: CheckpointRecord | None,
+    job: JobIdentity,
     alterations: Sequence[SchemaAlteration],
     without: Collection[TablePath],
 ) -> AlteredLog:
@@ -37,7 +39,7 @@ def planned(
     if SchemaBehavior.TRY not in behaviors.values() or record is None:
         return found
     why = {path: one.message for path, one in found.refused.items()}
-    why |= {path: one.message for path, one in refusing_targets(found, prepared, record).items()}
+    why |= {path: one.message for path, one in refusing_targets(found, prepared, record, job).items()}
     tried = [one for one in alterations if behaviors[one.path] is SchemaBehavior.TRY]
     ignored = [one for one in tried if one.path in why and one.stops is None and one.behavior is None]
     if not ignored:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import Determinism
-from seatunnel_py.api.sink import Setup
+from seatunnel_py.api.sink import CommitContext, Setup
 from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import PlannedVertex
 from seatunnel_py.work.bad_rows.limits import ErrorLimits
@@ -36,6 +37,14 @@ class JobIdentity:
     store: str = ""
     fresh: bool = False
     begins_lineage: bool = False
+
+    def commit_context(
+        self, node: SinkNode, setup: Mapping[str, Plain], checkpoint: int, *, final: bool
+    ) -> CommitContext:
+        """This driver, for a call to a sink or its committer; ``checkpoint`` is 0 if the call commits none."""
+        return CommitContext(
+            self.job_id, self.lineage, node.step.id, checkpoint, self.incarnation, final, setup, self.staging
+        )
 
 
 def chain_of(vertex: PlannedVertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:

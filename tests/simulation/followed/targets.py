@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from seatunnel_py.api import FatalError, SchemaChange, Setup
+from seatunnel_py.api import CommitContext, FatalError, SchemaChange, Setup
 from tests.simulation.jobs.targets import SimulatedLedger, SimulatedSink
 from tests.simulation.jobs.versions import VERSION, altered_for
 
@@ -68,7 +68,8 @@ class FollowedSink(SimulatedSink):
         self.state.seen("altered", version)  # type: ignore[attr-defined]
         return made
 
-    def truncate(self, setup: Setup) -> None:
+    def truncate(self, setup: Setup, context: CommitContext) -> None:
         self.state.tell("truncate")
+        self.state.belongs_to(context.incarnation)  # type: ignore[attr-defined]
         self._table.empty()
         self.state.seen("emptied")  # type: ignore[attr-defined]

@@ -37,6 +37,7 @@ from seatunnel_py.runtime.resume.log_growth import grown
 from seatunnel_py.runtime.targets.held_change import APPROVE
 from seatunnel_py.runtime.targets.prepared_pipeline import PreparedPipeline
 from seatunnel_py.runtime.targets.target_alteration import altered
+from seatunnel_py.runtime.values.chain_builder import JobIdentity
 from seatunnel_py.runtime.values.split_progress import SplitProgress
 from seatunnel_py.runtime.values.subtask_state import State
 from seatunnel_py.work.schema_alteration import SchemaAlteration
@@ -44,6 +45,7 @@ from tests.unit.plan.test_log_growth import paths, record_of
 from tests.unit.plan.test_log_tables import logged
 
 PLACE = Position({"end": 9})
+JOB = JobIdentity("j", "lineage")
 
 
 class PlannedLog(ToySource, LogSource):
@@ -105,7 +107,7 @@ def test_a_refused_table_joins_no_log_and_the_others_do() -> None:
     joining = tuple(FollowedTable(one) for one in whole.log.tables if one.schema.path != named["a"])
     begun = BegunLog(Split("log", named["a"]), PLACE)
 
-    found = grown(replace(before, becomes=with_source(whole, source)), LogJoin(joining, begun))
+    found = grown(replace(before, becomes=with_source(whole, source)), LogJoin(joining, begun), JOB)
 
     assert found.joined is not None
     assert (found.joined.tables, set(found.joined.refused)) == ((named["c"],), {named["b"]})
@@ -125,7 +127,7 @@ def test_the_target_of_an_isolated_table_is_not_altered(*, isolated: bool) -> No
     if isolated:
         record = replace(record, topology=replace(record.topology, detached=frozenset({vertex})))
 
-    found = altered(whole, prepared(whole), AlteredLog(whole, {node.id: change}, frozenset({named["a"]})), record)
+    found = altered(whole, prepared(whole), AlteredLog(whole, {node.id: change}, frozenset({named["a"]})), JOB, record)
 
     assert set(found.refused) == (set() if isolated else {named["a"]})
 
@@ -142,7 +144,7 @@ def test_a_change_by_which_a_table_stops_waits_for_a_person(*, isolated: bool) -
     if isolated:
         record = replace(record, topology=replace(record.topology, detached=frozenset({vertex})))
 
-    found = altered(whole, before, AlteredLog(whole, refused=refused, met=(met,)), record)
+    found = altered(whole, before, AlteredLog(whole, refused=refused, met=(met,)), JOB, record)
 
     remedy = found.refused[named["a"]].remedy
     if isolated:

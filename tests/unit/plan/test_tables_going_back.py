@@ -38,7 +38,7 @@ from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.schema_alteration import SchemaAlteration
 from tests.unit.plan.test_log_growth import paths
 from tests.unit.plan.test_log_tables import logged
-from tests.unit.plan.test_stopped_tables import PLACE, PlannedLog, stopped_at, with_source
+from tests.unit.plan.test_stopped_tables import JOB, PLACE, PlannedLog, stopped_at, with_source
 from tests.unit.plan.test_table_refresh import job, record
 
 EARLIER = Position({"end": 4})
@@ -94,7 +94,7 @@ def test_a_table_goes_back_to_the_place_of_its_change_and_its_target_follows() -
         return AlteredLog(pipeline, {node.id: change})
 
     join = LogJoin((FollowedTable(table),), BegunLog(Split("log", path), PLACE))
-    found = grown(rest, join, {path: waiting(table, node.id)}, planned)
+    found = grown(rest, join, JOB, {path: waiting(table, node.id)}, planned)
 
     assert found.joined is not None
     assert (found.joined.begun.position, found.joined.going_back) == (EARLIER, {path})

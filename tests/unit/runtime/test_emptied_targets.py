@@ -91,7 +91,7 @@ class OvertakenSink(LedgerSink):
     def committer(self) -> Committer:
         return _Overtaken()
 
-    def truncate(self, setup: Setup) -> None:
+    def truncate(self, setup: Setup, context: CommitContext) -> None:
         raise AssertionError("rows of the newer driver are removed")
 
 
@@ -110,3 +110,17 @@ def test_a_target_that_knows_a_newer_driver_is_not_emptied() -> None:
     node = sink_node("out", "x", OvertakenSink("out", Ledger()))
     with pytest.raises(FencedError):
         sink_operations.empty([[node]], JobIdentity("j", "lineage"), 0)
+
+
+@dataclass(frozen=True)
+class EmptiedSink(LedgerSink):
+    def truncate(self, setup: Setup, context: CommitContext) -> None:
+        self.state.tell(f"emptied by {context.incarnation}")
+
+
+def test_a_target_learns_which_driver_empties_it() -> None:
+    """A driver may be overtaken after it has begun: only the target can refuse it then."""
+    ledger = Ledger()
+    node = sink_node("out", "x", EmptiedSink("out", ledger))
+    sink_operations.empty([[node]], JobIdentity("j", "lineage", incarnation=3), 0)
+    assert "emptied by 3" in ledger.told

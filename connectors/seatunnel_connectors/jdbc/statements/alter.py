@@ -3,20 +3,22 @@
 Rules. (1) All staged rows are in the target by then, so the staging table is made again for the new columns. (2) A
 database whose ALTER ends a transaction gets one statement for all columns; what it has done already is not done again.
 (3) If the database gives an altered table another id, the ledger learns it: no later table of the name may be taken for
-this one.
+this one. (4) Only the newest driver empties a target (I34). It announces itself in the ledger first: in the
+same transaction, or under the lock (``TargetDialect.alone``) under which a newer driver announces itself, as some
+databases end a transaction before they empty a table.
 """
 
 from __future__ import annotations
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
-from seatunnel_connectors.jdbc.statements.ledger_tables import StatementLedger
+from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, StatementLedger
 from seatunnel_connectors.jdbc.statements.load_plan import StatementLoad
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.target_dialect import StatementSession, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.target.alteration import REMEDY, Alteration, alteration_of
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED
 from seatunnel_connectors.jdbc.target.target_plan import target_name
-from seatunnel_py.api import Column, FatalError, Kind, SchemaChange
+from seatunnel_py.api import Column, CommitContext, FatalError, Kind, SchemaChange
 
 _QUOTED = frozenset({Kind.STRING, Kind.DATE, Kind.TIME, Kind.TIMESTAMP})
 _NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE})
@@ -38,13 +40,22 @@ def alter(
     return dialect.look(session, load.database, load.table)
 
 
-def truncate(dialect: TargetDialect, request: SinkRequest, load: StatementLoad) -> None:
-    """Remove all rows of the target."""
+def truncate(dialect: TargetDialect, request: SinkRequest, load: StatementLoad, context: CommitContext) -> None:
+    """Remove all rows of the target. FatalError if a newer driver has the job (rule 4)."""
     if load.how == SHADOW:
         raise FatalError(f"{load.shown} is filled beside its place until the job ends", "wait for the end of its copy")
+    relation, upstream = dialect.quote(*filter(None, (load.database, load.table))), str(request.table.path)
     with dialect.explained(f"emptying the sink table {load.shown}"), dialect.sessions(request.address) as session:
-        session.run(dialect.empty(dialect.quote(*filter(None, (load.database, load.table)))))
-        take_up(dialect, session, load, str(request.table.path))
+        was_set_up = bool(load.books) and dialect.is_there(session, load.database, LEDGER)
+        with dialect.alone(session, load.database, load.table):
+            session.begin()
+            if was_set_up:
+                books = StatementLedger(dialect, load.database, load.token, upstream)
+                books.announce(session, context, load.shown)
+            session.run(dialect.empty(relation))
+            session.commit()
+        if was_set_up:
+            take_up(dialect, session, load, upstream)
 
 
 def take_up(dialect: TargetDialect, session: StatementSession, load: StatementLoad, upstream: str) -> None:

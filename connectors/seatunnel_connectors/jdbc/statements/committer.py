@@ -222,7 +222,10 @@ class StatementCommitter(Committer):
         if not load.books:
             return None
         books = self._books(load)
-        with self._session(load, f"reading the ledger of {load.table}") as session:
+        with (
+            self._session(load, f"reading the ledger of {load.table}") as session,
+            self.dialect.alone(session, load.database, load.table),  # not while an older driver empties the table
+        ):
             session.begin()
             last, _ = books.lock(session, context.lineage, context.step)
             books.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)

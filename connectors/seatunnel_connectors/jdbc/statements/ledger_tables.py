@@ -143,6 +143,12 @@ class StatementLedger:
             return (last if token == self.token else None), incarnation
         return None, 0
 
+    def announce(self, session: StatementSession, context: CommitContext, shown: str) -> None:
+        """Announce this driver, and lock the ledger's row. Raise FatalError if a newer one has announced itself."""
+        self.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
+        if self.lock(session, context.lineage, context.step)[1] > context.incarnation:
+            raise fenced_off(shown)
+
     def held(self, session: StatementSession) -> dict[str, UnitRow]:
         """The target's record of each unit; the one without a name is for units whose records are deleted."""
         rows = session.ask(self._sql("SELECT data_id, row_count, staged FROM {pieces} WHERE token = ?"), (self.token,))

@@ -49,6 +49,7 @@ from seatunnel_connectors.jdbc.target.target_plan import (
 )
 from seatunnel_connectors.jdbc.target.unit_record import of_job
 from seatunnel_py.api import (
+    CommitContext,
     Committer,
     Detail,
     DetailKind,
@@ -304,10 +305,8 @@ class StatementSink(TableSink):
         if self.request.options.query:
             return super().alter(change, setup)
         load = load_of(setup.data)
-        with (
-            self.dialect.explained(f"altering the sink table {load.shown}"),
-            self.dialect.sessions(self.request.address) as session,
-        ):
+        what = f"altering the sink table {load.shown}"
+        with self.dialect.explained(what), self.dialect.sessions(self.request.address) as session:
             target = alter(self.dialect, self.request, session, change, load)
             made = self._planned_again(target, setup)
             take_up(self.dialect, session, load_of(made.data), str(self.request.table.path))
@@ -317,10 +316,10 @@ class StatementSink(TableSink):
     def can_be_emptied(self) -> bool:
         return not self.request.options.query
 
-    def truncate(self, setup: Setup) -> None:
+    def truncate(self, setup: Setup, context: CommitContext) -> None:
         if not self.can_be_emptied:
-            super().truncate(setup)
-        truncate(self.dialect, self.request, load_of(setup.data))
+            super().truncate(setup, context)
+        truncate(self.dialect, self.request, load_of(setup.data), context)
 
     def _planned_again(self, target: TargetTable, setup: Setup) -> Setup:
         """The set-up of later units: the same recipe and ledger, for the altered target."""

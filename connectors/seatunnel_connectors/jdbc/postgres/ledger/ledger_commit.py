@@ -19,9 +19,9 @@ from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements
 from seatunnel_connectors.jdbc.postgres.ledger import staged
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_entries import Entry, EntryStatements
-from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import OID, PIECES
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import OID, PIECES, PostgresLedger
 from seatunnel_connectors.jdbc.target import conservation
-from seatunnel_py.api import CannotResumeError, FatalError
+from seatunnel_py.api import CannotResumeError, CommitContext, FatalError
 
 # Another session with a lock on one table's row must not block the other tables.
 LOCK_SECONDS = 5
@@ -154,6 +154,16 @@ def _same_table(db: Statements, entry: Entry, place: TargetIdentity, held: UnitT
     if names:
         raise conservation.renamed(entry.shown, ", ".join(names))
     raise conservation.other_table(entry.shown, there=place.now is not None, remedy=entry.load.restart_remedy)
+
+
+def announce(db: Statements, books: PostgresLedger, context: CommitContext, shown: str) -> None:
+    """Announce this driver, and lock the ledger's row until the transaction ends, so that a newer driver waits. Raise
+    FatalError if one has announced itself already."""
+    fence = books.raise_fence(context.job_id, context.lineage, context.step, context.incarnation, 0)
+    db.execute(fence.encode())
+    row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
+    if row is None or row[1] > context.incarnation:
+        raise fenced_off(shown)
 
 
 def fenced_off(shown: str) -> FatalError:

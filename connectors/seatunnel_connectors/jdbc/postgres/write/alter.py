@@ -1,5 +1,10 @@
 """Alters a PostgreSQL target for a changed schema, in one transaction, and plans the load of later units;
-empties it where the table was truncated."""
+empties it where the table was truncated.
+
+Only the newest driver empties a target (I34): it locks the ledger's row in the transaction that removes the rows, and a
+newer driver changes that row before any of its own rows are committed. A driver that stalls in between loses its
+session, and so the transaction.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +13,19 @@ from dataclasses import replace
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, literal, quote
 from seatunnel_connectors.jdbc.postgres.connection.types import created_type
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_commit import STILL_SECONDS, announce
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import LEDGER, PostgresLedger
 from seatunnel_connectors.jdbc.postgres.write import plan
 from seatunnel_connectors.jdbc.postgres.write.inspect_target import Target, look
 from seatunnel_connectors.jdbc.postgres.write.load_plan import load_of
 from seatunnel_connectors.jdbc.target.alteration import REMEDY, Alteration, alteration_of
 from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_connectors.jdbc.target.target_plan import target_name
-from seatunnel_py.api import FatalError, SchemaChange, Setup
+from seatunnel_py.api import CommitContext, FatalError, SchemaChange, Setup
 
 LOCK_SECONDS = 3
 """An ALTER waits for readers of the table, and everything else waits for the ALTER."""
+LIMITS = {"lock_timeout": LOCK_SECONDS, "idle_in_transaction_session_timeout": STILL_SECONDS}
 
 
 def alter(db: Statements, request: SinkRequest, change: SchemaChange, setup: Setup) -> Setup:
@@ -37,13 +45,25 @@ def alter(db: Statements, request: SinkRequest, change: SchemaChange, setup: Set
     return plan.planned_again(request, target, setup)
 
 
-def truncate(db: Statements, setup: Setup) -> None:
-    """Remove all rows of the target. FatalError if it has none to remove yet."""
+def truncate(db: Statements, setup: Setup, books: PostgresLedger, context: CommitContext) -> None:
+    """Remove all rows of the target. FatalError if it has none to remove yet, or a newer driver has the job."""
     load = load_of(setup.data)
     if load.how == SHADOW:
         raise FatalError(f"{load.shown} is filled beside its place until the job ends", "wait for the end of its copy")
-    script = [f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'", f"TRUNCATE TABLE {quote(load.schema, load.table)}"]
-    db.execute("; ".join(["BEGIN", *script, "COMMIT"]).encode(), prepare=False)
+    limits = (f"SET LOCAL {name} = '{seconds}s'" for name, seconds in LIMITS.items())
+    db.execute("; ".join(["BEGIN", *limits]).encode(), prepare=False)
+    try:
+        if load.books and _has_ledger(db, load.schema):
+            announce(db, books, context, load.shown)
+        db.execute(f"TRUNCATE TABLE {quote(load.schema, load.table)}".encode())
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _has_ledger(db: Statements, schema: str) -> bool:
+    return db.execute("SELECT to_regclass(%s)", [quote(schema, LEDGER)]).fetchone() != (None,)
 
 
 def statements_of(target: Target, actions: Alteration) -> list[str]:

@@ -22,6 +22,7 @@ from seatunnel_connectors.jdbc.target.target_plan import check_names, target_pat
 from seatunnel_connectors.jdbc.target.unit_record import of_job
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
+    CommitContext,
     Committer,
     NameRules,
     NativeForm,
@@ -111,13 +112,16 @@ class PostgresSink(TableSink, NativeSink):
     def can_be_emptied(self) -> bool:
         return not self.request.options.query
 
-    def truncate(self, setup: Setup) -> None:
+    def truncate(self, setup: Setup, context: CommitContext) -> None:
         if not self.can_be_emptied:
-            super().truncate(setup)
+            super().truncate(setup, context)
         from seatunnel_connectors.jdbc.postgres.write.alter import truncate
 
         with explained(f"emptying the sink table {self._path()}"), statements(self.address) as db:
-            truncate(db, setup)
+            truncate(db, setup, self._ledger(load_of(setup.data)), context)
+
+    def _ledger(self, load: Load) -> PostgresLedger:
+        return PostgresLedger(load.schema, load.token, str(self.request.table.path))
 
     def _path(self) -> TablePath:
         return target_path(self.request.options, self.request.table, schema_first=True)
