@@ -97,11 +97,12 @@ def _halve(decoder: Decoder, values: Sequence[Any], offset: int, good: list[Deco
 
 
 def _moved(decoded: Decoded, messages: int, offset: int) -> Decoded:
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if decoded.parents is None:
-        parents = pa.array(range(offset, offset + messages), pa.int64())
+        parents = pa.array(np.arange(offset, offset + messages))
     else:
         parents = pc.add(decoded.parents, offset)
     return Decoded(decoded.data, decoded.kinds, parents)
@@ -127,4 +128,4 @@ def joined(parts: Sequence[Decoded], decoder: Decoder) -> Decoded:
 def _inserts(rows: int) -> pa.Array:
     import pyarrow as pa
 
-    return pa.array([0] * rows, pa.uint8())
+    return pa.repeat(pa.scalar(0, pa.uint8()), rows)

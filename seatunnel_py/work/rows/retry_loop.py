@@ -47,7 +47,7 @@ class RetryLoop(Flow):
             return
         (bound,) = self._transforms
         if ATTEMPT not in batch.metadata:
-            first = pa.array([0] * batch.rows, pa.int32())
+            first = pa.repeat(pa.scalar(0, pa.int32()), batch.rows)
             batch = replace(batch, metadata={**batch.metadata, ATTEMPT: first})
         for made in self._settled(bound, batch, 0):
             self._through(made, 1)

@@ -170,6 +170,27 @@ def test_several_blocks_in_one_unit(pg: PostgresPlace, monkeypatch: pytest.Monke
     assert piece.rows == 100 and len(target.rows) == 100
 
 
+@pytest.mark.parametrize("recipe", ["direct", "staged"])
+def test_blocks_of_updates_alone_and_mixed_ones_in_one_unit(
+    pg: PostgresPlace, monkeypatch: pytest.MonkeyPatch, recipe: str
+) -> None:
+    """Updates alone are staged without order and kind, in the same temporary table."""
+    for name in ("BLOCK_BYTES", "EARLY_BYTES"):
+        monkeypatch.setattr(f"seatunnel_connectors.jdbc.postgres.write.copy_loader.{name}", 1)
+    target = Target(pg, is_exactly_once=True, exactly_once_recipe=recipe)
+    writer = target.open()
+    for rows in (
+        inserts(1, 2, 3),
+        [("+U", 1, "a"), ("-U", 2, "row 2"), ("+U", 2, "b"), ("+U", 1, "c")],
+        [("+U", 2, "d"), ("-D", 1, "c"), ("+I", 4, "new")],
+        [("+U", 4, "e"), ("+U", 9, "missing")],
+    ):
+        writer.write(batch(rows))
+    target.sink.committer().commit([writer.stage()], target.context())
+
+    assert target.rows == [(2, "d"), (3, "row 3"), (4, "e"), (9, "missing")]
+
+
 # ---------------------------------------------------------------- second attempts
 
 

@@ -15,7 +15,7 @@ def record_sizes(records: pa.RecordBatch) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    sizes: Any = pa.array([0] * records.num_rows, pa.int64())
+    sizes: Any = pa.repeat(pa.scalar(0, pa.int64()), records.num_rows)
     for name, values in zip(records.schema.names, records.columns, strict=True):
         if name in ("key", "value") or name.startswith(HEADER):
             own = len(name.removeprefix(HEADER).encode()) if name.startswith(HEADER) else 0

@@ -107,7 +107,7 @@ def texts(buffer: bytes | bytearray, cells: Cells) -> list[pa.Array]:
 
     columns, rows = cells.tags.shape
     if not columns or not rows:
-        return [pa.array([None] * rows, pa.binary()) for _ in range(columns)]
+        return [pa.nulls(rows, pa.binary()) for _ in range(columns)]
     starts, lengths = cells.starts.T, cells.lengths.T
     chosen: npt.NDArray[np.signedinteger[Any]]
     if cells.in_order:

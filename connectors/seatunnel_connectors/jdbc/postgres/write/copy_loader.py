@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import adbc_driver_manager as adbc
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -219,9 +220,11 @@ class CopyLoader:
             self._begin()
             self.run(staging.delete_listed(), deleted_keys(rows, self.load.key[0]))
             rows = rows.filter(pc.not_equal(rows.column(KIND), RowKind.DELETE.value))
+        updates, inserts = count_kind(rows, RowKind.UPDATE_AFTER), count_kind(rows, RowKind.INSERT)
+        if updates == rows.num_rows:
+            staging, rows = replace(staging, only_updates=True), rows.drop_columns([ORDER, KIND])
         if rows.num_rows:
             self._stage_rows(rows)
-        updates, inserts = count_kind(rows, RowKind.UPDATE_AFTER), count_kind(rows, RowKind.INSERT)
         if updates + inserts < rows.num_rows:
             self.run(staging.delete())
         if updates and (found := self.run(staging.update())) < updates:
@@ -256,9 +259,7 @@ class CopyLoader:
 
     def _kinds_of_block(self) -> pa.Array:
         parts = [
-            pa.array([RowKind.INSERT.value], pa.uint8()).take(pa.array([0] * batch.num_rows, pa.int32()))
-            if kinds is None
-            else kinds
+            _inserts(batch.num_rows, pa.uint8()) if kinds is None else kinds
             for batch, kinds in zip(self.block, self.kinds, strict=True)
         ]
         return pa.concat_arrays(parts)
@@ -272,8 +273,8 @@ class CopyLoader:
     def _numbered(self, kinds: pa.Array | None) -> pa.Table:
         """The block's rows with order and kind. UPDATE_BEFORE rows add no information."""
         table = pa.Table.from_batches(self.block)
-        order = pa.array(range(table.num_rows), pa.int64())
-        kinds = pa.array([0] * table.num_rows, pa.int16()) if kinds is None else kinds.cast(pa.int16())
+        order = pa.array(np.arange(table.num_rows))
+        kinds = _inserts(table.num_rows, pa.int16()) if kinds is None else kinds.cast(pa.int16())
         table = table.append_column(ORDER, order).append_column(KIND, kinds)
         return table.filter(pc.not_equal(table.column(KIND), RowKind.UPDATE_BEFORE.value))
 
@@ -343,6 +344,10 @@ class CopyLoader:
             number = found[1] if found else explained.row
             explained.row = None if number is None or self.staged else before + number
         return explained
+
+
+def _inserts(rows: int, kind: pa.DataType) -> pa.Array:
+    return pa.repeat(pa.scalar(RowKind.INSERT.value, kind), rows)
 
 
 def _direct_types(load: Load, table: TableSchema) -> list[Any]:

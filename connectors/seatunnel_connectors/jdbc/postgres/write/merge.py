@@ -29,12 +29,14 @@ MASK = "__st_absent"
 class Staging:
     """Statements for one load's staging table. ``as_text``: for each column, True if it is staged as text;
     ``rows``: a query that returns order and kinds as columns, for rows that are staged elsewhere. ``one_per_key``: no
-    two rows have the same key, and no inserted row is an update."""
+    two rows have the same key, and no inserted row is an update. ``only_updates``: all are updates, and were staged
+    without order and kind."""
 
     load: Load
     as_text: tuple[bool, ...]
     rows: str = ""
     one_per_key: bool = False
+    only_updates: bool = False
 
     @property
     def name(self) -> str:
@@ -114,7 +116,7 @@ class Staging:
     def insert_missing(self) -> str:
         """Insert the updated keys that the target does not have."""
         there = f"SELECT FROM {self._own_rows} t WHERE {self._same_key()}"
-        return self._upsert(f"s.{KIND} = {RowKind.UPDATE_AFTER.value} AND NOT EXISTS ({there})")
+        return self._upsert(f"{self._is_update} AND NOT EXISTS ({there})")
 
     def _upsert(self, condition: str) -> str:
         return f"""
@@ -141,7 +143,7 @@ class Staging:
         )
         return f"""
             UPDATE {self._own_rows} t SET {updates} FROM ({self._last()}) s
-            WHERE s.{KIND} = {RowKind.UPDATE_AFTER.value} AND NOT s.fresh AND {self._same_key()}
+            WHERE {self._is_update} AND NOT s.fresh AND {self._same_key()}
         """
 
     def insert(self) -> str:
@@ -151,6 +153,10 @@ class Staging:
             SELECT {self._values("s")} FROM ({self._last()}) s
             WHERE s.{KIND} < {RowKind.DELETE.value} AND s.fresh ORDER BY {ORDER}
         """
+
+    @property
+    def _is_update(self) -> str:
+        return f"s.{KIND} IS NULL" if self.only_updates else f"s.{KIND} = {RowKind.UPDATE_AFTER.value}"
 
     def _not_newer(self) -> str:
         """Condition that the target's row has no higher version."""

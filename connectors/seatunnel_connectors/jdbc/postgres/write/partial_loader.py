@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Rows
@@ -42,7 +43,7 @@ class PartialLoader(CopyLoader):
         rows = self._rounds_of_block(kinds)
         self._stage_rows(
             pa.Table.from_batches([rows.data])
-            .append_column(ORDER, pa.array(range(rows.rows), pa.int64()))
+            .append_column(ORDER, pa.array(np.arange(rows.rows)))
             .append_column(KIND, pa.array(rows.kinds).cast(pa.int16()))
             .append_column(ROUND, pa.array(rows.rounds, pa.int32()))
             .append_column(MASK, rows.masks()),
