@@ -366,6 +366,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "    return _divided(found, log.id, table, first)\n",
         "    return found if first is None else _divided(found, log.id, table, first)\n",
         "log_growth 5",
+        "tests/unit/plan/test_log_growth.py",
     ),
     runtime(
         "decisions take the last table out of a log",

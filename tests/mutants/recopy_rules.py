@@ -61,6 +61,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "I34",
         EMPTIED,
     ),
+    runtime(
+        "a target does not learn which driver calls it",
+        "values/chain_builder.py",
+        "checkpoint, self.incarnation, final",
+        "checkpoint, 1, final",
+        "I34",
+        EMPTIED,
+    ),
     # ---- a log and the copies of its tables
     runtime(
         "a copy waits for a log that its table has left",

@@ -12,6 +12,7 @@ from seatunnel_py.plan.log_tables import copied_again, following, grown, leaving
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
 from seatunnel_py.runtime.resume.log_growth import with_tables
 from seatunnel_py.runtime.values.split_progress import SplitProgress, reading_of
 from seatunnel_py.runtime.values.subtask_state import State, state_of
@@ -71,6 +72,19 @@ def test_a_log_forgets_changes_of_a_table_that_has_left() -> None:
     found = with_tables(replace(before, snapshots=snapshots), rest, graph_of(rest).topology, whole.tables, BEGUN)
     (after,) = (state_of(one.state) for at, one in found.snapshots.items() if at.vertex == log)
     assert {SchemaAlteration.from_plain(one).path for one in after.altered} == set(rest.tables)
+
+
+def test_the_only_table_of_a_log_leaves_as_others_join_and_takes_its_counts_along() -> None:
+    """The receipt would count rows of a table that the log does not have any more."""
+    left, joined = NAMES[:1], NAMES[1:]
+    before, after = (logged(names, transformed=True, targets=1) for names in (left, joined))
+    (vertex,), (table,) = before.vertices, before.tables
+    record, sinks = record_of(before), {node.id: (4, 40) for node in vertex.sinks}
+    state = State(tally=RowTally(read=9, filtered=5, written=sinks).to_plain()).to_plain()
+    snapshots = {at: replace(one, state=state) for at, one in record.snapshots.items()}
+    found = with_tables(replace(record, snapshots=snapshots), after, graph_of(after).topology, before.tables, BEGUN)
+    tallies = [tally_of(state_of(one.state).tally) for one in found.snapshots.values()]
+    assert [one for one in tallies if one != RowTally()] == [RowTally(9, tables={str(table): (9, 0)})]
 
 
 @given(st.data())
