@@ -19,7 +19,7 @@ from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.runtime.diagnosis.checkpoint_totals import CheckpointTotals
 from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.observe.events import JobEvent
-from seatunnel_py.runtime.observe.run_record import TableRecord, tables_of
+from seatunnel_py.runtime.observe.run_record import COUNTERS, TableRecord
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
@@ -44,9 +44,12 @@ class LiveCounters:
         before = before or EarlierCounts()
         self._checkpoints = CheckpointTotals(before.checkpoints)
         self._marks = {one.table: dict(one.counts) for one in before.tables}
+        self._higher = dict(self._marks)  # those that are higher than the counts of now
         self._about = {"run": run}
         self._machines = machines
         self._tables: dict[str, list[dict[str, Any]]] = {}
+        self._counted: dict[str, dict[str, list[dict[str, Any]]]] = {}  # the same, by table and pipeline
+        self._unmarked: set[str] = set()  # tables that were counted again since the last writing
         self._moved: set[str] = set()
         self._to_sum: list[str] = []  # changed pipelines of this round that are not counted yet
         self._not_before: float | None = None
@@ -76,24 +79,17 @@ class LiveCounters:
 
     def last(self, now: float) -> dict[str, Any]:
         """The counts at the end of the run."""
-        self._to_sum = list(self._machines)
+        changed = (key for key, machine in self._machines.items() if self._changed(key, machine))
+        self._to_sum = [*{*self._to_sum, *changed}]
         self._sum_up(now, float("inf"))
         return self._told(now)
 
     def _told(self, now: float) -> dict[str, Any]:
         self._not_before, self._written_at = now + EVERY_SECONDS, now
+        self._raise_marks()
         tables = [table for key in self._machines for table in self._tables.get(key, ())]
-        facts = {"checkpoints": self._checkpoints.plain, "marks": self._higher(tables)}
+        facts = {"checkpoints": self._checkpoints.plain, "marks": dict(self._higher)}
         return {**self._about, "at": now, "tables": tables, **summed(tables), **facts}
-
-    def _higher(self, tables: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
-        """Raise the marks to the counts of now; return those that are higher."""
-        now = {one.table: one.counts for one in tables_of(tables, {})}
-        for table, counts in now.items():
-            mark = self._marks.setdefault(table, {})
-            for name, number in counts.items():
-                mark[name] = max(mark.get(name, 0), number)
-        return {table: dict(mark) for table, mark in self._marks.items() if mark != now.get(table)}
 
     def _changed(self, key: str, machine: PipelineMachine) -> bool:
         return machine.id in self._moved or key not in self._tables
@@ -102,7 +98,28 @@ class LiveCounters:
         until = time.perf_counter() + seconds
         while self._to_sum and time.perf_counter() < until:
             key = self._to_sum.pop()
+            before = self._tables.get(key, ())
             self._tables[key] = [_plain(one) for one in receipts_of(self._machines[key], now, ended=False)]
+            tables = {one["table"] for one in (*before, *self._tables[key])}  # some may have left the pipeline
+            for table in tables:
+                self._counted.setdefault(table, {})[key] = []
+            for one in self._tables[key]:
+                self._counted[one["table"]][key].append(one)
+            self._unmarked |= tables
+
+    def _raise_marks(self) -> None:
+        """Raise the marks of the tables that were counted again, once all pipelines are: a table may move from one to
+        another (rule 4)."""
+        while self._unmarked:
+            table = self._unmarked.pop()
+            counted = [one for pipeline in self._counted[table].values() for one in pipeline]
+            now = {name: sum(one[name] for one in counted) for name in COUNTERS}
+            mark = self._marks.get(table, now)
+            raised = self._marks[table] = {name: max(mark[name], now[name]) for name in COUNTERS}
+            if counted and raised == now:
+                self._higher.pop(table, None)
+            else:
+                self._higher[table] = raised
 
 
 def _plain(receipt: Any) -> dict[str, Any]:

@@ -174,10 +174,12 @@ class IsolatedSinks:
     @property
     def nodes(self) -> Mapping[str, str]:
         """The sinks of these vertices, by node id, each with one of its vertices."""
+        if not (isolated := self.vertices):
+            return {}
         return {
             node.id: vertex.id
             for vertex in self._state.context.pipeline.vertices
-            if vertex.id in self.vertices
+            if vertex.id in isolated
             for node in vertex.sinks
         }
 
@@ -252,11 +254,11 @@ class IsolatedSinks:
     def not_committed(self) -> dict[str, tuple[str, tuple[int, int]]]:
         """Rows and bytes of refused commits as negative numbers, by sink node, with a vertex to whose counts they are
         added."""
-        found: dict[str, tuple[int, int]] = {}
-        waiting = {
-            (one.scope, one.checkpoint): one for commits in self._refused_commits.values() for one in commits
-        }.values()
+        if not (refused := self._refused_commits):
+            return {}
+        waiting = {(one.scope, one.checkpoint): one for commits in refused.values() for one in commits}.values()
         nodes = {(node.step.id, node.table.path): node.id for node in self._state.context.pipeline.sinks}
+        found: dict[str, tuple[int, int]] = {}
         for one in (piece_of(piece) for commit in waiting for piece in commit.pieces):
             node = nodes.get((one.step, one.table))
             if node is not None and self._shows(node) is Visible.COMMITTED:

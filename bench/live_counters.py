@@ -1,0 +1,50 @@
+"""What the live numbers of a run cost its driver: their share of the processor time of its Python process.
+
+    python -m bench.live_counters [--tables 1000] [--rounds 3]
+
+The job copies so many tables of 1,000 rows from PostgreSQL to PostgreSQL, with a checkpoint every second. Bar: issue
+26, bar 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from statistics import median
+
+from bench import ours, pairs, pg, timed_driver
+
+BAR = 0.01
+COMMAND = (str(ours.COMMAND.with_name("python")), "-m", "bench.timed_driver")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.live_counters", description=__doc__)
+    parser.add_argument("--tables", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args(arguments)
+    shares = []
+    with pg.server() as server, ours.home() as place:
+        names = pg.make_small_tables(server, given.tables)
+        job = ours.tables_job(server, names, env="checkpoint.interval = 1000")
+        os.environ |= {timed_driver.VARIABLE: str(place / "times.json"), "PYTHONPATH": str(ours.ROOT)}
+        for _ in range(given.rounds):
+            pg.drop_targets(server)
+            pg.checkpoint(server)
+            run = ours.run(job, place, command=COMMAND)
+            if run.rows_written != given.tables * pg.SMALL_ROWS:
+                raise AssertionError(f"{run.rows_written} rows were written")
+            found = json.loads((place / "times.json").read_text())
+            shares.append(found["live"] / found["driver"])
+            parts = ", ".join(f"{name} {1000 * one:.1f}" for name, one in found["parts"].items())
+            print(
+                f"driver {found['driver']:.2f} s in {run.data_seconds:.1f} s; live {found['live']:.3f} s (ms: {parts})"
+            )
+    print(json.dumps({"benchmark": "live counters", "tables": given.tables, "shares": shares}))
+    pairs.verdict(f"live numbers / driver, {given.tables} tables", median(shares), BAR, at_most=True)
+
+
+if __name__ == "__main__":
+    main()

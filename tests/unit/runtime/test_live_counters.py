@@ -1,0 +1,57 @@
+"""The live counts of a job's tables, and their marks: a counter never goes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seatunnel_py.runtime.diagnosis import live_counters
+from seatunnel_py.runtime.diagnosis.live_counters import EarlierCounts, LiveCounters
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.observe.run_record import COUNTERS, TableRecord, tables_of
+
+TABLES = ("a", "b", "c")
+Counts = tuple[tuple[str, int], ...]
+"""The tables of a pipeline with their rows; a table may come twice, and in several pipelines."""
+
+pipelines = st.lists(st.tuples(st.sampled_from(TABLES), st.integers(0, 9)), max_size=3).map(tuple)
+rounds = st.lists(st.dictionaries(st.sampled_from(("copy", "log", "more")), pipelines, min_size=1), min_size=1)
+
+
+def receipts(counts: Counts) -> list[TableReceipt]:
+    return [
+        TableReceipt(name, (), TableState.RUNNING, read, read // 2, 0, 0, 10 * read, 1, 0.0) for name, read in counts
+    ]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rounds, st.dictionaries(st.sampled_from((*TABLES, "left")), st.integers(0, 9)))
+def test_no_counter_goes_back_whatever_restarts(
+    monkeypatch: pytest.MonkeyPatch, told: list[dict[str, Counts]], earlier: dict[str, int]
+) -> None:
+    """Compares with the highest counts of the whole tables, which are summed up anew each time here."""
+    counts: dict[str, Counts] = {}
+    monkeypatch.setattr(live_counters, "receipts_of", lambda machine, *_, **__: receipts(counts[machine.id]))
+    before = tuple(TableRecord(name, "", dict.fromkeys(COUNTERS, number)) for name, number in earlier.items())
+    machines: dict[str, Any] = {}
+    live = LiveCounters("run", machines, EarlierCounts(before))
+    highest: dict[str, Mapping[str, int]] = {one.table: one.counts for one in before}
+    for number, changed in enumerate(told):
+        counts |= changed
+        for key in changed:
+            machines.setdefault(key, SimpleNamespace(id=key))
+            live.saw(SimpleNamespace(pipeline=key))  # type: ignore[arg-type]
+        found = live.last(float(number))
+
+        now = {one.table: one.counts for one in tables_of(found["tables"], {})}
+        for table, sums in now.items():
+            known = highest.get(table, {})
+            highest[table] = {name: max(known.get(name, 0), sums[name]) for name in COUNTERS}
+        shown = {one.table: one.counts for one in tables_of(found["tables"], found["marks"])}
+        assert shown == highest
+        assert found["marks"] == {table: mark for table, mark in highest.items() if mark != now.get(table)}
