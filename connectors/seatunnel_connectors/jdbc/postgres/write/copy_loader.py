@@ -3,18 +3,18 @@
 A block goes straight into the target by COPY; if a key exists already, the savepoint before it is rolled back, and the
 block is merged by key through a temporary table instead.
 
-While a thread, which mostly waits for the server, writes one block, the next one is read: pausing the reader for every
-COPY cost about a tenth of the speed. Only one of the two ever uses the connection.
+While a thread, which mostly waits for the server, writes one block, the next one is read, and folded by key: pausing
+the reader for every COPY cost about a tenth of the speed. Only one of the two ever uses the connection.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import adbc_driver_manager as adbc
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,6 +22,7 @@ from seatunnel_connectors.jdbc.postgres.connection.session import Rows, failure
 from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UNIQUE
 from seatunnel_connectors.jdbc.postgres.read import arrow_conversion
 from seatunnel_connectors.jdbc.postgres.write.last_rows import (
+    LoadBlock,
     can_count,
     can_fold,
     count_kind,
@@ -53,11 +54,9 @@ class CopyLoader:
         self.table = table
         self.unit = unit
         self.shown = f"{load.schema}.{load.table}"
-        self.block: list[pa.RecordBatch] = []
-        self.kinds: list[pa.UInt8Array | None] = []
-        self.absent: list[pa.RecordBatch | None] = []
+        self.block = LoadBlock()
         self.gathered: list[tuple[pa.RecordBatch, pa.UInt8Array | None, pa.RecordBatch | None]] = []
-        self.bytes = self.rows = self.merged = self.block_end = 0
+        self.bytes = self.rows = self.merged = 0
         self.thread: ThreadPoolExecutor | None = None
         self.writing: Future[None] | None = None
         self.begun = False
@@ -93,28 +92,30 @@ class CopyLoader:
         self.rows += data.num_rows
         self.bytes += data.nbytes
         if self.bytes >= (BLOCK_BYTES if self._is_writing() else EARLY_BYTES):
+            block = self._take()
             self.wait()
-            self._take()
             self.thread = self.thread or ThreadPoolExecutor(1, "copy")
-            self.writing = self.thread.submit(self._write_taken)
+            self.writing = self.thread.submit(self._write_block, block)
 
     def _is_writing(self) -> bool:
         return self.writing is not None and not self.writing.done()
 
-    def _take(self) -> None:
-        """Make the gathered rows the block to write."""
-        self.block = [data for data, _, _ in self.gathered]
-        self.kinds = [kinds for _, kinds, _ in self.gathered]
-        self.absent = [absent for _, _, absent in self.gathered]
-        self.block_end = self.rows
+    def _take(self) -> LoadBlock:
+        """Make a block of the gathered rows, folded if the target is changed by key."""
+        data, kinds, absent = zip(*self.gathered, strict=True)
         self.gathered, self.bytes = [], 0
+        block = LoadBlock(data, kinds, absent, self.rows)
+        if self.folds and self.load.how != STAGED and block.changes and block.is_whole:
+            return replace(block, folded=folded(block.numbered(), self.load.key))
+        return block
 
-    def _write_taken(self) -> None:
-        """Write the block, and let go of its rows: the next one may be long in coming."""
+    def _write_block(self, block: LoadBlock) -> None:
+        """Write a block, and let go of its rows: the next one may be long in coming."""
+        self.block = block
         try:
             self._write()
         finally:
-            self.block, self.kinds, self.absent = [], [], []
+            self.block = LoadBlock()
 
     def wait(self) -> None:
         """Wait for the current block; raise its error."""
@@ -124,10 +125,10 @@ class CopyLoader:
 
     def flush(self) -> None:
         """Write all added rows; only then may the connection be used for something else."""
+        block = self._take() if self.gathered else None
         self.wait()
-        if self.gathered:
-            self._take()
-            self._write_taken()
+        if block is not None:
+            self._write_block(block)
         self.close()
 
     def close(self) -> None:
@@ -153,9 +154,9 @@ class CopyLoader:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _write(self) -> None:
-        changes = any(kinds is not None for kinds in self.kinds)
+        changes = self.block.changes
         if self.load.how == STAGED and (changes or not self.direct):
-            self._keep_block(self._kinds_of_block() if changes else None)
+            self._keep_block()
         elif changes:
             self._merge_block()
         elif not self.direct or (self.load.triggered and self.load.how != STAGED):
@@ -164,7 +165,7 @@ class CopyLoader:
             self._copy_block()
         elif not (self.optimistic and self._try_copy()):
             self.optimistic = False
-            self._merge(None)
+            self._merge()
 
     def _begin(self, savepoint: str = "") -> None:
         """Begin the transaction before the first block, and set a savepoint, in one message."""
@@ -176,14 +177,14 @@ class CopyLoader:
     def _copy_block(self) -> None:
         """Copy a block. The driver counts what it has sent: if a trigger may skip rows, they go through an INSERT."""
         self._begin()
-        wanted = sum(batch.num_rows for batch in self.block)
-        self._expect(self._ingest(self.load.schema, self.load.into, self.block, temporary=False), wanted)
+        written = self._ingest(self.load.schema, self.load.into, self.block.data, temporary=False)
+        self._expect(written, self.block.rows)
 
     def _try_copy(self) -> bool:
         """Copy into the keyed table; False if a key exists already, with nothing changed."""
         self._begin("SAVEPOINT block")
         try:
-            self.connection.ingest(self.load.schema, self.load.into, self.block)
+            self.connection.ingest(self.load.schema, self.load.into, self.block.data)
         except adbc.Error as error:
             if error.sqlstate != UNIQUE:
                 raise self._explained(error) from error
@@ -191,27 +192,29 @@ class CopyLoader:
             return False
         return True
 
-    def _keep_block(self, kinds: pa.Array | None) -> None:
+    def _keep_block(self) -> None:
         """Copy into the unit's own table, with kinds: the commit applies them to the target."""
         self._begin()
-        if kinds is not None:
-            self._check_removals(kinds)
+        changes = self.block.changes
+        if changes:
+            self._check_removals(self.block.all_kinds())
             self.run(keep_kinds(self.load))
-        staged = self._stage_block(kinds).num_rows
-        self._expect(self.run(self.staging.append(kinds=kinds is not None)), staged)
-        self.merged += sum(batch.num_rows for batch in self.block) - staged
+        staged = self._stage_block().num_rows
+        self._expect(self.run(self.staging.append(kinds=changes)), staged)
+        self.merged += self.block.rows - staged
 
     def _merge_block(self) -> None:
         """Merge rows of other kinds than INSERT, by key."""
-        kinds = self._kinds_of_block()
-        self._check_changes(kinds)
-        self._merge(kinds)
+        self._check_changes(self.block.all_kinds())
+        self._merge()
 
-    def _merge(self, kinds: pa.Array | None) -> None:
-        if self.folds:
-            self._merge_folded(folded(self._numbered(kinds), self.load.key))
+    def _merge(self) -> None:
+        if self.block.folded is not None:
+            self._merge_folded(self.block.folded)
+        elif self.folds:
+            self._merge_folded(folded(self.block.numbered(), self.load.key))
         else:
-            self._run_merge(self._stage_block(kinds), kinds)
+            self._run_merge(self._stage_block())
 
     def _merge_folded(self, rows: pa.Table) -> None:
         """Merge rows of which each key has one. Most updates find their row: an UPDATE costs less than an upsert."""
@@ -231,7 +234,7 @@ class CopyLoader:
             self._expect(found + self.run(staging.insert_missing()), updates)
         if inserts:
             self._expect(self.run(staging.upsert(RowKind.INSERT)), inserts)
-        self.merged += sum(batch.num_rows for batch in self.block) - given
+        self.merged += self.block.rows - given
 
     def _check_changes(self, kinds: pa.Array) -> None:
         if self.load.how == SHADOW:
@@ -257,26 +260,11 @@ class CopyLoader:
         if self.load.versioned_by and pc.any(pc.equal(kinds, RowKind.DELETE.value)).as_py():
             raise version_column.refused(self.shown, self.load.versioned_by)
 
-    def _kinds_of_block(self) -> pa.Array:
-        parts = [
-            _inserts(batch.num_rows, pa.uint8()) if kinds is None else kinds
-            for batch, kinds in zip(self.block, self.kinds, strict=True)
-        ]
-        return pa.concat_arrays(parts)
-
-    def _stage_block(self, kinds: pa.Array | None = None) -> pa.Table:
+    def _stage_block(self) -> pa.Table:
         """Copy the block, numbered, into the temporary table; return these rows."""
-        rows = self._numbered(kinds)
+        rows = self.block.numbered()
         self._stage_rows(rows)
         return rows
-
-    def _numbered(self, kinds: pa.Array | None) -> pa.Table:
-        """The block's rows with order and kind. UPDATE_BEFORE rows add no information."""
-        table = pa.Table.from_batches(self.block)
-        order = pa.array(np.arange(table.num_rows))
-        kinds = _inserts(table.num_rows, pa.int16()) if kinds is None else kinds.cast(pa.int16())
-        table = table.append_column(ORDER, order).append_column(KIND, kinds)
-        return table.filter(pc.not_equal(table.column(KIND), RowKind.UPDATE_BEFORE.value))
 
     def _stage_rows(self, table: pa.Table, *more: str) -> None:
         """Copy the rows into the temporary table, after ``more`` statements about it."""
@@ -286,10 +274,9 @@ class CopyLoader:
         if table.num_rows:
             self._ingest(None, self.staging.name, table.to_batches(), temporary=True)
 
-    def _run_merge(self, staged: pa.Table, kinds: pa.Array | None = None) -> None:
+    def _run_merge(self, staged: pa.Table) -> None:
         """Merge the staged rows into the target, and check that every key was handled."""
-        handed = sum(batch.num_rows for batch in self.block)
-        if not (self.load.key and (self.load.upsert or kinds is not None)):
+        if not (self.load.key and (self.load.upsert or self.block.changes)):
             written = self.run(self.staging.append())
             self._expect(written, staged.num_rows)
             return
@@ -305,7 +292,7 @@ class CopyLoader:
         else:
             self.run(self.staging.update())
             self.run(self.staging.insert())
-        self.merged += handed - keys
+        self.merged += self.block.rows - keys
 
     def _counted_keys(self) -> tuple[int, int]:
         """The server's numbers of keys, and of deleted ones, in the temporary table."""
@@ -319,7 +306,7 @@ class CopyLoader:
         if confirmed != wanted:
             raise FatalError(f"table {self.shown}: {confirmed} of {wanted} rows were confirmed by the server")
 
-    def _ingest(self, schema: str | None, table: str, batches: list[pa.RecordBatch], *, temporary: bool) -> int:
+    def _ingest(self, schema: str | None, table: str, batches: Sequence[pa.RecordBatch], *, temporary: bool) -> int:
         try:
             return self.connection.ingest(schema, table, batches, temporary=temporary)
         except adbc.Error as error:
@@ -332,9 +319,9 @@ class CopyLoader:
             raise self._explained(error) from error
 
     def _explained(self, error: Exception) -> Exception:
-        found = arrow_conversion.first_with_nul(self.block) if getattr(error, "sqlstate", "") == _NUL else None
+        found = arrow_conversion.first_with_nul(self.block.data) if getattr(error, "sqlstate", "") == _NUL else None
         what = f"writing table {self.shown}"
-        before = self.block_end - sum(batch.num_rows for batch in self.block)
+        before = self.block.end - self.block.rows
         if found:
             column, row = found
             what += f", column {column!r}, row {before + row + 1} of unit {self.unit}"
@@ -344,10 +331,6 @@ class CopyLoader:
             number = found[1] if found else explained.row
             explained.row = None if number is None or self.staged else before + number
         return explained
-
-
-def _inserts(rows: int, kind: pa.DataType) -> pa.Array:
-    return pa.repeat(pa.scalar(RowKind.INSERT.value, kind), rows)
 
 
 def _direct_types(load: Load, table: TableSchema) -> list[Any]:

@@ -1,11 +1,16 @@
-"""Folds rows to the last one of each key before they are sent, so that the server need not sort them.
+"""Numbers the rows of a block, and folds them to the last one of each key before they are sent, so that the server need
+not sort them.
 
-Only where two keys are equal for the server exactly if their values here are: texts may have a collation under which
-different ones are equal, and decimals are equal with another scale.
+Folds only where two keys are equal for the server exactly if their values here are: texts may have a collation under
+which different ones are equal, and decimals are equal with another scale.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +21,51 @@ from seatunnel_py.api import RowKind
 _EXACT = frozenset({"int2", "int4", "int8", "date", "timestamp", "timestamptz", "bool"})
 _EXACT_TEXTS = frozenset({"text", "varchar"})
 _FIRST_KIND, _LAST_ORDER = f"{KIND}_min", f"{ORDER}_max"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadBlock:
+    """Rows that are written together, ``end`` of the unit's rows up to the last one. ``folded``: the last row of each
+    key, if the block is merged by it."""
+
+    data: Sequence[pa.RecordBatch] = ()
+    kinds: Sequence[pa.UInt8Array | None] = ()
+    absent: Sequence[pa.RecordBatch | None] = ()
+    end: int = 0
+    folded: pa.Table | None = None
+
+    @property
+    def rows(self) -> int:
+        return sum(one.num_rows for one in self.data)
+
+    @property
+    def changes(self) -> bool:
+        """Whether rows of other kinds than INSERT may be among them."""
+        return any(kinds is not None for kinds in self.kinds)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no cell is absent."""
+        return all(absent is None for absent in self.absent)
+
+    def all_kinds(self) -> pa.UInt8Array:
+        """The kind of each row."""
+        parts = [
+            _inserts(one.num_rows, pa.uint8()) if kinds is None else kinds
+            for one, kinds in zip(self.data, self.kinds, strict=True)
+        ]
+        return pa.concat_arrays(parts)
+
+    def numbered(self) -> pa.Table:
+        """The rows with order and kind. UPDATE_BEFORE rows add no information."""
+        table = pa.Table.from_batches(self.data)
+        kinds = self.all_kinds().cast(pa.int16()) if self.changes else _inserts(table.num_rows, pa.int16())
+        table = table.append_column(ORDER, pa.array(np.arange(table.num_rows))).append_column(KIND, kinds)
+        return table.filter(pc.not_equal(table.column(KIND), RowKind.UPDATE_BEFORE.value)) if self.changes else table
+
+
+def _inserts(rows: int, kind: pa.DataType) -> pa.Array:
+    return pa.repeat(pa.scalar(RowKind.INSERT.value, kind), rows)
 
 
 def can_fold(load: Load, as_text: tuple[bool, ...]) -> bool:

@@ -29,7 +29,7 @@ class PartialLoader(CopyLoader):
         return [at for at, column in zip(self.positions, self.load.columns, strict=True) if column.name in wanted]
 
     def _write(self) -> None:
-        if all(absent is None for absent in self.absent):
+        if self.block.is_whole:
             super()._write()
         else:
             self._write_partial()
@@ -38,7 +38,7 @@ class PartialLoader(CopyLoader):
         """Write a block with absent cells: into the target, or into the unit's own table for the commit."""
         if not self.load.key:
             raise whole_rows_needed(f"table {self.shown}")
-        kinds = self._kinds_of_block()
+        kinds = self.block.all_kinds()
         self._check_changes(kinds)
         rows = self._rounds_of_block(kinds)
         self._stage_rows(
@@ -56,12 +56,14 @@ class PartialLoader(CopyLoader):
             self._expect(self.run(self.staging.append_partial(first)), rows.rows)
         else:
             written = sum(self._merge_round(number, one) for number, one in enumerate(rows.each_round()))
-        self.merged += sum(batch.num_rows for batch in self.block) - written
+        self.merged += self.block.rows - written
 
     def _rounds_of_block(self, kinds: pa.Array) -> RowBlock:
         load, names = self.load, self.schema.names
-        data = pa.Table.from_batches(self.block).combine_chunks().to_batches()[0]
-        marks = pa.Table.from_batches([self._marks(*one) for one in zip(self.block, self.absent, strict=True)])
+        data = pa.Table.from_batches(self.block.data).combine_chunks().to_batches()[0]
+        marks = pa.Table.from_batches(
+            [self._marks(*one) for one in zip(self.block.data, self.block.absent, strict=True)]
+        )
         block = row_block(data, kinds, marks.columns)
         key = [names.index(name) for name in load.key]
         return in_rounds(block, key, versioned=bool(load.versioned_by), upsert=load.upsert)
