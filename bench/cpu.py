@@ -27,6 +27,11 @@ def of_workers(command: int) -> float:
     return sum(_used(pid, 13) for pid in descendants(command) if program_of(pid).startswith("python"))
 
 
+def of_jvm(command: int) -> float:
+    """What the living JVM below a command used."""
+    return sum(_used(pid, 13) for pid in descendants(command) if program_of(pid).startswith("java"))
+
+
 def of_server(server: PostgresServer) -> float:
     """What the server used: its finished and its living backends and parallel workers, its background."""
     # For the postmaster, those of its reaped children too.

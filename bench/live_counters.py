@@ -1,4 +1,4 @@
-"""What the live numbers of a run cost its driver: their share of the processor time of its Python process.
+"""What the live numbers of a run cost its driver: their share of the processor time of its Python process and its JVM.
 
     python -m bench.live_counters [--tables 1000] [--rounds 3]
 
@@ -37,11 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if run.rows_written != given.tables * pg.SMALL_ROWS:
                 raise AssertionError(f"{run.rows_written} rows were written")
             found = json.loads((place / "times.json").read_text())
-            shares.append(found["live"] / found["driver"])
-            parts = ", ".join(f"{name} {1000 * one:.1f}" for name, one in found["parts"].items())
+            shares.append(found["live"] / (found["python"] + found["jvm"]))
             print(
-                f"driver {found['driver']:.2f} s in {run.data_seconds:.1f} s; live {found['live']:.3f} s (ms: {parts})"
+                f"in {run.data_seconds:.1f} s: python {found['python']:.2f} s, jvm {found['jvm']:.2f} s, live "
+                f"{found['live']:.3f} s ({found['live'] / found['python']:.4f} of python)"
             )
+            print("  ms: " + ", ".join(f"{name} {1000 * one:.1f}" for name, one in found["parts"].items()))
     print(json.dumps({"benchmark": "live counters", "tables": given.tables, "shares": shares}))
     pairs.verdict(f"live numbers / driver, {given.tables} tables", median(shares), BAR, at_most=True)
 

@@ -2,9 +2,8 @@
 
     python -m bench.timed_driver run JOB --json
 
-At its end it writes `{"live": seconds, "driver": seconds}` to the file that the variable LIVE_TIMES names. "live" is
-the time for counters, waits and the sign of life, on the loop, and for writing them on a side thread. "driver" is the
-whole Python process, without its JVM.
+At its end it writes seconds to the file that the variable LIVE_TIMES names. "live": counters, waits and the sign of
+life, on the loop, and writing them on a side thread. "python" and "jvm": the two processes of the driver.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from bench import cpu
 from seatunnel_py.cli.main import app
 from seatunnel_py.runtime.control.request_handler import RequestHandler
 from seatunnel_py.runtime.diagnosis.live_counters import LiveCounters
@@ -25,6 +25,7 @@ from seatunnel_py.runtime.diagnosis.stall_detector import StallDetector
 
 VARIABLE = "LIVE_TIMES"
 _seconds: Counter[str] = Counter()
+_begin = RequestHandler.__init__
 
 
 def timed(call: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -41,9 +42,6 @@ def timed(call: Callable[..., Any], name: str) -> Callable[..., Any]:
     return measured
 
 
-_begin = RequestHandler.__init__
-
-
 def _begin_timed(handler: RequestHandler, *arguments: Any, **named: Any) -> None:
     _begin(handler, *arguments, **named)
     handler._count, handler._show = timed(handler._count, "written"), timed(handler._show, "shown")
@@ -56,7 +54,8 @@ def main() -> None:
     try:
         app()
     finally:
-        found = {"live": sum(_seconds.values()), "driver": time.process_time(), "parts": _seconds}
+        found = {"live": sum(_seconds.values()), "parts": _seconds}
+        found |= {"python": time.process_time(), "jvm": cpu.of_jvm(os.getpid())}
         Path(os.environ[VARIABLE]).write_text(json.dumps(found))
 
 

@@ -44,6 +44,9 @@ class RowTally:
         return [*plain, _lists(self.tables)] if self.tables else plain
 
 
+NO_ROWS = RowTally()
+
+
 def _added(some: Mapping[str, tuple[int, int]], more: Mapping[str, tuple[int, int]]) -> Mapping[str, tuple[int, int]]:
     if not more:
         return some

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.plan.pipelines import Pipeline, PlannedChannel
-from seatunnel_py.runtime.counts.row_tallies import RowTally
+from seatunnel_py.runtime.counts.row_tallies import NO_ROWS, RowTally
 from seatunnel_py.runtime.counts.table_totals import table_key
 from seatunnel_py.runtime.observe.receipt import ResumePoint, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.work.unit import UnitFailure
@@ -108,11 +108,11 @@ class TableCounts:
 
     def _sums(self, tallies: Mapping[str, RowTally]) -> dict[str, RowTally]:
         """The counts of each table."""
-        sums = dict.fromkeys(self._tables, RowTally())
+        sums = dict.fromkeys(self._tables, NO_ROWS)
         for vertex, book in self._books.items():
-            tally = tallies.get(vertex, RowTally())
+            tally = tallies.get(vertex, NO_ROWS)
             if vertex not in self._logs:
-                sums[book] = sums[book].plus(tally)
+                sums[book] = tally if sums[book] is NO_ROWS else sums[book].plus(tally)
                 continue
             for key in self._logs[vertex].values():
                 rows, skipped = tally.tables.get(self._tables[key], (0, 0))
@@ -142,6 +142,6 @@ class TableCounts:
 
 def _decided(one: TargetReceipt, setup: Setup | None) -> TargetReceipt:
     """Add the set-up of its sink."""
-    if setup is None:
+    if setup is None or not (setup.present or setup.conversions or setup.left_behind):
         return one
     return replace(one, present=setup.present, conversions=setup.conversions, not_carried_over=setup.left_behind)

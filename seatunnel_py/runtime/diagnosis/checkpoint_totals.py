@@ -63,7 +63,9 @@ class CheckpointTotals:
 
 def _count(sums: dict[str, dict[str, Any]], name: str, seconds: float) -> None:
     seconds = max(0.0, seconds)
-    one = sums.setdefault(name, {"sum": 0.0, "buckets": [0] * (len(BUCKETS) + 1)})
+    one = sums.get(name)
+    if one is None:
+        one = sums[name] = {"sum": 0.0, "buckets": [0] * (len(BUCKETS) + 1)}
     one["sum"] += seconds
     one["buckets"][bisect_left(BUCKETS, seconds)] += 1
 

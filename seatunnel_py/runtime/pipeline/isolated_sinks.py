@@ -10,7 +10,7 @@ its pieces. (5) A sink that no record shows as isolated is complete, or is resto
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from seatunnel_py.api.batch import Position
@@ -226,10 +226,10 @@ class IsolatedSinks:
                 positions |= run.positions(record.snapshots[subtask])
         return ResumePoint(checkpoint, {split: dict(at.value) for split, at in sorted(positions.items())})
 
-    def tally(self, run: SubtaskExecution, *, done: bool) -> RowTally:
-        """The counts of one subtask; for an isolated one, those in the newest record. Unless its pipeline is ``done``,
-        rows that are not visible yet do not count as written."""
-        newest, out = self._state.newest, run.subtask.vertex in self.vertices
+    def _tally(self, run: SubtaskExecution, isolated: Collection[str], *, done: bool) -> RowTally:
+        """The counts of one subtask; for an ``isolated`` one, those in the newest record. Unless its pipeline is
+        ``done``, rows that are not visible yet do not count as written."""
+        newest, out = self._state.newest, run.subtask.vertex in isolated
         if done and not out:
             return run.tally(newest)
         snapshot = None if newest is None else newest.snapshots.get(run.subtask)
@@ -245,8 +245,10 @@ class IsolatedSinks:
     def tallies(self, *, done: bool) -> dict[str, RowTally]:
         """The counts of each vertex, without rows of refused commits."""
         found: dict[str, RowTally] = {}
+        isolated = self.vertices
         for subtask, run in self._executions.items():
-            found[subtask.vertex] = found.get(subtask.vertex, RowTally()).plus(self.tally(run, done=done))
+            before, tally = found.get(subtask.vertex), self._tally(run, isolated, done=done)
+            found[subtask.vertex] = tally if before is None else before.plus(tally)
         for node, (vertex, sums) in self.not_committed().items():
             found[vertex] = found[vertex].plus(RowTally(written={node: sums}))
         return found
