@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from e2e.page.browser import Visit, chromium
 from e2e.page.conftest import Site
@@ -53,6 +54,26 @@ def job(folder: Path, pattern: str) -> str:
 
 def row(table: str, at: int) -> dict[str, Any]:
     return {"id": at, "name": f"{SECRET} {at}" if at in BAD[table] else f"n{at}"}
+
+
+def busy_at_first(page: Page) -> list[str]:
+    """Let the server be too busy for the next two deliveries; the answers that it gave."""
+    given: list[str] = []
+
+    def refuse(route: Route) -> None:
+        if len(given) == 2 or "dry=true" in route.request.url:
+            route.continue_()
+            return
+        given.append("busy")
+        problem = {
+            "type": "urn:seatunnel:problem:busy",
+            "detail": "2 job files are being looked at",
+            "remedy": "ask again",
+        }
+        route.fulfill(status=503, content_type="application/problem+json", body=json.dumps(problem))
+
+    page.route(re.compile("/quarantine/replay"), refuse)
+    return given
 
 
 def delivered(folder: Path, table: str) -> list[int]:
@@ -115,8 +136,10 @@ def test_a21_bad_rows_are_found_mended_and_delivered_once(bad: Site, tab: Tab) -
     expect(box.get_by_role("list", name="changes").locator("li")).to_have_text(
         ["through revision 2: 1 row of shop.people"], timeout=JOB_SECONDS
     )
+    answers = busy_at_first(page)
     box.get_by_role("button", name="Deliver").click()
     expect(counts.get_by_text("all were delivered")).to_be_visible(timeout=JOB_SECONDS)
+    assert len(answers) == 2, "a server that is too busy is asked again, and then does it once"
     assert delivered(bad.folder, "people") == list(range(ROWS["people"]))
     assert get(bad, f"runs/{run}/quarantine")["waiting"] == 0
 

@@ -66,9 +66,24 @@ export async function ask<T>(path: string, options: Options = {}): Promise<T> {
   return (await answer.json()) as T;
 }
 
-/** Perform an act once: a repetition of the same request does nothing new. */
-export const act = <T>(path: string, body: unknown = {}): Promise<T> =>
-  ask<T>(path, { method: "POST", body, headers: { "Idempotency-Key": newKey() } });
+const BUSY_MS = 2_000;
+const BUSY_TRIES = 8;
+
+/**
+ * Perform an act once: a repetition of the same request does nothing new. If the server is too busy to look at the job
+ * file first, nothing has begun, and the request is sent again.
+ */
+export async function act<T>(path: string, body: unknown = {}): Promise<T> {
+  const headers = { "Idempotency-Key": newKey() };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask<T>(path, { method: "POST", body, headers });
+    } catch (error) {
+      if (!(error instanceof Problem && error.kind === "busy") || attempt === BUSY_TRIES) throw error;
+      await new Promise((resume) => setTimeout(resume, BUSY_MS));
+    }
+  }
+}
 
 /** A key that no other request has. */
 function newKey(): string {
