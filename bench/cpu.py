@@ -24,12 +24,16 @@ def of_children() -> float:
 
 def of_workers(command: int) -> float:
     """What the living Python processes below a command used."""
-    return sum(_used(pid, 13) for pid in descendants(command) if program_of(pid).startswith("python"))
+    return _of_program(command, "python")
 
 
 def of_jvm(command: int) -> float:
     """What the living JVM below a command used."""
-    return sum(_used(pid, 13) for pid in descendants(command) if program_of(pid).startswith("java"))
+    return _of_program(command, "java")
+
+
+def _of_program(command: int, program: str) -> float:
+    return sum(_used(pid, 13) for pid in descendants(command) if program_of(pid).startswith(program))
 
 
 def of_server(server: PostgresServer) -> float:

@@ -66,7 +66,8 @@ export async function ask<T>(path: string, options: Options = {}): Promise<T> {
   return (await answer.json()) as T;
 }
 
-const BUSY_MS = 2_000;
+/** How long to wait before a server that is too busy is asked again. */
+export const BUSY_MS = 2_000;
 const BUSY_TRIES = 8;
 
 /**

@@ -1,7 +1,7 @@
 // Reads one answer of the server for a component, again when its path changes or the page must read everything again.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ask, Problem } from "../api/client";
+import { ask, BUSY_MS, Problem } from "../api/client";
 import { round } from "../api/stream";
 
 /** A value of a component that a handler reads at once: two keys may come before the next drawing. */
@@ -27,8 +27,6 @@ export interface Answer<T> {
 }
 
 const SLOW_MS = 150;
-/** How long a server that looks at other job files is left alone. */
-const BUSY_MS = 2000;
 
 /**
  * The answer of a path; null: nothing is asked. `change`: asks again whenever it differs. `keep`: the answer of another

@@ -31,6 +31,8 @@ class RowTally:
 
     def plus(self, other: RowTally) -> RowTally:
         """Add two tallies."""
+        if self is NO_ROWS:
+            return other
         return RowTally(
             self.read + other.read,
             self.filtered + other.filtered,

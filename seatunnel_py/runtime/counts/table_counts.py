@@ -112,7 +112,7 @@ class TableCounts:
         for vertex, book in self._books.items():
             tally = tallies.get(vertex, NO_ROWS)
             if vertex not in self._logs:
-                sums[book] = tally if sums[book] is NO_ROWS else sums[book].plus(tally)
+                sums[book] = sums[book].plus(tally)
                 continue
             for key in self._logs[vertex].values():
                 rows, skipped = tally.tables.get(self._tables[key], (0, 0))

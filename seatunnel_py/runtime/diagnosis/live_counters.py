@@ -44,7 +44,7 @@ class LiveCounters:
         before = before or EarlierCounts()
         self._checkpoints = CheckpointTotals(before.checkpoints)
         self._marks = {one.table: dict(one.counts) for one in before.tables}
-        self._higher = dict(self._marks)  # those that are higher than the counts of now
+        self._now: dict[str, dict[str, int]] = {}  # counts by table, of the last writing
         self._about = {"run": run}
         self._machines = machines
         self._tables: dict[str, list[dict[str, Any]]] = {}
@@ -88,7 +88,8 @@ class LiveCounters:
         self._not_before, self._written_at = now + EVERY_SECONDS, now
         self._raise_marks()
         tables = [table for key in self._machines for table in self._tables.get(key, ())]
-        facts = {"checkpoints": self._checkpoints.plain, "marks": dict(self._higher)}
+        higher = {table: mark for table, mark in self._marks.items() if mark != self._now.get(table)}
+        facts = {"checkpoints": self._checkpoints.plain, "marks": higher}
         return {**self._about, "at": now, "tables": tables, **summed(tables), **facts}
 
     def _changed(self, key: str, machine: PipelineMachine) -> bool:
@@ -113,13 +114,12 @@ class LiveCounters:
         while self._unmarked:
             table = self._unmarked.pop()
             counted = [one for pipeline in self._counted[table].values() for one in pipeline]
-            now = {name: sum(one[name] for one in counted) for name in COUNTERS}
+            if not counted:  # it has left the last one: its mark stays
+                self._now.pop(table, None)
+                continue
+            now = self._now[table] = {name: sum(one[name] for one in counted) for name in COUNTERS}
             mark = self._marks.get(table, now)
-            raised = self._marks[table] = {name: max(mark[name], now[name]) for name in COUNTERS}
-            if counted and raised == now:
-                self._higher.pop(table, None)
-            else:
-                self._higher[table] = raised
+            self._marks[table] = {name: max(mark[name], now[name]) for name in COUNTERS}
 
 
 def _plain(receipt: Any) -> dict[str, Any]:

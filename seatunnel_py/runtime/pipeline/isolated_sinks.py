@@ -23,7 +23,7 @@ from seatunnel_py.protocol.coordinator.isolation import leaving
 from seatunnel_py.protocol.failover.isolated_recovery import finishing
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord
-from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
+from seatunnel_py.runtime.counts.row_tallies import NO_ROWS, RowTally, tally_of
 from seatunnel_py.runtime.observe.events import SinkIsolated
 from seatunnel_py.runtime.observe.receipt import ResumePoint, TableState
 from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, not_finished, wait_for_other_sinks
@@ -247,8 +247,7 @@ class IsolatedSinks:
         found: dict[str, RowTally] = {}
         isolated = self.vertices
         for subtask, run in self._executions.items():
-            before, tally = found.get(subtask.vertex), self._tally(run, isolated, done=done)
-            found[subtask.vertex] = tally if before is None else before.plus(tally)
+            found[subtask.vertex] = found.get(subtask.vertex, NO_ROWS).plus(self._tally(run, isolated, done=done))
         for node, (vertex, sums) in self.not_committed().items():
             found[vertex] = found[vertex].plus(RowTally(written={node: sums}))
         return found

@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from seatunnel_connectors.jdbc.postgres.connection.session import Statements
+from seatunnel_connectors.jdbc.postgres.connection.session import Statements, quote
 from seatunnel_connectors.jdbc.postgres.connection.types import NativeType
 from seatunnel_py.api import Detail
 
@@ -208,6 +208,11 @@ OWN_SCHEMA = r"""
 """
 """SQL for the schema of a table that is named without one. If no schema of the search path exists, it is the first one
 in it: rows for a schema that is yet to be created must not go to another one."""
+
+
+def is_there(db: Statements, schema: str, table: str) -> bool:
+    """True if a relation of this name exists."""
+    return db.execute("SELECT to_regclass(%s)", [quote(schema, table)]).fetchone() != (None,)
 
 
 def search_path_schema(db: Statements) -> str:

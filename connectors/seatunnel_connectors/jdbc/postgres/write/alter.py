@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.postgres.connection import catalog
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, literal, quote
 from seatunnel_connectors.jdbc.postgres.connection.types import created_type
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_commit import STILL_SECONDS, announce
@@ -50,20 +51,12 @@ def truncate(db: Statements, setup: Setup, books: PostgresLedger, context: Commi
     load = load_of(setup.data)
     if load.how == SHADOW:
         raise FatalError(f"{load.shown} is filled beside its place until the job ends", "wait for the end of its copy")
-    limits = (f"SET LOCAL {name} = '{seconds}s'" for name, seconds in LIMITS.items())
-    db.execute("; ".join(["BEGIN", *limits]).encode(), prepare=False)
-    try:
-        if load.books and _has_ledger(db, load.schema):
+    with db.transaction():
+        for name, seconds in LIMITS.items():
+            db.execute(f"SET LOCAL {name} = '{seconds}s'".encode())
+        if load.books and catalog.is_there(db, load.schema, LEDGER):
             announce(db, books, context, load.shown)
         db.execute(f"TRUNCATE TABLE {quote(load.schema, load.table)}".encode())
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
-
-
-def _has_ledger(db: Statements, schema: str) -> bool:
-    return db.execute("SELECT to_regclass(%s)", [quote(schema, LEDGER)]).fetchone() != (None,)
 
 
 def statements_of(target: Target, actions: Alteration) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import psycopg
 
+from seatunnel_connectors.jdbc.postgres.connection import catalog
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, literal, quote
 from seatunnel_connectors.jdbc.postgres.ledger import staged
 from seatunnel_connectors.jdbc.postgres.write import ddl
@@ -27,8 +28,7 @@ _EXACT_MAX = 1 << 24
 def finish(db: Statements, load: Load, rows: int) -> None:
     """Finish the shadow; ``rows`` is the staged count. Raise LOST (CannotResumeError) if the shadow is missing or holds
     another number."""
-    relation = quote(load.schema, load.into)
-    if db.execute("SELECT to_regclass(%s) IS NOT NULL", [relation]).fetchone() != (True,):
+    if not catalog.is_there(db, load.schema, load.into):
         raise staged.lost(load, load.into, rows, 0)
     # Two sinks of one run may want the same name at the same time.
     db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{load.schema}.{load.table}"])
@@ -41,6 +41,7 @@ def finish(db: Statements, load: Load, rows: int) -> None:
         _expect(db, load, rows)
         _add(db, load)
         return
+    relation = quote(load.schema, load.into)
     db.execute(_MEMORY.encode())
     # First: PostgreSQL 18 stores no count for a table without autovacuum.
     db.execute(f"ALTER TABLE {relation} RESET (autovacuum_enabled)".encode())

@@ -203,7 +203,7 @@ class PostgresSink(TableSink, NativeSink):
 
     def _is_done(self, db: Statements, books: PostgresLedger) -> bool:
         """True if an earlier try has done all of this, including the user's statements, which must not run twice."""
-        there = db.execute("SELECT to_regclass(%s)", [quote(books.schema, PIECES)]).fetchone() != (None,)
+        there = catalog.is_there(db, books.schema, PIECES)
         return there and db.execute(books.select_piece("").encode()).fetchone() is not None
 
     def _tidy(self, db: Statements, load: Load) -> None:
