@@ -6,7 +6,7 @@ source table that feeds it; if a query joins several tables, rows cannot be attr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -75,36 +75,39 @@ class TableCounts:
         reports. ``setups``: set-ups of sink nodes. ``before``: rows read by earlier drivers, by vertex; ``kept``:
         earlier drivers had finished the pipeline."""
         sums = self._sums(tallies)
-        failed = dict.fromkeys(self._tables, 0)
-        for vertex, book in self._books.items():
-            failed[book] += attempts.get(vertex, 0)
-        states, causes = dict.fromkeys(self._tables, state), dict.fromkeys(self._tables, cause)
-        for vertex in self._tables:
-            if lacking := [left[node][0] for node in self._targets[vertex] if node in left]:
-                alone = state is TableState.DONE or (state is TableState.STOPPED and bool(self._logs))
-                states[vertex] = TableState.ISOLATED if alone else state
-                causes[vertex] = cause or lacking[0]
-        return tuple(
-            TableReceipt(
-                table,
-                tuple(
-                    _decided(one, setups.get(node))
-                    for node, one in self._target_receipts(vertex, sums[vertex], state, left, apart)
-                ),
-                states[vertex],
-                sums[vertex].read,
-                sum(rows for node, (rows, _) in sums[vertex].written.items() if node not in apart),
-                sums[vertex].filtered,
-                sums[vertex].rejected,
-                sum(size for node, (_, size) in sums[vertex].written.items() if node not in apart),
-                failed[vertex],
-                seconds,
-                causes[vertex],
-                before.get(vertex, 0),
-                kept,
+        failed = self._failed(attempts)
+        alone = state is TableState.DONE or (state is TableState.STOPPED and bool(self._logs))
+        found = []
+        for vertex, table in self._tables.items():
+            tally = sums[vertex]
+            written = [pair for node, pair in tally.written.items() if node not in apart]
+            lacking = [left[node][0] for node in self._targets[vertex] if node in left] if left else ()
+            found.append(
+                TableReceipt(
+                    table,
+                    self._target_receipts(vertex, tally, state, left, apart, setups),
+                    TableState.ISOLATED if lacking and alone else state,
+                    tally.read,
+                    sum([rows for rows, _ in written]),
+                    tally.filtered,
+                    tally.rejected,
+                    sum([size for _, size in written]),
+                    failed.get(vertex, 0),
+                    seconds,
+                    cause or (lacking[0] if lacking else None),
+                    before.get(vertex, 0),
+                    kept,
+                )
             )
-            for vertex, table in self._tables.items()
-        )
+        return tuple(found)
+
+    def _failed(self, attempts: Mapping[str, int]) -> dict[str, int]:
+        """The failed attempts of each table that has some."""
+        failed: dict[str, int] = {}
+        for vertex, number in attempts.items():
+            if (book := self._books.get(vertex)) is not None:
+                failed[book] = failed.get(book, 0) + number
+        return failed
 
     def _sums(self, tallies: Mapping[str, RowTally]) -> dict[str, RowTally]:
         """The counts of each table."""
@@ -126,18 +129,24 @@ class TableCounts:
         state: TableState,
         left: Mapping[str, tuple[UnitFailure, ResumePoint]],
         apart: Collection[str],
-    ) -> Iterator[tuple[str, TargetReceipt]]:
+        setups: Mapping[str, Setup],
+    ) -> tuple[TargetReceipt, ...]:
         """The targets in the order of the plan; each with its state if some are isolated."""
-        differ = any(node in left for node in self._targets[vertex])
-        for node, shared in self._targets[vertex].items():
+        targets = self._targets[vertex]
+        differ = bool(left) and any(node in left for node in targets)
+        found = []
+        for node, shared in targets.items():
             if node in apart:
                 continue
-            rows, size = tally.written.get(node, (0, 0))
-            one = TargetReceipt(self._shown[node], None if shared else rows, None if shared else size)
+            rows, size = (None, None) if shared else tally.written.get(node, (0, 0))
+            one = TargetReceipt(self._shown[node], rows, size)
+            if differ:
+                one = replace(one, state=state)
             if node in left:
-                cause, stand = left[node]
-                one = replace(one, state=TableState.ISOLATED, cause=cause, stands=stand)
-            yield node, replace(one, state=one.state or state) if differ else one
+                reason, stand = left[node]
+                one = replace(one, state=TableState.ISOLATED, cause=reason, stands=stand)
+            found.append(_decided(one, setups.get(node)))
+        return tuple(found)
 
 
 def _decided(one: TargetReceipt, setup: Setup | None) -> TargetReceipt:

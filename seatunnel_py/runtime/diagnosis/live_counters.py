@@ -1,11 +1,11 @@
 """Writes the counts of a running job's tables to ``counters.json``.
 
 Rules. (1) They are written after a change, at most once a second, and not in the first one; without a change every
-``BEAT_SECONDS``, as a heartbeat. (2) Only changed tables are
-counted again, for at most ``LOOK_SECONDS`` per call, because the loop waits for it: the counts of a thousand tables are
-spread over several calls. (3) They name their run, like a receipt: those of a dead driver show its progress. (4)
-``marks`` are the highest counts of a table so far, by all drivers, where they are higher than now: rows that a restart
-reads again do not set a counter back.
+``BEAT_SECONDS``, as a heartbeat. (2) Only changed tables are counted again, for at most ``LOOK_SECONDS`` per call,
+because the loop waits for it: the counts of a thousand tables are spread over several calls. (3) They name their run,
+like a receipt: those of a dead driver show its progress. (4) ``marks`` are the highest counts of a table so far, by all
+drivers, where they are higher than now: rows that a restart reads again do not set a counter back. (5) The entry of a
+table is never altered: its text is written again as it is (``LiveRecord``).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.runtime.diagnosis.checkpoint_totals import CheckpointTotals
+from seatunnel_py.runtime.diagnosis.table_marks import TableMarks
 from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
 from seatunnel_py.runtime.observe.events import JobEvent
-from seatunnel_py.runtime.observe.run_record import COUNTERS, TableRecord
+from seatunnel_py.runtime.observe.run_record import TableRecord
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
@@ -43,14 +44,11 @@ class LiveCounters:
     def __init__(self, run: str, machines: Mapping[str, PipelineMachine], before: EarlierCounts | None = None) -> None:
         before = before or EarlierCounts()
         self._checkpoints = CheckpointTotals(before.checkpoints)
-        self._marks = {one.table: dict(one.counts) for one in before.tables}
-        self._now: dict[str, dict[str, int]] = {}  # counts by table, of the last writing
+        self._marks = TableMarks(before.tables)
         self._about = {"run": run}
         self._machines = machines
         self._tables: dict[str, list[dict[str, Any]]] = {}
-        self._counted: dict[str, dict[str, list[dict[str, Any]]]] = {}  # the same, by table and pipeline
-        self._unmarked: set[str] = set()  # tables that were counted again since the last writing
-        self._moved: set[str] = set()
+        self._counted: dict[str, tuple[PipelineMachine, int]] = {}  # and the number of its events then
         self._to_sum: list[str] = []  # changed pipelines of this round that are not counted yet
         self._not_before: float | None = None
         self._written_at = 0.0
@@ -58,8 +56,6 @@ class LiveCounters:
     def saw(self, event: JobEvent) -> None:
         """Note an event of the job."""
         self._checkpoints.saw(event)
-        if pipeline := getattr(event, "pipeline", ""):
-            self._moved.add(pipeline)
 
     def due(self, now: float) -> dict[str, Any] | None:
         """Return the counts to write; None: no change, too early, or counting is not complete."""
@@ -69,7 +65,6 @@ class LiveCounters:
             return None
         if not self._to_sum:
             self._to_sum = [key for key, machine in self._machines.items() if self._changed(key, machine)]
-            self._moved.clear()
             if not self._to_sum and now < self._written_at + BEAT_SECONDS:
                 return None
         self._sum_up(now, LOOK_SECONDS)
@@ -86,40 +81,23 @@ class LiveCounters:
 
     def _told(self, now: float) -> dict[str, Any]:
         self._not_before, self._written_at = now + EVERY_SECONDS, now
-        self._raise_marks()
         tables = [table for key in self._machines for table in self._tables.get(key, ())]
-        higher = {table: mark for table, mark in self._marks.items() if mark != self._now.get(table)}
-        facts = {"checkpoints": self._checkpoints.plain, "marks": higher}
+        facts = {"checkpoints": self._checkpoints.plain, "marks": self._marks.higher()}
         return {**self._about, "at": now, "tables": tables, **summed(tables), **facts}
 
     def _changed(self, key: str, machine: PipelineMachine) -> bool:
-        return machine.id in self._moved or key not in self._tables
+        counted = self._counted.get(key)
+        return counted is None or counted[0] is not machine or counted[1] != machine.state.told
 
     def _sum_up(self, now: float, seconds: float) -> None:
         until = time.perf_counter() + seconds
         while self._to_sum and time.perf_counter() < until:
             key = self._to_sum.pop()
-            before = self._tables.get(key, ())
-            self._tables[key] = [_plain(one) for one in receipts_of(self._machines[key], now, ended=False)]
-            tables = {one["table"] for one in (*before, *self._tables[key])}  # some may have left the pipeline
-            for table in tables:
-                self._counted.setdefault(table, {})[key] = []
-            for one in self._tables[key]:
-                self._counted[one["table"]][key].append(one)
-            self._unmarked |= tables
-
-    def _raise_marks(self) -> None:
-        """Raise the marks of the tables that were counted again, once all pipelines are: a table may move from one to
-        another (rule 4)."""
-        while self._unmarked:
-            table = self._unmarked.pop()
-            counted = [one for pipeline in self._counted[table].values() for one in pipeline]
-            if not counted:  # it has left the last one: its mark stays
-                self._now.pop(table, None)
-                continue
-            now = self._now[table] = {name: sum(one[name] for one in counted) for name in COUNTERS}
-            mark = self._marks.get(table, now)
-            self._marks[table] = {name: max(mark[name], now[name]) for name in COUNTERS}
+            machine = self._machines[key]
+            self._counted[key] = (machine, machine.state.told)
+            found = [_plain(one) for one in receipts_of(machine, now, ended=False)]
+            self._marks.exchange(self._tables.get(key, ()), found)
+            self._tables[key] = found
 
 
 def _plain(receipt: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ get series of their own once: else a table that leaves the largest ones would se
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -25,6 +26,7 @@ from seatunnel_py.runtime.observe.metric_text import text_of
 from seatunnel_py.runtime.observe.run_record import RunRecord, TableRecord, run_record, tables_of
 from seatunnel_py.runtime.storage.job_directory import JobDirectory, replace_file
 
+_encoded = json.JSONEncoder(default=str).encode
 _TOP = re.compile(r"top\(\s*(\d+)\s*\)")
 STREAMING_INTERVAL_MS = 10_000
 
@@ -72,6 +74,7 @@ class LiveRecord:
     textfile: Path | None = None
     labels: TableLabels | None = None
     labelled: tuple[str, ...] = ()
+    _texts: dict[int, tuple[Mapping[str, Any], str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, place: JobDirectory, env: EnvOptions) -> LiveRecord:
@@ -88,12 +91,21 @@ class LiveRecord:
     def write(self, counters: Mapping[str, Any]) -> None:
         """Write the counters of now."""
         record = {**counters, **self.facts}
+        texts = self._texts_of(record.pop("tables"))
         if self.labels is not None:
             tables = tables_of(counters["tables"], counters["marks"])
             self.labelled = self.labels.chosen(self.labelled, tables)
             record["labelled"] = list(self.labelled)
-        if self.place.keep_counters(record) and self.textfile is not None:
-            write_metrics(self.textfile, run_record(self.place.job_id, self.about, record, None, alive=True))
+        if self.place.keep_counters(record, texts) and self.textfile is not None:
+            whole = {**record, "tables": counters["tables"]}
+            write_metrics(self.textfile, run_record(self.place.job_id, self.about, whole, None, alive=True))
+
+    def _texts_of(self, tables: Sequence[Mapping[str, Any]]) -> list[str]:
+        """The entries of tables as JSON. The texts of the last writing stay valid, because an entry is never altered;
+        they hold their entries, so no other one has the same identity."""
+        known = self._texts
+        self._texts = {id(one): known.get(id(one)) or (one, _encoded(one)) for one in tables}
+        return [self._texts[id(one)][1] for one in tables]
 
 
 def end_record(place: JobDirectory, env: EnvOptions) -> None:

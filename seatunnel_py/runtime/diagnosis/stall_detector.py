@@ -72,29 +72,32 @@ class StallDetector:
         self._lags.look(at)
         if at >= self._look_for_lost_at:
             self._look_for_lost_at = at + LOST_EVERY_SECONDS
-            self._check_units(at)
-            self._check_calls(at)
+            self._check(at)
         if at - self._last > self._patience:
             self._patience *= 2
             self.explain(self._tell)
 
-    def _check_units(self, at: float) -> None:
+    def _check(self, at: float) -> None:
+        """Look for lost connections of units, and of the driver's own calls."""
         for machine in self._machines.values():
-            if machine.shown_state.ended or machine.state.shown.started_at is None:
-                continue
-            for suspect in lost_units.suspects(machine, at, self._moved.get(machine.id)):
-                if at >= self._examined.get(suspect.unit, 0.0):
-                    self._examined[suspect.unit] = at + EXAMINE_SECONDS
-                    self._examining.submit(self._examine, machine, suspect)
+            state = machine.state
+            if len(state.calls):
+                self._check_calls(machine, at)
+            if state.shown.started_at is not None and not state.shown.state.ended:
+                self._check_units(machine, at)
 
-    def _check_calls(self, at: float) -> None:
-        """Check the driver's own calls for lost connections."""
-        for machine in self._machines.values():
-            limit = machine.context.settings.stall_seconds
-            since = min((call.since for call in machine.state.calls), default=at)
-            if at - since > limit and at >= self._looked.get(machine.id, 0.0):
-                self._looked[machine.id] = at + EXAMINE_SECONDS
-                self._examining.submit(_cut_lost_calls, blocked_targets(machine, at), limit)
+    def _check_units(self, machine: PipelineMachine, at: float) -> None:
+        for suspect in lost_units.suspects(machine, at, self._moved.get(machine.id)):
+            if at >= self._examined.get(suspect.unit, 0.0):
+                self._examined[suspect.unit] = at + EXAMINE_SECONDS
+                self._examining.submit(self._examine, machine, suspect)
+
+    def _check_calls(self, machine: PipelineMachine, at: float) -> None:
+        limit = machine.context.settings.stall_seconds
+        since = min(call.since for call in machine.state.calls)
+        if at - since > limit and at >= self._looked.get(machine.id, 0.0):
+            self._looked[machine.id] = at + EXAMINE_SECONDS
+            self._examining.submit(_cut_lost_calls, blocked_targets(machine, at), limit)
 
     def _examine(self, machine: PipelineMachine, suspect: lost_units.Suspect) -> None:
         """Query the servers of a suspected unit, on another thread."""

@@ -22,15 +22,15 @@ def receipts_of(machine: PipelineMachine, at: float, *, ended: bool = True) -> t
     state = machine.closing.arrived_as or (shown.state if shown.state.ended or not ended else TableState.STOPPED)
     tallies = machine.isolated.tallies(done=state is TableState.DONE)
     began = at if shown.started_at is None else shown.started_at  # one may end before the engine is there
-    record = machine.begins_with
-    kept = record is not None and record.kind is RecordKind.FINAL and not machine.isolated.nodes
+    record, left = machine.begins_with, machine.isolated.receipts()
+    kept = record is not None and record.kind is RecordKind.FINAL and not left
     return machine.counts.receipts(
         tallies,
         machine.state.failures,
         state,
         0.0 if kept else max(0.0, (shown.ended_at or at) - began),
         machine.failure,
-        machine.isolated.receipts(),
+        left,
         machine.isolated.delegated_sinks,
         machine.state.prepared.setups,
         read_in(record),

@@ -32,8 +32,10 @@ from seatunnel_py.runtime.state.troubles import commit_of, unit_of
 from seatunnel_py.runtime.subtasks.subtask_execution import SubtaskExecution, begin_all
 from seatunnel_py.runtime.targets.sink_operations import piece_of
 from seatunnel_py.runtime.values.past import EarlierRun
-from seatunnel_py.runtime.values.subtask_state import state_of
+from seatunnel_py.runtime.values.subtask_state import counts_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+_NONE: frozenset[str] = frozenset()
 
 
 class IsolatedSinks:
@@ -150,14 +152,16 @@ class IsolatedSinks:
     def vertices(self) -> frozenset[str]:
         """The isolated vertices of the newest record (rule 5), without those that a recovery pipeline finishes."""
         newest = self._state.newest
-        refused = self._refused_commits.keys()
-        return (frozenset() if newest is None else newest.topology.detached | refused) - self._apart
+        if newest is None:
+            return _NONE
+        refused = self._refused_commits  # live counts of many tables ask this often: mostly there are none of these
+        return newest.topology.detached.union(refused) - self._apart if refused or newest.topology.detached else _NONE
 
     @property
     def _refused_commits(self) -> dict[str, tuple[CommitRecord, ...]]:
         """By vertex, recorded commits that its target has refused: a later driver tries them again (CN4)."""
         view = self._state.view
-        if view is None:
+        if view is None or not view.commits.refused:
             return {}
         commits = view.commits
         return {
@@ -193,6 +197,8 @@ class IsolatedSinks:
     @property
     def delegated_sinks(self) -> frozenset[str]:
         """The sinks that a recovery pipeline finishes and reports."""
+        if not self._apart:
+            return _NONE
         return frozenset(
             node.id
             for vertex in self._state.context.pipeline.vertices
@@ -233,7 +239,7 @@ class IsolatedSinks:
         if done and not out:
             return run.tally(newest)
         snapshot = None if newest is None else newest.snapshots.get(run.subtask)
-        recorded = tally_of(state_of(None if snapshot is None else snapshot.state).tally)
+        recorded = tally_of(counts_of(None if snapshot is None else snapshot.state))
         found = recorded if out else run.tally(newest)
         seen = {
             node: sums if self._shows(node) is Visible.STAGED else recorded.written.get(node, (0, 0))

@@ -41,11 +41,13 @@ class SharedState:
     only waits for units and calls under way; ``entries``: the next step after each journal entry; ``restarting``:
     restarts that wait for entries under way; ``isolated``: the isolated subtasks; ``failures``: failed attempts, by
     vertex. ``awaits_record``: no record holds the schemas of the plan, so its log is not read. ``released``: tables
-    that wait at a change without their log, by the change."""
+    that wait at a change without their log, by the change. ``told``: number of events so far; while it is the same, so
+    are the counts of the pipeline."""
 
     def __init__(self, context: PipelineContext) -> None:
         self.context = context
         self.at = 0.0
+        self.told = 0
         self.phase = PipelinePhase.WAITING
         self.is_over = False
         self.effects: list[Effect] = []
@@ -181,6 +183,7 @@ class SharedState:
     # ---------------------------------------------------------------- reports
 
     def tell(self, event: JobEvent) -> None:
+        self.told += 1
         self.emit(Tell(event))
 
     def show(self, state: TableState, failure: UnitFailure | None = None) -> None:

@@ -14,8 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from seatunnel_py.api.storage import Storage
@@ -111,9 +112,12 @@ def _head(name: bytes, lineage: bytes, body: bytes) -> bytes:
 # ---------------------------------------------------------------- JSON
 
 
-def sealed_json(name: str, plain: Mapping[str, Any]) -> str:
-    """A JSON object in one line (indented it takes ten times as long), with its seal as the last key."""
+def sealed_json(name: str, plain: Mapping[str, Any], lists: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
+    """A JSON object in one line (indented it takes ten times as long), with its seal as the last key. ``lists``:
+    further keys of the object, whose items are JSON texts already."""
     text = json.dumps(plain, default=str)
+    for key, items in lists.items():
+        text = f'{text[:-1]}{", " if len(text) > 2 else ""}{json.dumps(key)}: [{", ".join(items)}]}}'
     return text[:-1] + _tail(name, text)
 
 

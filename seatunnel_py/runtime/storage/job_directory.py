@@ -12,10 +12,11 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from seatunnel_py.errors import BEGIN_ANEW, ExitCode, SeaTunnelError
@@ -169,11 +170,12 @@ class JobDirectory:
         ours = about is not None and counters is not None and counters.get("run") == about.get("driver")
         return counters if ours else None
 
-    def keep_counters(self, counters: Mapping[str, Any]) -> bool:
-        """Write the counts of this driver. False: another driver has the job now."""
+    def keep_counters(self, counters: Mapping[str, Any], tables: Sequence[str]) -> bool:
+        """Write the counts of this driver; ``tables``: their entries as JSON texts. False: another driver has the job
+        now."""
         if not self.ours:
             return False
-        write_json(self.path / "counters.json", counters, durable=False)
+        write_json(self.path / "counters.json", counters, {"tables": tables}, durable=False)
         return True
 
     def keep_plan(self, plan: Mapping[str, Any]) -> None:
@@ -336,10 +338,16 @@ def expecting(place: Path) -> Iterator[None]:
         ) from error
 
 
-def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> None:
-    """Write a file atomically, so that a reader never sees half of it. Without ``durable`` a crash of the machine may
-    lose it."""
-    text = sealed_json(f"{path.parent.name}/{path.name}", data)
+def write_json(
+    path: Path,
+    data: Mapping[str, Any],
+    lists: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    *,
+    durable: bool = True,
+) -> None:
+    """Write a file atomically, so that a reader never sees half of it; ``lists``: as in ``sealed_json``. Without
+    ``durable`` a crash of the machine may lose it."""
+    text = sealed_json(f"{path.parent.name}/{path.name}", data, lists)
     with naming(path), expecting(path.parent):
         replace_file(path, text, durable=durable)
 

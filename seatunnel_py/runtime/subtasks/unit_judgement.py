@@ -9,7 +9,7 @@ from seatunnel_py.runtime.counts.row_conservation import violation
 from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
 from seatunnel_py.runtime.state.shared_state import SharedState
 from seatunnel_py.runtime.subtasks import error_budget
-from seatunnel_py.runtime.values.subtask_state import state_of
+from seatunnel_py.runtime.values.subtask_state import counts_of
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitResult
 
 
@@ -50,5 +50,5 @@ def _too_many_bad(
 def tally_in(participant: Participant, record: CheckpointRecord | None) -> RowTally:
     """The counts in the state of a subtask; if it had nothing left to do, those in ``record``."""
     if participant.epoch > 0 or record is None or participant.subtask not in record.snapshots:
-        return tally_of(state_of(participant.units.state).tally)
-    return tally_of(state_of(record.snapshots[participant.subtask].state).tally)
+        return tally_of(counts_of(participant.units.state))
+    return tally_of(counts_of(record.snapshots[participant.subtask].state))

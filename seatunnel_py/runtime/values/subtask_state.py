@@ -29,3 +29,8 @@ def state_of(plain: Any) -> State:
         return State()
     altered, refused = plain[4:] or ((), ())
     return State(plain[0], plain[1], tuple(plain[2]), plain[3], tuple(altered), tuple(refused))
+
+
+def counts_of(plain: Any) -> Any:
+    """The counts of a state (``RowTally.to_plain``), without reading the rest of it."""
+    return None if plain is None else plain[1]

@@ -44,8 +44,7 @@ def test_no_counter_goes_back_whatever_restarts(
     for number, changed in enumerate(told):
         counts |= changed
         for key in changed:
-            machines.setdefault(key, SimpleNamespace(id=key))
-            live.saw(SimpleNamespace(pipeline=key))  # type: ignore[arg-type]
+            machines.setdefault(key, SimpleNamespace(id=key, state=SimpleNamespace(told=0))).state.told += 1
         found = live.last(float(number))
 
         now = {one.table: one.counts for one in tables_of(found["tables"], {})}

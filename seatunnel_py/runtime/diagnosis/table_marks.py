@@ -1,0 +1,56 @@
+"""Sums the counts of each table over the entries of its pipelines, and keeps the highest sums so far.
+
+Rules. (1) A mark is raised only when all changed pipelines are counted, because a table may move from one pipeline to
+another. (2) The mark of a table that has left its last pipeline stays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from operator import add, itemgetter, sub
+from typing import Any
+
+from seatunnel_py.runtime.observe.run_record import COUNTERS, TableRecord
+
+_counts = itemgetter(*COUNTERS)
+_NONE = (0,) * len(COUNTERS)
+
+
+class TableMarks:
+    """The sums and marks of one job's tables. ``before``: counts of earlier drivers."""
+
+    def __init__(self, before: Iterable[TableRecord] = ()) -> None:
+        self._marks: dict[str, tuple[int, ...]] = {one.table: _counts(one.counts) for one in before}
+        self._sums: dict[str, tuple[int, ...]] = {}
+        self._entries: Counter[str] = Counter()
+        self._changed: set[str] = set()
+
+    def exchange(self, before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]]) -> None:
+        """Take the entries of one pipeline for those that were counted before."""
+        sums, entries, changed = self._sums, self._entries, self._changed
+        for one in before:
+            table = one["table"]
+            sums[table] = tuple(map(sub, sums[table], _counts(one)))
+            entries[table] -= 1
+            changed.add(table)
+        for one in after:
+            table = one["table"]
+            sums[table] = tuple(map(add, sums.get(table, _NONE), _counts(one)))
+            entries[table] += 1
+            changed.add(table)
+
+    def higher(self) -> dict[str, dict[str, int]]:
+        """Raise the marks, and return those that are higher than the sums of now (rule 1)."""
+        marks, sums = self._marks, self._sums
+        for table in self._changed:
+            if not self._entries[table]:
+                del sums[table]
+                continue
+            now = sums[table]
+            mark = marks.get(table, now)
+            marks[table] = now if mark == now else tuple(map(max, mark, now))
+        self._changed.clear()
+        return {
+            table: dict(zip(COUNTERS, mark, strict=True)) for table, mark in marks.items() if mark != sums.get(table)
+        }
