@@ -14,7 +14,8 @@ STATE_BYTES_MAX = 2**20
 
 def plain_data(value: Any) -> Any:
     """Replace every dataclass in the value by a dict, at any depth. Other values are shared, not copied."""
-    replaced = _way(type(value))
+    kind: Any = type(value)
+    replaced = _way(kind)
     return value if replaced is None else replaced(value)
 
 

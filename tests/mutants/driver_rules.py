@@ -286,7 +286,7 @@ MUTANTS: tuple[Mutant, ...] = (
     runtime(
         "one that finishes a sink begins beside its predecessor",
         ADMISSION,
-        "return key in self._open or key in self._waiting",
+        "return key in self.open or key in self._waiting",
         "return False",
         "admission 5",
         OF_ADMISSION,

@@ -131,7 +131,7 @@ def _arrived(receipt: dict[str, Any] | None) -> Iterator[str]:
         for into in table["targets"]:
             written = "" if into["rows_written"] is None else f": {count(into['rows_written'])} written"
             yield f"             -> {into['target']}{written}{_apart(into, table)}"
-        if table["cause"]:
+        if table.get("cause"):  # counters hold no causes
             yield f"             {table['cause']['message']}".replace("\n", "\n" + " " * 13)
             if table["cause"]["remedy"]:
                 yield f"             remedy: {table['cause']['remedy']}"
@@ -141,9 +141,9 @@ def _apart(into: dict[str, Any], table: dict[str, Any]) -> str:
     """State of one target, if the targets of its table differ."""
     if not any(one.get("stands") for one in table["targets"]):
         return ""
-    if not into["stands"]:
+    if not into.get("stands"):
         return f", {into['state']}"
-    cause = f": {first_line(into['cause']['message'])}" if into["cause"] else ""  # counters hold no causes
+    cause = f": {first_line(into['cause']['message'])}" if into.get("cause") else ""
     return f", {into['state']}{cause}; {stand_text(into['stands'])}"
 
 

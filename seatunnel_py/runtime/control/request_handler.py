@@ -32,6 +32,7 @@ from seatunnel_py.runtime.control.request_checks import (
     tables_text,
 )
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
+from seatunnel_py.runtime.diagnosis.checkpoint_totals import OF_CHECKPOINTS
 from seatunnel_py.runtime.diagnosis.live_counters import EarlierCounts, LiveCounters
 from seatunnel_py.runtime.diagnosis.stall_detector import StallDetector
 from seatunnel_py.runtime.diagnosis.standing import PipelineDiagnosis
@@ -125,7 +126,7 @@ class RequestHandler:
         """Note an event of the job."""
         if self._watch is not None:
             self._watch.saw(event)
-        if self._counters is not None:
+        if self._counters is not None and isinstance(event, OF_CHECKPOINTS):
             self._counters.saw(event)
         if isinstance(event, TableRefreshed):
             self._refreshed(event.outcome)

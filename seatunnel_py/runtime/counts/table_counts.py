@@ -6,8 +6,7 @@ source table that feeds it; if a query joins several tables, rows cannot be attr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from seatunnel_py.api.schema import TablePath
@@ -17,6 +16,9 @@ from seatunnel_py.runtime.counts.row_tallies import NO_ROWS, RowTally
 from seatunnel_py.runtime.counts.table_totals import table_key
 from seatunnel_py.runtime.observe.receipt import ResumePoint, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.work.unit import UnitFailure
+
+NOTHING = (0, 0)
+NOT_SET_UP = Setup()
 
 
 class TableCounts:
@@ -55,6 +57,17 @@ class TableCounts:
         if channel.sender in self._logs:
             return (self._logs[channel.sender][channel.table],)
         return feeding[channel.sender]
+
+    def untouched(self) -> tuple[TableReceipt, ...]:
+        """The receipts of a pipeline that has not begun, and that no earlier driver had begun."""
+        return tuple(
+            TableReceipt(table, tuple(self._untouched_targets(vertex)), TableState.PENDING)
+            for vertex, table in self._tables.items()
+        )
+
+    def _untouched_targets(self, vertex: str) -> Iterator[TargetReceipt]:
+        for node, shared in self._targets[vertex].items():
+            yield TargetReceipt(self._shown[node], None, None) if shared else TargetReceipt(self._shown[node])
 
     def receipts(
         self,
@@ -111,6 +124,8 @@ class TableCounts:
 
     def _sums(self, tallies: Mapping[str, RowTally]) -> dict[str, RowTally]:
         """The counts of each table."""
+        if len(self._books) == 1 and not self._logs:  # most pipelines of a large job
+            return {book: tallies.get(vertex, NO_ROWS) for vertex, book in self._books.items()}
         sums = dict.fromkeys(self._tables, NO_ROWS)
         for vertex, book in self._books.items():
             tally = tallies.get(vertex, NO_ROWS)
@@ -138,19 +153,15 @@ class TableCounts:
         for node, shared in targets.items():
             if node in apart:
                 continue
-            rows, size = (None, None) if shared else tally.written.get(node, (0, 0))
-            one = TargetReceipt(self._shown[node], rows, size)
-            if differ:
-                one = replace(one, state=state)
-            if node in left:
-                reason, stand = left[node]
-                one = replace(one, state=TableState.ISOLATED, cause=reason, stands=stand)
-            found.append(_decided(one, setups.get(node)))
+            rows, size = (None, None) if shared else tally.written.get(node, NOTHING)
+            isolated = left.get(node)
+            cause, stand = isolated or (None, None)
+            own_state = TableState.ISOLATED if isolated else state if differ else None
+            setup = setups.get(node) or NOT_SET_UP
+            found.append(
+                TargetReceipt(
+                    self._shown[node], rows, size, own_state, cause, stand,
+                    setup.present, setup.conversions, setup.left_behind,
+                )
+            )  # fmt: skip
         return tuple(found)
-
-
-def _decided(one: TargetReceipt, setup: Setup | None) -> TargetReceipt:
-    """Add the set-up of its sink."""
-    if setup is None or not (setup.present or setup.conversions or setup.left_behind):
-        return one
-    return replace(one, present=setup.present, conversions=setup.conversions, not_carried_over=setup.left_behind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seatunnel_py.protocol.model.records import CheckpointRecord
@@ -19,6 +19,7 @@ class JobPort(Protocol):
 
     stopped_by: int
     closed: set[str]
+    open: Collection[str]
 
     @property
     def engine(self) -> Engine:

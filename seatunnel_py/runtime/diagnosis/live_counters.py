@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.plain_data import plain_data
-from seatunnel_py.runtime.diagnosis.checkpoint_totals import CheckpointTotals
+from seatunnel_py.runtime.diagnosis.checkpoint_totals import CheckpointEvent, CheckpointTotals
 from seatunnel_py.runtime.diagnosis.table_marks import TableMarks
 from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
-from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState, TargetReceipt
 from seatunnel_py.runtime.observe.run_record import TableRecord
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class LiveCounters:
         self._not_before: float | None = None
         self._written_at = 0.0
 
-    def saw(self, event: JobEvent) -> None:
-        """Note an event of the job."""
+    def saw(self, event: CheckpointEvent) -> None:
+        """Note an event of a checkpoint."""
         self._checkpoints.saw(event)
 
     def due(self, now: float) -> dict[str, Any] | None:
@@ -100,12 +101,24 @@ class LiveCounters:
             self._tables[key] = found
 
 
-def _plain(receipt: Any) -> dict[str, Any]:
-    """Convert a receipt, without causes."""
-    plain: dict[str, Any] = plain_data(receipt) | {"cause": None, "rows_read_this_run": receipt.rows_read_this_run}
-    for into in plain["targets"]:
-        into["cause"], into["state"] = None, into["state"] or plain["state"]
+def _plain(receipt: TableReceipt) -> dict[str, Any]:
+    """The counts and states of a receipt, for JSON. The rest of it follows with the receipt of the run: causes, and how
+    the targets were set up."""
+    plain = dict(zip(_COUNTS, _counts_of(receipt), strict=True))
+    plain["targets"] = [_plain_target(one, receipt.state) for one in receipt.targets]
     return plain
+
+
+def _plain_target(one: TargetReceipt, state: TableState) -> dict[str, Any]:
+    plain: dict[str, Any] = {"target": one.target, "rows_written": one.rows_written, "bytes_written": one.bytes_written}
+    plain["state"] = one.state or state
+    if one.stands is not None:
+        plain["stands"] = plain_data(one.stands)
+    return plain
+
+
+_COUNTS = (*(one.name for one in fields(TableReceipt) if one.name not in ("targets", "cause")), "rows_read_this_run")
+_counts_of = attrgetter(*_COUNTS)
 
 
 def summed(tables: list[dict[str, Any]]) -> dict[str, Any]:

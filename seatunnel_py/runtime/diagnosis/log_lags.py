@@ -45,7 +45,8 @@ class LogLags:
         if at < self._next:
             return
         self._next = at + EVERY_SECONDS
-        for key, machine in self._machines.items():
+        for key in self._driver.open:
+            machine = self._machines[key]
             for source, begun in _places(machine):
                 self._asking.submit(self._ask, key, machine, source, begun)
 

@@ -79,11 +79,11 @@ class StallDetector:
 
     def _check(self, at: float) -> None:
         """Look for lost connections of units, and of the driver's own calls."""
-        for machine in self._machines.values():
-            state = machine.state
-            if len(state.calls):
+        for key in self._driver.open:  # few of the pipelines of a large job
+            machine = self._machines[key]
+            if len(machine.state.calls):
                 self._check_calls(machine, at)
-            if state.shown.started_at is not None and not state.shown.state.ended:
+            if machine.state.shown.started_at is not None and not machine.shown_state.ended:
                 self._check_units(machine, at)
 
     def _check_units(self, machine: PipelineMachine, at: float) -> None:

@@ -6,7 +6,6 @@ another. (2) The mark of a table that has left its last pipeline stays.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from operator import add, itemgetter, sub
 from typing import Any
@@ -23,34 +22,28 @@ class TableMarks:
     def __init__(self, before: Iterable[TableRecord] = ()) -> None:
         self._marks: dict[str, tuple[int, ...]] = {one.table: _counts(one.counts) for one in before}
         self._sums: dict[str, tuple[int, ...]] = {}
-        self._entries: Counter[str] = Counter()
         self._changed: set[str] = set()
 
     def exchange(self, before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]]) -> None:
         """Take the entries of one pipeline for those that were counted before."""
-        sums, entries, changed = self._sums, self._entries, self._changed
-        for one in before:
-            table = one["table"]
-            sums[table] = tuple(map(sub, sums[table], _counts(one)))
-            entries[table] -= 1
-            changed.add(table)
-        for one in after:
-            table = one["table"]
-            sums[table] = tuple(map(add, sums.get(table, _NONE), _counts(one)))
-            entries[table] += 1
-            changed.add(table)
+        for entries, way in ((before, sub), (after, add)):
+            for one in entries:
+                counts = _counts(one)
+                if counts != _NONE:
+                    table = one["table"]
+                    self._sums[table] = tuple(map(way, self._sums.get(table, _NONE), counts))
+                    self._changed.add(table)
 
     def higher(self) -> dict[str, dict[str, int]]:
         """Raise the marks, and return those that are higher than the sums of now (rule 1)."""
         marks, sums = self._marks, self._sums
         for table in self._changed:
-            if not self._entries[table]:
-                del sums[table]
-                continue
             now = sums[table]
             mark = marks.get(table, now)
             marks[table] = now if mark == now else tuple(map(max, mark, now))
         self._changed.clear()
         return {
-            table: dict(zip(COUNTERS, mark, strict=True)) for table, mark in marks.items() if mark != sums.get(table)
+            table: dict(zip(COUNTERS, mark, strict=True))
+            for table, mark in marks.items()
+            if mark != sums.get(table, _NONE)
         }

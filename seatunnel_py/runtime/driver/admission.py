@@ -36,24 +36,25 @@ class Candidate:
 
 
 class Admission:
-    """Admits the pipelines of one driver. ``slots``: how many units its engine runs at once; 0: not known yet."""
+    """Admits the pipelines of one driver. ``slots``: how many units its engine runs at once; 0: not known yet.
+    ``open``: the keys of the open pipelines."""
 
     def __init__(self, candidates: Iterable[Candidate]) -> None:
         self._waiting = {one.key: one for one in candidates}
-        self._open: set[str] = set()
+        self.open: set[str] = set()
         self._work: dict[str, int] = {}  # bounded pipelines only
         self.slots = 0
 
     def __bool__(self) -> bool:
         """Whether a pipeline is open or waits for its turn."""
-        return bool(self._open or self._waiting)
+        return bool(self.open or self._waiting)
 
     def admit(self) -> tuple[str, ...]:
         """Open the pipelines whose turn has come; return their keys."""
         admitted = []
         while (candidate := self._next()) is not None and (not candidate.bounded or self._has_room()):
             del self._waiting[candidate.key]
-            self._open.add(candidate.key)
+            self.open.add(candidate.key)
             if candidate.bounded:
                 self._work[candidate.key] = candidate.work
             admitted.append(candidate.key)
@@ -72,11 +73,11 @@ class Admission:
         return next((one for one in self._waiting.values() if not any(map(self._at_work, one.after))), None)
 
     def _at_work(self, key: str) -> bool:
-        return key in self._open or key in self._waiting
+        return key in self.open or key in self._waiting
 
     def ended(self, key: str) -> None:
         """Remove a pipeline that is closed."""
-        self._open.discard(key)
+        self.open.discard(key)
         self._work.pop(key, None)
 
     def again(self, candidate: Candidate) -> None:
@@ -89,13 +90,13 @@ class Admission:
     def skip(self, key: str) -> None:
         """Remove a pipeline that has not begun; the job still waits for its end."""
         if self._waiting.pop(key, None) is not None:
-            self._open.add(key)
+            self.open.add(key)
 
     def skip_all(self) -> tuple[str, ...]:
         """Remove all pipelines that have not begun, and still have to end; return their keys."""
         waiting = tuple(self._waiting)
         self._waiting.clear()
-        self._open.update(waiting)
+        self.open.update(waiting)
         return waiting
 
 

@@ -53,8 +53,8 @@ LOOK_SECONDS = 5.0
 
 
 class JobRunner:
-    """Runs one job. ``closed``: keys of pipelines that are closed; ``stopped_by``: the exit code of a stopped job, else
-    0; ``runs_again``: its process begins another run then; ``first_row_at``: wall clock, measured by workers."""
+    """Runs one job. ``open``, ``closed``: keys of its pipelines; ``stopped_by``: the exit code of a stopped job, or 0;
+    ``runs_again``: its process begins another run then; ``first_row_at``: wall clock, measured by workers."""
 
     def __init__(
         self,
@@ -83,6 +83,7 @@ class JobRunner:
         self._owner: dict[str, PipelineMachine] = {}
         self.logs = LogPipelines(refreshes)
         self._admission = Admission(self._candidates(pipelines))
+        self.open: Collection[str] = self._admission.open
         self._turns: deque[tuple[PipelineMachine, events.PipelineEvent]] = deque()
         self._turning = False
         self.timers = Timers()

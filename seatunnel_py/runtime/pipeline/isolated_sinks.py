@@ -10,7 +10,7 @@ its pieces. (5) A sink that no record shows as isolated is complete, or is resto
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from seatunnel_py.api.batch import Position
@@ -23,7 +23,7 @@ from seatunnel_py.protocol.coordinator.isolation import leaving
 from seatunnel_py.protocol.failover.isolated_recovery import finishing
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, CommitRecord
-from seatunnel_py.runtime.counts.row_tallies import NO_ROWS, RowTally, tally_of
+from seatunnel_py.runtime.counts.row_tallies import RowTally, tally_of
 from seatunnel_py.runtime.observe.events import SinkIsolated
 from seatunnel_py.runtime.observe.receipt import ResumePoint, TableState
 from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, not_finished, wait_for_other_sinks
@@ -151,11 +151,13 @@ class IsolatedSinks:
     @property
     def vertices(self) -> frozenset[str]:
         """The isolated vertices of the newest record (rule 5), without those that a recovery pipeline finishes."""
-        newest = self._state.newest
-        if newest is None:
+        view = self._state.view
+        if view is None or view.newest is None:
             return _NONE
-        refused = self._refused_commits  # live counts of many tables ask this often: mostly there are none of these
-        return newest.topology.detached.union(refused) - self._apart if refused or newest.topology.detached else _NONE
+        detached = view.newest.topology.detached
+        if not detached and not view.commits.refused:
+            return _NONE  # nearly always; the live counts of a thousand tables ask for it
+        return detached.union(self._refused_commits) - self._apart
 
     @property
     def _refused_commits(self) -> dict[str, tuple[CommitRecord, ...]]:
@@ -232,15 +234,12 @@ class IsolatedSinks:
                 positions |= run.positions(record.snapshots[subtask])
         return ResumePoint(checkpoint, {split: dict(at.value) for split, at in sorted(positions.items())})
 
-    def _tally(self, run: SubtaskExecution, isolated: Collection[str], *, done: bool) -> RowTally:
-        """The counts of one subtask; for an ``isolated`` one, those in the newest record. Unless its pipeline is
-        ``done``, rows that are not visible yet do not count as written."""
-        newest, out = self._state.newest, run.subtask.vertex in isolated
-        if done and not out:
-            return run.tally(newest)
+    def _visible(self, run: SubtaskExecution, newest: CheckpointRecord | None, *, isolated: bool) -> RowTally:
+        """The counts of one subtask, where rows that are not visible yet do not count as written; for an ``isolated``
+        one, those in the newest record."""
         snapshot = None if newest is None else newest.snapshots.get(run.subtask)
         recorded = tally_of(counts_of(None if snapshot is None else snapshot.state))
-        found = recorded if out else run.tally(newest)
+        found = recorded if isolated else run.tally(newest)
         seen = {
             node: sums if self._shows(node) is Visible.STAGED else recorded.written.get(node, (0, 0))
             for node, sums in found.written.items()
@@ -249,11 +248,15 @@ class IsolatedSinks:
         return replace(found, written=seen)
 
     def tallies(self, *, done: bool) -> dict[str, RowTally]:
-        """The counts of each vertex, without rows of refused commits."""
+        """The counts of each vertex, without rows of refused commits. ``done``: all rows of the pipeline are visible,
+        apart from those of isolated vertices."""
         found: dict[str, RowTally] = {}
-        isolated = self.vertices
+        newest, isolated = self._state.newest, self.vertices
         for subtask, run in self._executions.items():
-            found[subtask.vertex] = found.get(subtask.vertex, NO_ROWS).plus(self._tally(run, isolated, done=done))
+            vertex = subtask.vertex
+            plain = done and vertex not in isolated
+            one = run.tally(newest) if plain else self._visible(run, newest, isolated=vertex in isolated)
+            found[vertex] = found[vertex].plus(one) if vertex in found else one
         for node, (vertex, sums) in self.not_committed().items():
             found[vertex] = found[vertex].plus(RowTally(written={node: sums}))
         return found

@@ -117,7 +117,7 @@ def sealed_json(name: str, plain: Mapping[str, Any], lists: Mapping[str, Sequenc
     further keys of the object, whose items are JSON texts already."""
     text = json.dumps(plain, default=str)
     for key, items in lists.items():
-        text = f'{text[:-1]}{", " if len(text) > 2 else ""}{json.dumps(key)}: [{", ".join(items)}]}}'
+        text = f"{text[:-1]}{', ' if len(text) > 2 else ''}{json.dumps(key)}: [{', '.join(items)}]}}"
     return text[:-1] + _tail(name, text)
 
 
