@@ -9,6 +9,7 @@ the two processes of the driver.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import time
@@ -19,14 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import cpu
-from seatunnel_py.cli.main import app
-from seatunnel_py.runtime.control.request_handler import RequestHandler
-from seatunnel_py.runtime.diagnosis.live_counters import LiveCounters
-from seatunnel_py.runtime.diagnosis.stall_detector import StallDetector
+from seatunnel_py.__main__ import GARBAGE_AFTER
 
 VARIABLE = "LIVE_TIMES"
 _seconds: Counter[str] = Counter()
-_begin = RequestHandler.__init__
 
 
 def timed(call: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -45,15 +42,27 @@ def timed(call: Callable[..., Any], name: str) -> Callable[..., Any]:
     return measured
 
 
-def _begin_timed(handler: RequestHandler, *arguments: Any, **named: Any) -> None:
-    _begin(handler, *arguments, **named)
-    handler._count, handler._show = timed(handler._count, "written"), timed(handler._show, "shown")
+def _time_live_numbers() -> None:
+    from seatunnel_py.runtime.control.request_handler import RequestHandler
+    from seatunnel_py.runtime.diagnosis.live_counters import LiveCounters
+    from seatunnel_py.runtime.diagnosis.stall_detector import StallDetector
+
+    for place, name in ((LiveCounters, "saw"), (LiveCounters, "due"), (LiveCounters, "last"), (StallDetector, "look")):
+        setattr(place, name, timed(getattr(place, name), f"{place.__name__}.{name}"))
+    begin = RequestHandler.__init__
+
+    def begin_timed(handler: RequestHandler, *arguments: Any, **named: Any) -> None:
+        begin(handler, *arguments, **named)
+        handler._count, handler._show = timed(handler._count, "written"), timed(handler._show, "shown")
+
+    RequestHandler.__init__ = begin_timed  # type: ignore[method-assign]  # its two calls are given to it
 
 
 def main() -> None:
-    for place, name in ((LiveCounters, "saw"), (LiveCounters, "due"), (LiveCounters, "last"), (StallDetector, "look")):
-        setattr(place, name, timed(getattr(place, name), f"{place.__name__}.{name}"))
-    RequestHandler.__init__ = _begin_timed  # type: ignore[method-assign]  # its two calls are given to it
+    gc.set_threshold(GARBAGE_AFTER)  # before the imports, as the command does
+    from seatunnel_py.cli.main import app
+
+    _time_live_numbers()
     try:
         app()
     finally:

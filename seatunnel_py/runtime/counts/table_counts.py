@@ -6,7 +6,7 @@ source table that feeds it; if a query joins several tables, rows cannot be attr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from seatunnel_py.api.schema import TablePath
@@ -58,16 +58,15 @@ class TableCounts:
             return (self._logs[channel.sender][channel.table],)
         return feeding[channel.sender]
 
-    def untouched(self) -> tuple[TableReceipt, ...]:
-        """The receipts of a pipeline that has not begun, and that no earlier driver had begun."""
-        return tuple(
-            TableReceipt(table, tuple(self._untouched_targets(vertex)), TableState.PENDING)
-            for vertex, table in self._tables.items()
-        )
+    @property
+    def targets(self) -> Iterable[tuple[str, Mapping[str, bool]]]:
+        """The tables, each with its sink nodes; True: their rows are counted with another table."""
+        return zip(self._tables.values(), self._targets.values(), strict=True)
 
-    def _untouched_targets(self, vertex: str) -> Iterator[TargetReceipt]:
-        for node, shared in self._targets[vertex].items():
-            yield TargetReceipt(self._shown[node], None, None) if shared else TargetReceipt(self._shown[node])
+    @property
+    def shown(self) -> Mapping[str, str]:
+        """The targets as texts, by sink node."""
+        return self._shown
 
     def receipts(
         self,

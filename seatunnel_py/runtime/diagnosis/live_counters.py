@@ -1,6 +1,7 @@
 """Writes the counts of a running job's tables to ``counters.json``.
 
-Rules. (1) They are written after a change, at most once a second, and not in the first one; without a change every
+Rules. (1) They are written after a change, at most once a second, and not in the first one; of many tables less often
+(``pause_of``), so that they take at most a hundredth of the driver's time. Without a change they are written every
 ``BEAT_SECONDS``, as a heartbeat. (2) Only changed tables are counted again, for at most ``LOOK_SECONDS`` per call,
 because the loop waits for it: the counts of a thousand tables are spread over several calls. (3) They name their run,
 like a receipt: those of a dead driver show its progress. (4) ``marks`` are the highest counts of a table so far, by all
@@ -12,21 +13,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api.plain_data import plain_data
+from seatunnel_py.runtime.counts.table_marks import TableMarks
 from seatunnel_py.runtime.diagnosis.checkpoint_totals import CheckpointEvent, CheckpointTotals
-from seatunnel_py.runtime.diagnosis.table_marks import TableMarks
-from seatunnel_py.runtime.diagnosis.table_receipts import receipts_of
-from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.diagnosis.live_entries import Entry, entries_of
 from seatunnel_py.runtime.observe.run_record import TableRecord
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 EVERY_SECONDS = 1.0
+TABLES_EACH_SECOND = 500
 BEAT_SECONDS = 10.0
 LOOK_SECONDS = 0.01  # 1/50 of the time between two calls
 
@@ -48,7 +48,7 @@ class LiveCounters:
         self._marks = TableMarks(before.tables)
         self._about = {"run": run}
         self._machines = machines
-        self._tables: dict[str, list[dict[str, Any]]] = {}
+        self._tables: dict[str, list[Entry]] = {}
         self._counted: dict[str, tuple[PipelineMachine, int]] = {}  # and the number of its events then
         self._to_sum: list[str] = []  # changed pipelines of this round that are not counted yet
         self._not_before: float | None = None
@@ -81,10 +81,12 @@ class LiveCounters:
         return self._told(now)
 
     def _told(self, now: float) -> dict[str, Any]:
-        self._not_before, self._written_at = now + EVERY_SECONDS, now
         tables = [table for key in self._machines for table in self._tables.get(key, ())]
+        self._not_before, self._written_at = now + pause_of(len(tables)), now
         facts = {"checkpoints": self._checkpoints.plain, "marks": self._marks.higher()}
-        return {**self._about, "at": now, "tables": tables, **summed(tables), **facts}
+        this_run = {"rows_read": sum(map(itemgetter("rows_read_this_run"), tables))}
+        totals = {"totals": self._marks.totals(), "this_run": this_run}
+        return {**self._about, "at": now, "tables": tables, **totals, **facts}
 
     def _changed(self, key: str, machine: PipelineMachine) -> bool:
         counted = self._counted.get(key)
@@ -96,33 +98,11 @@ class LiveCounters:
             key = self._to_sum.pop()
             machine = self._machines[key]
             self._counted[key] = (machine, machine.state.told)
-            found = [_plain(one) for one in receipts_of(machine, now, ended=False)]
+            found = entries_of(machine, now)
             self._marks.exchange(self._tables.get(key, ()), found)
             self._tables[key] = found
 
 
-def _plain(receipt: TableReceipt) -> dict[str, Any]:
-    """The counts and states of a receipt, for JSON. The rest of it follows with the receipt of the run: causes, and how
-    the targets were set up."""
-    plain = dict(zip(_COUNTS, _counts_of(receipt), strict=True))
-    plain["targets"] = [_plain_target(one, receipt.state) for one in receipt.targets]
-    return plain
-
-
-def _plain_target(one: TargetReceipt, state: TableState) -> dict[str, Any]:
-    plain: dict[str, Any] = {"target": one.target, "rows_written": one.rows_written, "bytes_written": one.bytes_written}
-    plain["state"] = one.state or state
-    if one.stands is not None:
-        plain["stands"] = plain_data(one.stands)
-    return plain
-
-
-_COUNTS = (*(one.name for one in fields(TableReceipt) if one.name not in ("targets", "cause")), "rows_read_this_run")
-_counts_of = attrgetter(*_COUNTS)
-
-
-def summed(tables: list[dict[str, Any]]) -> dict[str, Any]:
-    """Totals of all tables, as in receipts."""
-    names = ("rows_read", "rows_written", "rows_filtered", "rows_rejected", "bytes_written")
-    totals = {name: sum(table[name] for table in tables) for name in names}
-    return {"totals": totals, "this_run": {"rows_read": sum(table["rows_read_this_run"] for table in tables)}}
+def pause_of(tables: int) -> float:
+    """Seconds between two writings of so many tables."""
+    return min(BEAT_SECONDS, max(EVERY_SECONDS, tables / TABLES_EACH_SECOND))

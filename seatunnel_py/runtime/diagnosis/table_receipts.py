@@ -18,22 +18,20 @@ if TYPE_CHECKING:
 
 def receipts_of(machine: PipelineMachine, at: float, *, ended: bool = True) -> tuple[TableReceipt, ...]:
     """Receipts of the pipeline's source tables; with their current counts if it has not ``ended``."""
-    if not ended and not machine.state.told and machine.begins_with is None:
-        return machine.counts.untouched()  # most tables of a large job, for most of the time
     shown = machine.state.shown
     state = machine.closing.arrived_as or (shown.state if shown.state.ended or not ended else TableState.STOPPED)
-    tallies = machine.isolated.tallies(done=state is TableState.DONE)
+    sinks = machine.isolated.outcome(done=state is TableState.DONE)
     began = at if shown.started_at is None else shown.started_at  # one may end before the engine is there
-    record, left = machine.begins_with, machine.isolated.receipts()
-    kept = record is not None and record.kind is RecordKind.FINAL and not left
+    record = machine.begins_with
+    kept = record is not None and record.kind is RecordKind.FINAL and not sinks.left
     return machine.counts.receipts(
-        tallies,
+        sinks.tallies,
         machine.state.failures,
         state,
         0.0 if kept else max(0.0, (shown.ended_at or at) - began),
         machine.failure,
-        left,
-        machine.isolated.delegated_sinks,
+        sinks.left,
+        sinks.delegated,
         machine.state.prepared.setups,
         read_in(record),
         kept=kept,

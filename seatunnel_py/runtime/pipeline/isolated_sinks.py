@@ -10,8 +10,8 @@ its pieces. (5) A sink that no record shows as isolated is complete, or is resto
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.sink import Visible
@@ -36,6 +36,16 @@ from seatunnel_py.runtime.values.subtask_state import counts_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 _NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOutcome:
+    """``tallies``: the counts of each vertex, without rows of refused commits; ``left``: the causes and positions of
+    isolated sinks, by node; ``delegated``: the sinks that a recovery pipeline finishes and reports."""
+
+    tallies: Mapping[str, RowTally]
+    left: Mapping[str, tuple[UnitFailure, ResumePoint]] = field(default_factory=dict)
+    delegated: frozenset[str] = _NONE
 
 
 class IsolatedSinks:
@@ -151,13 +161,10 @@ class IsolatedSinks:
     @property
     def vertices(self) -> frozenset[str]:
         """The isolated vertices of the newest record (rule 5), without those that a recovery pipeline finishes."""
-        view = self._state.view
-        if view is None or view.newest is None:
+        newest = self._state.newest
+        if newest is None or self._is_whole:
             return _NONE
-        detached = view.newest.topology.detached
-        if not detached and not view.commits.refused:
-            return _NONE  # nearly always; the live counts of a thousand tables ask for it
-        return detached.union(self._refused_commits) - self._apart
+        return newest.topology.detached.union(self._refused_commits) - self._apart
 
     @property
     def _refused_commits(self) -> dict[str, tuple[CommitRecord, ...]]:
@@ -197,10 +204,8 @@ class IsolatedSinks:
         return {node: self.stand(vertex) for node, vertex in self.nodes.items() if vertex not in refused}
 
     @property
-    def delegated_sinks(self) -> frozenset[str]:
+    def _delegated_sinks(self) -> frozenset[str]:
         """The sinks that a recovery pipeline finishes and reports."""
-        if not self._apart:
-            return _NONE
         return frozenset(
             node.id
             for vertex in self._state.context.pipeline.vertices
@@ -237,31 +242,46 @@ class IsolatedSinks:
     def _visible(self, run: SubtaskExecution, newest: CheckpointRecord | None, *, isolated: bool) -> RowTally:
         """The counts of one subtask, where rows that are not visible yet do not count as written; for an ``isolated``
         one, those in the newest record."""
-        snapshot = None if newest is None else newest.snapshots.get(run.subtask)
-        recorded = tally_of(counts_of(None if snapshot is None else snapshot.state))
-        found = recorded if isolated else run.tally(newest)
+        found = _recorded(run, newest) if isolated else run.tally(newest)
+        if not found.written:
+            return found
+        recorded = found.written if isolated else _recorded(run, newest).written
         seen = {
-            node: sums if self._shows(node) is Visible.STAGED else recorded.written.get(node, (0, 0))
+            node: sums if self._shows(node) is Visible.STAGED else recorded.get(node, (0, 0))
             for node, sums in found.written.items()
             if self._shows(node) is not Visible.FINAL
         }
-        return replace(found, written=seen)
+        return RowTally(found.read, found.filtered, found.rejected, seen, found.tables)
 
-    def tallies(self, *, done: bool) -> dict[str, RowTally]:
-        """The counts of each vertex, without rows of refused commits. ``done``: all rows of the pipeline are visible,
-        apart from those of isolated vertices."""
+    def outcome(self, *, done: bool) -> SinkOutcome:
+        """The counts of now. ``done``: all rows of the pipeline are visible, apart from those of isolated vertices."""
+        tallies = self._tallies(done=done, isolated=self.vertices)
+        if self._is_whole:
+            return SinkOutcome(tallies)
+        for node, (vertex, sums) in self._not_committed().items():
+            tallies[vertex] = tallies[vertex].plus(RowTally(written={node: sums}))
+        left = {node: (self.cause(vertex), self.stand(vertex)) for node, vertex in self.nodes.items()}
+        return SinkOutcome(tallies, left, self._delegated_sinks)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether no sink is isolated, and no commit is refused: nearly always, in the live counts of many tables."""
+        view = self._state.view
+        if view is None or view.newest is None:
+            return not self._apart
+        return not (view.commits.refused or view.newest.topology.detached or self._apart)
+
+    def _tallies(self, *, done: bool, isolated: Collection[str]) -> dict[str, RowTally]:
         found: dict[str, RowTally] = {}
-        newest, isolated = self._state.newest, self.vertices
+        newest = self._state.newest
         for subtask, run in self._executions.items():
             vertex = subtask.vertex
             plain = done and vertex not in isolated
             one = run.tally(newest) if plain else self._visible(run, newest, isolated=vertex in isolated)
             found[vertex] = found[vertex].plus(one) if vertex in found else one
-        for node, (vertex, sums) in self.not_committed().items():
-            found[vertex] = found[vertex].plus(RowTally(written={node: sums}))
         return found
 
-    def not_committed(self) -> dict[str, tuple[str, tuple[int, int]]]:
+    def _not_committed(self) -> dict[str, tuple[str, tuple[int, int]]]:
         """Rows and bytes of refused commits as negative numbers, by sink node, with a vertex to whose counts they are
         added."""
         if not (refused := self._refused_commits):
@@ -279,9 +299,11 @@ class IsolatedSinks:
     def _shows(self, node: str) -> Visible:
         return self._state.prepared.setups[node].visible
 
-    def receipts(self) -> dict[str, tuple[UnitFailure, ResumePoint]]:
-        """The causes and positions of isolated sinks for receipts, by node."""
-        return {node: (self.cause(vertex), self.stand(vertex)) for node, vertex in self.nodes.items()}
+
+def _recorded(run: SubtaskExecution, newest: CheckpointRecord | None) -> RowTally:
+    """The counts of one subtask in the newest record."""
+    snapshot = None if newest is None else newest.snapshots.get(run.subtask)
+    return tally_of(counts_of(None if snapshot is None else snapshot.state))
 
 
 def stands_at(record: CheckpointRecord, vertex: str) -> int:

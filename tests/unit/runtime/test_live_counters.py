@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from seatunnel_py.runtime.diagnosis import live_counters
 from seatunnel_py.runtime.diagnosis.live_counters import EarlierCounts, LiveCounters
+from seatunnel_py.runtime.diagnosis.live_entries import entry_of
 from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.observe.run_record import COUNTERS, TableRecord, tables_of
 
@@ -37,7 +38,9 @@ def test_no_counter_goes_back_whatever_restarts(
 ) -> None:
     """Compares with the highest counts of the whole tables, which are summed up anew each time here."""
     counts: dict[str, Counts] = {}
-    monkeypatch.setattr(live_counters, "receipts_of", lambda machine, *_, **__: receipts(counts[machine.id]))
+    monkeypatch.setattr(
+        live_counters, "entries_of", lambda machine, _: list(map(entry_of, receipts(counts[machine.id])))
+    )
     before = tuple(TableRecord(name, "", dict.fromkeys(COUNTERS, number)) for name, number in earlier.items())
     machines: dict[str, Any] = {}
     live = LiveCounters("run", machines, EarlierCounts(before))

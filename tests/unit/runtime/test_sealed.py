@@ -350,3 +350,10 @@ def test_json_stays_json() -> None:
     assert unsealed_json("j/receipt.json", text, ()) == {"state": "SUCCESS"}
     with pytest.raises(DamagedFileError, match="content of another file"):
         unsealed_json("j/plan.json", text, ("state",))
+
+
+@pytest.mark.parametrize("plain", [{}, {"at": 1.5}])
+@pytest.mark.parametrize("items", [[], [{"table": 'a "quoted" name'}], [1, None, "x"]])
+def test_items_that_are_json_already_stay_as_they_are(plain: dict[str, object], items: list[object]) -> None:
+    text = sealed_json("j/counters.json", plain, {"tables": [json.dumps(one) for one in items]})
+    assert unsealed_json("j/counters.json", text, ()) == {**plain, "tables": items}

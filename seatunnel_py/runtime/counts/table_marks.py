@@ -34,6 +34,11 @@ class TableMarks:
                     self._sums[table] = tuple(map(way, self._sums.get(table, _NONE), counts))
                     self._changed.add(table)
 
+    def totals(self) -> dict[str, int]:
+        """The sums of all tables, as in receipts."""
+        whole = tuple(map(sum, zip(*self._sums.values(), strict=True))) or _NONE
+        return {name: number for name, number in zip(COUNTERS, whole, strict=True) if name != "attempts"}
+
     def higher(self) -> dict[str, dict[str, int]]:
         """Raise the marks, and return those that are higher than the sums of now (rule 1)."""
         marks, sums = self._marks, self._sums
