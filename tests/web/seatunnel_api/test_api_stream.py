@@ -22,14 +22,16 @@ sink { Console { log.print.data = false } }
 """
 
 
-def until(served: Served, job: str, *statuses: str, rows: int = 0) -> dict[str, Any]:
-    """Wait for a status, and for so many rows."""
+def until(served: Served, job: str, *statuses: str, rows: int = 0, committed: int = 0) -> dict[str, Any]:
+    """Wait for a status, and for so many rows that were read and committed."""
     end = time.monotonic() + 150
     seen = []
     while True:
         found: dict[str, Any] = served.get(f"/job-info/{job}").json()
         seen.append(found["jobStatus"])
-        if found["jobStatus"] in statuses and int(found["metrics"]["SourceReceivedCount"]) >= rows:
+        counts = found["metrics"]
+        enough = int(counts["SourceReceivedCount"]) >= rows and int(counts["SinkCommittedCount"]) >= committed
+        if found["jobStatus"] in statuses and enough:
             require_shape(found, shapes.JOB)
             return found
         output = served.home.path / "server" / "output" / f"{job}.log"
