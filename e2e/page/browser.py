@@ -17,15 +17,16 @@ window.seen = [];
 document.addEventListener('securitypolicyviolation', (event) => window.seen.push(`${event.violatedDirective} ${event.blockedURI}`));
 """
 
+# Where no GPU is, the process for it fails and begins again for as long as the browser is there.
+WORDS = ("--disable-gpu", *(("--no-sandbox",) if os.geteuid() == 0 else ()))
+
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser with a fresh profile."""
     expect.set_options(timeout=20_000)  # machines of a CI may be slow
-    # Where no GPU is, the process for it fails and begins again for as long as the browser is there.
-    words = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(find("chromium")), args=words)
+        browser = playwright.chromium.launch(executable_path=str(find("chromium")), args=list(WORDS))
         try:
             yield browser
         finally:

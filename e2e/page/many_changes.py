@@ -43,15 +43,14 @@ _SEEN = """
 
 @dataclass(frozen=True, slots=True)
 class UnderChanges:
-    """``busy``: part of a core of the main thread; ``longest_ms``: of its tasks, 0: none above 50 ms; ``heap_bytes``: at
-    the end, ``grown_bytes``: of these since the beginning, ``grown_nodes``: of the document, all after a collection; ``frame_ms``: the middle one and that of 99
+    """``busy``: part of a core of the main thread; ``longest_ms``: of its tasks, 0: none above 50 ms; ``grown_bytes``:
+    of the heap, ``grown_nodes``: of the document, both after a collection; ``frame_ms``: the middle one and that of 99
     of 100; ``rows``: in the document; ``updates``: texts of the total that the page has shown."""
 
     seconds: float
     busy: float
     long_tasks: int
     longest_ms: float
-    heap_bytes: int
     grown_bytes: int
     grown_nodes: int
     frame_ms: tuple[float, float]
@@ -84,7 +83,7 @@ def under_changes(page: Page, driver: ActingDriver, seconds: float) -> UnderChan
     frames = seen["frames"]
     return UnderChanges(
         spent, busy / spent, len(seen["long"]), max(seen["long"], default=0.0),
-        round(after["JSHeapUsedSize"]), round(after["JSHeapUsedSize"] - before["JSHeapUsedSize"]), round(after["Nodes"] - before["Nodes"]),
+        round(after["JSHeapUsedSize"] - before["JSHeapUsedSize"]), round(after["Nodes"] - before["Nodes"]),
         (frames[len(frames) // 2], frames[int(len(frames) * 0.99)]), seen["shift"], seen["rows"], seen["focused"],
         seen["top"], updates,
     )  # fmt: skip
