@@ -153,6 +153,8 @@ class Run:
     def _stop(self) -> None:
         assert self.process is not None
         said = seatunnel(self.job.home, "jobs", "savepoint", "job", "--stop")
+        if "is not confirmed" in said.err and any(map(self._is_refused, self.job.tables)):
+            said = seatunnel(self.job.home, "jobs", "cancel", "job")  # a savepoint would lose the rows of that table
         if said.code != 0:
             self.violations.append(f"it cannot be stopped: {said.err[-300:]}")
             if self.process.poll() is None:

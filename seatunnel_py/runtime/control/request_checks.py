@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest
@@ -41,13 +41,21 @@ def invalid(machines: list[PipelineMachine], request: ControlRequest) -> Control
     return None
 
 
-def refused_commit(machine: PipelineMachine) -> str:
-    """The checkpoint whose commit a target has refused for good, as a sentence; empty: none."""
+def lost_commit(machine: PipelineMachine, unconfirmed: Sequence[int]) -> tuple[str, str] | None:
+    """Why rows of a pipeline would be lost with a savepoint, and the remedy; None: they would not.
+
+    ``unconfirmed``: checkpoints of a pipeline that has ended in this run, whose commits are not confirmed."""
     if machine.view is None:
-        return ""
+        if not unconfirmed:
+            return None
+        text = f"it cannot go on, and the commit of checkpoint {unconfirmed[0]} is not confirmed"
+        return text, "copy the table again (`seatunnel table reset`); or cancel the job and go on with --restore latest"
     commits = machine.view.commits
     refused = [one.checkpoint for one in commits.waiting if one.scope in commits.refused]
-    return f"its target has refused the commit of checkpoint {refused[0]}" if refused else ""
+    if not refused:
+        return None
+    text = f"its target has refused the commit of checkpoint {refused[0]}"
+    return text, "cancel the job, mend the target and go on with --restore latest; then ask again"
 
 
 def named(waiting: Mapping[str, str]) -> str:

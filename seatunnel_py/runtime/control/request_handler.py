@@ -3,11 +3,12 @@
 Rules. (1) A separate thread reads and writes files, so that a target that hangs delays no request. (2) A savepoint is
 answered when the record of every pipeline is durable and its rows are committed; for a pipeline that has ended, its
 last record is taken. A pipeline that refuses a savepoint for now is asked again until the request's time is up. If a
-target has refused a commit for good, the savepoint is refused at once, because it would lose those rows. (3) A stop or
-cancel that names an earlier run is refused, because the job was started again since. (4) A driver does not end before
-it has answered. (5) A reset of tables is performed at a start of the job (``table_reset.py``), so this run ends with
-savepoints, and the process begins another one, which answers it; so is a decision about a change of a schema. (6)
-Storages of other machines are read less often, because each read may cost money.
+target has refused a commit for good, or a pipeline has ended before it confirmed the commits of its record, the
+savepoint is refused at once, because it would lose those rows. (3) A stop or cancel that names an earlier run is
+refused, because the job was started again since. (4) A driver does not end before it has answered. (5) A reset of
+tables is performed at a start of the job (``table_reset.py``), so this run ends with savepoints, and the process begins
+another one, which answers it; so is a decision about a change of a schema. (6) Storages of other machines are read less
+often, because each read may cost money.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from seatunnel_py.runtime.control.request_checks import (
     cancelled_text,
     concerned,
     invalid,
+    lost_commit,
     named,
-    refused_commit,
     tables_text,
 )
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest, RequestKind, RequestStore
@@ -243,7 +244,7 @@ class RequestHandler:
             self._not_kept(opened, name_taken_error(opened.request.name, found.place))
         else:
             opened.aside = False
-            if opened.request.wish is RequestKind.STOP and not any(map(refused_commit, self._machines.values())):
+            if opened.request.wish is RequestKind.STOP and not self._lost_commits():
                 self._driver.stop_waiting(ExitCode.TERMINATED)
             self.look()
 
@@ -294,12 +295,10 @@ class RequestHandler:
     def _saved(self, opened: _OpenRequest) -> dict[str, str]:
         """Return the pipelines whose checkpoint is missing, with the reason; write the savepoint if none is missing."""
         waiting: dict[str, str] = {}
-        if refused := {
-            machine.pipeline.name: why for machine in self._machines.values() if (why := refused_commit(machine))
-        }:
-            text = f"a savepoint would lose rows: {named(refused)}"
-            remedy = "cancel the job, mend the target and go on with --restore latest; then ask again"
-            self._give_up(opened, text, remedy, refused)
+        if lost := self._lost_commits():
+            texts = {name: text for name, (text, _) in lost.items()}
+            remedies = dict.fromkeys(remedy for _, remedy in lost.values())
+            self._give_up(opened, f"a savepoint would lose rows: {named(texts)}", "; ".join(remedies), texts)
             return {}
         for key, machine in self._machines.items():
             if key not in opened.records:
@@ -313,6 +312,15 @@ class RequestHandler:
             keep = partial(self._keeper.keep, opened.request.name, opened.request.id, records, absent)
             self._aside(keep, partial(self._kept, opened), partial(self._not_kept, opened))
         return waiting
+
+    def _lost_commits(self) -> dict[str, tuple[str, str]]:
+        """The pipelines that a savepoint would lose rows of, each with the reason and the remedy."""
+        found = {}
+        for key, machine in self._machines.items():
+            unconfirmed = self._driver.unconfirmed(key) if key in self._driver.closed else ()
+            if lost := lost_commit(machine, unconfirmed):
+                found[machine.pipeline.name] = lost
+        return found
 
     def _ask(self, opened: _OpenRequest, key: str, machine: PipelineMachine) -> None:
         if key in self._driver.closed or machine.state.shown.started_at is None:

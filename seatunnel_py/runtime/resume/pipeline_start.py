@@ -130,7 +130,7 @@ def _start(
     if at_commits or Visible.STAGED in at_staging:
         raise CannotResumeError(
             f"{pipeline.name} was read from one snapshot, which was lost with its connection; "
-            "rows of it are already visible, and would be there twice",
+            "rows of it may already be visible, and would be there twice",
             "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
         )
     sink_operations.abort(begun, past.strays, before.setups, job, ())  # isolated sinks start again with the others

@@ -266,7 +266,7 @@ def test_rows_that_are_seen_already_are_not_read_again(tmp_path: Path) -> None:
     table = job.end()
 
     assert table.state is TableState.FAILED and table.cause is not None and job.epochs == [0]
-    assert "already visible" in table.cause.message and "--fresh" in table.cause.remedy
+    assert "may already be visible" in table.cause.message and "--fresh" in table.cause.remedy
 
 
 def test_rows_that_nobody_has_seen_are_read_again(tmp_path: Path) -> None:
