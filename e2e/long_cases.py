@@ -72,6 +72,7 @@ _LONG = (
     r"cdc/test_bounded_postgres_cdc\.py::test_a_killed_run_is_finished_by_the_next_one",
     r"cdc/test_keeper_killed\.py::test_rows_that_move_between_blocks",
     r"cdc/test_log_lag\.py::test_mariadb",
+    r"cdc/test_quiet_tables\.py",
     r"cdc/test_repair\.py::test_rows_of_mariadb",
     r"cdc/test_promotion_mariadb\.py::test_the_replica_is_followed",
     r"cdc/test_schema_changes\.py::test_the_driver_is_killed_while",

@@ -25,12 +25,12 @@ from e2e.support import (
 from tests.servers.postgres import PostgresServer
 
 TABLES = ("orders", "customers", "lines")
+SETTINGS = {"wal_level": "logical", "max_replication_slots": "40", "max_wal_senders": "40"}
 
 
 @pytest.fixture(scope="module")
 def logical() -> Iterator[PostgresServer]:
-    settings = {"wal_level": "logical", "max_replication_slots": "40", "max_wal_senders": "40"}
-    with PostgresServer.running(settings=settings) as server:
+    with PostgresServer.running(settings=SETTINGS) as server:
         yield server
 
 
@@ -53,12 +53,15 @@ class Followed(FollowingJob):
     def source_dsn(self) -> str:
         return self.pair.server.dsn_of(self.pair.source)
 
-    def write(self, sink: str = "", env: str = "", source: str = "", tables: Sequence[str] = TABLES) -> None:
+    def write(
+        self, sink: str = "", env: str = "", source: str = "", tables: Sequence[str] = TABLES, interval: float = 0.3
+    ) -> None:
+        """Write the job file; ``interval``: of its checkpoints, in seconds."""
         names = ", ".join(f'"{self.pair.source}.public.{table}"' for table in tables)
         write_job(
             self.home,
             f"""
-            env {{ job.mode = STREAMING, checkpoint.interval = 300 {env} }}
+            env {{ job.mode = STREAMING, checkpoint.interval = {interval * 1000:.0f} {env} }}
             source {{ Postgres-CDC {{ url = "{self.pair.server.jdbc_url(self.pair.source)}", user = postgres,
                                       table-names = [{names}] {source} }} }}
             sink {{ Jdbc {{ {self.pair.jdbc(self.pair.target)}, generate_sink_sql = true,

@@ -225,7 +225,8 @@ def statements(address: Address) -> Iterator[Statements]:
     info = conninfo(address)
 
     def make() -> Statements:
-        return opened(info, prepare_threshold=3)
+        with explained(f"connecting to {address.display}"):
+            return opened(info, prepare_threshold=3)
 
     with borrow(("postgres-statements", info), make, psycopg.Connection.close, _sever) as connection:
         yield connection
@@ -237,7 +238,8 @@ def _sever(db: Statements) -> None:
 
 def connect(address: Address) -> Statements:
     """Open a separate connection, which outlives a unit (the keeper of a snapshot)."""
-    return opened(conninfo(address))
+    with explained(f"connecting to {address.display}"):
+        return opened(conninfo(address))
 
 
 def opened(info: str, **more: Any) -> Statements:
