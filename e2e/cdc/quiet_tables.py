@@ -1,10 +1,11 @@
 """Captured tables are quiet while others are written: how much of its log the server keeps for them (F-C4).
 
-    python -m e2e.cdc.quiet_tables [--minutes 10] [--megabytes 5]
+    python -m e2e.cdc.quiet_tables [--minutes 10] [--megabytes 5] [--kept 1]
 
 A job follows three tables of PostgreSQL, in which no row changes. Another table gets so many megabytes of log a second.
 Each second the server is asked how far the job's slot is behind. The bar is 3 x interval of checkpoints x rate (issue
-25, bar 9). In the end one row is changed, which has to arrive.
+25, bar 9), for a job that keeps one checkpoint: the log since the oldest kept one is needed to go back to it. In the end
+one row is changed, which has to arrive.
 """
 
 from __future__ import annotations
@@ -73,9 +74,9 @@ class RetainedLog:
         return self.retained / (self.rate * INTERVAL_SECONDS)
 
 
-def measured(followed: Followed, seconds: float, megabytes: float) -> RetainedLog:
-    """Follow the tables for so long, and check that a row still arrives."""
-    followed.write(interval=INTERVAL_SECONDS)
+def measured(followed: Followed, seconds: float, megabytes: float, kept: int = 1) -> RetainedLog:
+    """Follow the tables for so long, and check that a row still arrives. ``kept``: checkpoints of the job."""
+    followed.write(env=f", checkpoint.max-retained = {kept}", interval=INTERVAL_SECONDS)
     followed.run()
     followed.wait_followed()
     found: list[tuple[int, int, int]] = []
@@ -96,11 +97,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m e2e.cdc.quiet_tables", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--megabytes", type=float, default=5.0, help="of the log of other tables, a second")
+    parser.add_argument("--kept", type=int, default=1, help="checkpoints of the job")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory, PostgresServer.running(settings=SETTINGS) as server:
         followed = Followed(Path(directory), server, 1)
         try:
-            found = measured(followed, given.minutes * 60, given.megabytes)
+            found = measured(followed, given.minutes * 60, given.megabytes, given.kept)
         finally:
             if followed.process is not None and followed.process.poll() is None:
                 kill_driver(followed.process)
