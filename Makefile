@@ -126,6 +126,7 @@ prose: $(STAMP) ## print random sentences of docs, docstrings and messages, for 
 
 types: servers ## random values of every type through every pair of source and sink and back: equal, named or refused? VALUES=200000
 	@$(BIN)/python -m tests.round_trips $(if $(VALUES),--values $(VALUES))
+	@$(BIN)/python -m tests.round_trips --log $(if $(VALUES),--values $(VALUES))
 
 fuzz: $(STAMP) ## 100,000 mutated job files, 500,000 mutated logs of PostgreSQL and MariaDB: a typed error, or what is right
 	@$(BIN)/python -m tests.fuzz.mutate_job_files --count 100000

@@ -1,5 +1,7 @@
 """`python -m tests.round_trips`: random values of every type through every pair of a database and a place, and back.
 
+With `--log` the tables of a database are copied, then changed, and followed through its log (`followed.py`).
+
 Prints for each pair how many values came back equal, converted under a name, or refused; any other end is a finding,
 is printed, and makes the exit code 1.
 """
@@ -13,7 +15,10 @@ import time
 from pathlib import Path
 from random import Random
 
-from tests.round_trips.pairs import Pairs, pairs
+from tests.round_trips.databases import Database
+from tests.round_trips.followed import run_followed_round
+from tests.round_trips.pairs import FOLLOWED_PAIRS, Pairs, pairs
+from tests.round_trips.places import Place
 from tests.round_trips.rounds import ROUTES, Outcome, run_round
 
 FINDINGS_SHOWN_MAX = 20
@@ -27,12 +32,13 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=10_000, help="values of each type in a round, at most")
     parser.add_argument("--pair", action="append", choices=Pairs.names(), help="only this pair; may be repeated")
     parser.add_argument("--route", choices=ROUTES, default="plain", help="what the rows go through on their way")
+    parser.add_argument("--log", action="store_true", help="through the log of the database: copied and followed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--causes", action="store_true", help="also print why values were refused or converted")
     given = parser.parse_args()
     failed = False
-    with tempfile.TemporaryDirectory() as home, pairs(Path(home)) as made:
-        for name in given.pair or Pairs.names():
+    with tempfile.TemporaryDirectory() as home, pairs(Path(home), logged=given.log) as made:
+        for name in given.pair or (FOLLOWED_PAIRS if given.log else Pairs.names()):
             database, _, place = name.partition(":")
             began, total, number = time.monotonic(), Outcome(), 0
             while total.counts.total() < given.values:
@@ -42,8 +48,7 @@ def main() -> int:
                 rows = min(given.rows, rows)
                 try:
                     target = made.place(database, place)
-                    refused, route = total.refused, ROUTES[given.route]
-                    total.add(run_round(source, target, Path(home), random, rows, source.kinds, refused, route))
+                    total.add(_round(given, source, target, Path(home), random, rows, total))
                 except AssertionError as error:
                     print(f"{name}: {error}", flush=True)
                     failed = True
@@ -52,6 +57,15 @@ def main() -> int:
             failed |= bool(total.findings)
             _show(name, total, time.monotonic() - began, causes=given.causes)
     return int(failed)
+
+
+def _round(
+    given: argparse.Namespace, source: Database, target: Place, home: Path, random: Random, rows: int, total: Outcome
+) -> Outcome:
+    if given.log:
+        folder = Path(tempfile.mkdtemp(dir=home))  # each round is a job of its own
+        return run_followed_round(source, target, folder, random, rows, source.kinds)
+    return run_round(source, target, home, random, rows, source.kinds, total.refused, ROUTES[given.route])
 
 
 def _rows(lacking: int, kinds: int, number: int) -> int:

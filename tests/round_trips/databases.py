@@ -102,15 +102,16 @@ class Postgres(Database):
         self.db.execute(f"CREATE TABLE a.{table} (id bigint PRIMARY KEY, v {kind.words})".encode())
         rows = [(at, value) for at, value in enumerate(values) if value is None or "\0" not in value]
         try:
-            self._insert(table, kind, rows)
+            self.insert(table, kind, rows)
         except psycopg.DataError:  # one of them is refused
             ids, texts = [at for at, _ in rows], [value for _, value in rows]
             fitting = self.db.execute(_FITTING.encode(), [ids, texts, kind.words]).fetchall()
-            self._insert(table, kind, fitting)
+            self.insert(table, kind, fitting)
         self.db.execute(f"ANALYZE a.{table}".encode())
-        return self._texts("a", table)
+        return self.texts_in("a", table)
 
-    def _insert(self, table: str, kind: Kind, rows: Sequence[tuple[int, str | None]]) -> None:
+    def insert(self, table: str, kind: Kind, rows: Sequence[tuple[int, str | None]]) -> None:
+        """Insert rows where jobs read."""
         sql = f"INSERT INTO a.{table} SELECT at, value::{kind.words} FROM unnest(%s::bigint[], %s::text[]) rows (at, value)"
         self.db.execute(sql.encode(), [[at for at, _ in rows], [value for _, value in rows]])
 
@@ -118,9 +119,10 @@ class Postgres(Database):
         self.db.execute(f"CREATE TABLE b.{table} (id bigint PRIMARY KEY, v {kind.words})".encode())
 
     def texts(self, table: str) -> Texts:
-        return self._texts("b", table)
+        return self.texts_in("b", table)
 
-    def _texts(self, schema: str, table: str) -> Texts:
+    def texts_in(self, schema: str, table: str) -> Texts:
+        """The rows of a table in one of the schemas."""
         if self.db.execute("SELECT to_regclass(%s)", [f"{schema}.{table}"]).fetchone() == (None,):
             return {}
         return dict(
@@ -129,7 +131,8 @@ class Postgres(Database):
             ).fetchall()
         )
 
-    def _connection(self) -> dict[str, Any]:
+    def connection(self) -> dict[str, Any]:
+        """Options of a job file."""
         return {"url": self.server.jdbc_url(self.name), "username": "postgres"}
 
     def source(self, tables: Sequence[str]) -> str:
@@ -140,7 +143,7 @@ class Postgres(Database):
 
     def _source(self, schema: str, tables: Sequence[str]) -> str:
         listed = [{"table_path": f"{schema}.{table}"} for table in tables]
-        return f"Jdbc {{ {entries({**self._connection(), 'table_list': listed})} }}"
+        return f"Jdbc {{ {entries({**self.connection(), 'table_list': listed})} }}"
 
     def sink(self) -> str:
-        return f'Jdbc {{ {entries({**self._connection(), "generate_sink_sql": True})}, table = "b.${{table_name}}" }}'
+        return f'Jdbc {{ {entries({**self.connection(), "generate_sink_sql": True})}, table = "b.${{table_name}}" }}'

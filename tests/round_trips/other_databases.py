@@ -28,42 +28,47 @@ class Mariadb(Database):
 
     def __post_init__(self) -> None:
         self.db = pymysql.connect(**self.server.connection(), autocommit=True, charset="utf8mb4")
-        self._run("SET time_zone = '+00:00', sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
+        self.run("SET time_zone = '+00:00', sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
 
     def close(self) -> None:
         self.db.close()
 
     def reset(self) -> None:
         for name in ("a", "b"):
-            self._run(f"DROP DATABASE IF EXISTS {name}")
-            self._run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+            self.run(f"DROP DATABASE IF EXISTS {name}")
+            self.run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
 
     def fill(self, table: str, kind: Kind, values: Sequence[str | None]) -> Texts:
-        self._run(f"CREATE TABLE a.{table} (id bigint PRIMARY KEY, v {kind.words})")
+        self.run(f"CREATE TABLE a.{table} (id bigint PRIMARY KEY, v {kind.words})")
+        self.insert(table, kind, list(enumerate(values)))
+        return self.texts_in("a", table)
+
+    def insert(self, table: str, kind: Kind, rows: Sequence[tuple[int, str | None]]) -> None:
+        """Insert rows where jobs read; values that are none of the type are left out."""
         strict = "" if kind.words.startswith(("date", "time")) and not kind.edges else "STRICT_TRANS_TABLES"
-        self._run(f"SET sql_mode = '{strict}'")
-        rows = [(at, _value(value, kind)) for at, value in enumerate(values)]
+        self.run(f"SET sql_mode = '{strict}'")
+        taken = [(at, _value(value, kind)) for at, value in rows]
         insert = f"INSERT INTO a.{table} VALUES (%s, %s)"
         self.db.begin()
         try:
             with self.db.cursor() as cursor:
-                cursor.executemany(insert, rows)
+                cursor.executemany(insert, taken)
         except pymysql.Error:  # one of them is no value of the type
             self.db.rollback()
             self.db.begin()
-            for row in rows:
+            for row in taken:
                 with suppress(pymysql.Error):
-                    self._run(insert, *row)
+                    self.run(insert, *row)
         self.db.commit()
-        return self._texts("a", table, kind.words)
 
     def like(self, table: str, kind: Kind) -> None:
-        self._run(f"CREATE TABLE b.{table} (id bigint PRIMARY KEY, v {kind.words})")
+        self.run(f"CREATE TABLE b.{table} (id bigint PRIMARY KEY, v {kind.words})")
 
     def texts(self, table: str) -> Texts:
-        return self._texts("b", table, "")
+        return self.texts_in("b", table)
 
-    def _texts(self, database: str, table: str, words: str) -> Texts:
+    def texts_in(self, database: str, table: str) -> Texts:
+        """The rows of a table in one of the databases."""
         with self.db.cursor() as cursor:
             cursor.execute(
                 "SELECT count(*) FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
@@ -80,11 +85,13 @@ class Mariadb(Database):
             cursor.execute(f"SELECT id, HEX({_compared(kind)}) FROM {database}.{table}")
             return {row: value if value is None else _shown(value) for row, value in cursor.fetchall()}
 
-    def _run(self, sql: str, *values: Any) -> None:
+    def run(self, sql: str, *values: Any) -> None:
+        """Run a statement."""
         with self.db.cursor() as cursor:
             cursor.execute(sql, values or None)
 
-    def _connection(self, database: str) -> dict[str, Any]:
+    def connection(self, database: str) -> dict[str, Any]:
+        """Options of a job file."""
         return {"url": f"jdbc:mysql://127.0.0.1:{self.server.port}/{database}?useSSL=false", "user": "root"}
 
     def source(self, tables: Sequence[str]) -> str:
@@ -95,10 +102,10 @@ class Mariadb(Database):
 
     def _source(self, database: str, tables: Sequence[str]) -> str:
         listed = [{"table_path": f"{database}.{table}"} for table in tables]
-        return f"Jdbc {{ {entries({**self._connection(database), 'table_list': listed})} }}"
+        return f"Jdbc {{ {entries({**self.connection(database), 'table_list': listed})} }}"
 
     def sink(self) -> str:
-        options = {**self._connection("b"), "generate_sink_sql": True, "database": "b"}
+        options = {**self.connection("b"), "generate_sink_sql": True, "database": "b"}
         return f'Jdbc {{ {entries(options)}, table = "${{table_name}}" }}'
 
 

@@ -32,14 +32,23 @@ FORMATS = {
 MESSAGES = {f"kafka-{name}": name for name in ("json", "avro", "protobuf", "csv", "text")}
 """Formats of Kafka's messages by name."""
 
+BINARY_LOG = {"log_bin": "log", "binlog_format": "ROW", "binlog_row_metadata": "FULL", "server_id": "7"}
+FOLLOWED_PAIRS = (
+    "postgres:itself",
+    "postgres:there",
+    "postgres:mariadb",
+    "mariadb:itself",
+    "mariadb:there",
+    "mariadb:postgres",
+)
 DATABASES = ("postgres", "mariadb", "sqlite")
 
 
 class Pairs:
     """Starts servers when a pair first needs them."""
 
-    def __init__(self, home: Path, stack: ExitStack) -> None:
-        self.home = home
+    def __init__(self, home: Path, stack: ExitStack, *, logged: bool = False) -> None:
+        self.home, self._logged = home, logged
         self.stack = stack
         self.made: dict[str, Database] = {}
         self.kafka: KafkaServer | None = None
@@ -53,9 +62,10 @@ class Pairs:
     def _start(self, name: str) -> Database:
         match name:
             case "postgres":
-                return Postgres(self.stack.enter_context(PostgresServer.running()))
+                settings = {"wal_level": "logical"} if self._logged else {}
+                return Postgres(self.stack.enter_context(PostgresServer.running(settings=settings)))
             case "mariadb":
-                settings = {"local_infile": "ON"}
+                settings = {"local_infile": "ON"} | (BINARY_LOG if self._logged else {})
                 return Mariadb(self.stack.enter_context(MariadbServer.running(settings=settings)))
             case _:
                 return Sqlite(self.home)
@@ -82,6 +92,7 @@ class Pairs:
 
 
 @contextmanager
-def pairs(home: Path) -> Iterator[Pairs]:
+def pairs(home: Path, *, logged: bool = False) -> Iterator[Pairs]:
+    """Pairs of servers; ``logged``: their databases write logs that can be followed."""
     with ExitStack() as stack:
-        yield Pairs(home, stack)
+        yield Pairs(home, stack, logged=logged)

@@ -139,13 +139,13 @@ def there_and_back(
         cause = there.causes.get(table) or back.causes.get(table, "")
         rejected = there.set_aside[table] + back.set_aside[table]
         refused = outcome.counts["refused"]
-        _judge(outcome, pair, kind, before, after, named, cause, rejected)
+        judge(outcome, pair, kind, before, after, named, cause, rejected)
         if outcome.counts["refused"] - refused > len(before) * REFUSED_SHARE_MAX:
             outcome.refused.add(int(table[1:]))
     return outcome
 
 
-def _judge(
+def judge(
     outcome: Outcome,
     pair: str,
     kind: Kind,
@@ -195,11 +195,12 @@ def _loses(conversion: Mapping[str, Any], kind: Kind, value: str | None) -> bool
     return kind.words == "money"
 
 
-def run_job(home: Path, name: str, source: str, sink: str, route: Route) -> Leg:
-    """`plan` and `run` of one job. Rows that do not fit are set aside, tables that cannot be read are isolated."""
+def run_job(home: Path, name: str, source: str, sink: str, route: Route = PLAIN, more: Sequence[str] = ()) -> Leg:
+    """`plan` and `run` of one job. Rows that do not fit are set aside, tables that cannot be read are isolated.
+    ``more``: words of `run`."""
     leg = planned(home, source, sink, route, name)
     path = home / f"{name}.conf"
-    receipt = command(home, "run", str(path), "--json", program=route.program)
+    receipt = command(home, "run", str(path), "--json", *more, program=route.program)
     if "tables" not in receipt:
         raise AssertionError(f"the job was refused: {json.dumps(receipt)[:3000]}")
     for table in receipt["tables"]:
@@ -221,7 +222,8 @@ def planned(home: Path, source: str, sink: str, route: Route, name: str = "look"
     for line in plan.get("pipelines", ()):
         for one in line["sinks"]:
             table = _short(one["table"])
-            leg.conversions[table] = [found for found in one.get("conversions", ()) if found["column"] != "id"]
+            found = [conversion for conversion in one.get("conversions", ()) if conversion["column"] != "id"]
+            leg.conversions.setdefault(table, []).extend(found)  # a table may be copied by one pipeline, and followed
             leg.types[table] = one["columns"]["v"] if "columns" in one else ""
         for vertex in line["vertices"]:
             for node in vertex["nodes"]:

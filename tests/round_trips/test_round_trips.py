@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from tests.round_trips.followed import run_followed_round
 from tests.round_trips.pairs import pairs
 from tests.round_trips.rounds import ROUTES, command, run_round
 from tests.servers.process import ServerMissing
@@ -43,6 +44,21 @@ def test_no_value_changes_in_a_query_without_a_word(tmp_path: Path) -> None:
     except ServerMissing as missing:
         pytest.skip(str(missing))
     assert outcome.counts["equal"] > 0 and not outcome.findings
+
+
+def test_no_value_changes_in_a_log_without_a_word(tmp_path: Path) -> None:
+    """Some of the types: they are copied, changed and followed. A value that only the log refuses stops its table."""
+    try:
+        with pairs(tmp_path, logged=True) as made:
+            database = made.database("postgres")
+            random = Random("log")
+            kinds = random.sample(database.kinds, 20)
+            place = made.place("postgres", "there")
+            outcome = run_followed_round(database, place, tmp_path, random, ROWS, kinds)
+    except ServerMissing as missing:
+        pytest.skip(str(missing))
+    assert not outcome.findings
+    assert outcome.counts["refused"] <= REFUSED_MAX * outcome.counts.total(), outcome.causes
 
 
 def test_plan_and_receipt_name_the_same_conversions(tmp_path: Path) -> None:
