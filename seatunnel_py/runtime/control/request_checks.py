@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from seatunnel_py.runtime.control.requests import ControlAnswer, ControlRequest
 
 if TYPE_CHECKING:
+    from seatunnel_py.runtime.diagnosis.job_port import JobPort
     from seatunnel_py.runtime.pipeline.pipeline_machine import PipelineMachine
 
 NAMED_MAX = 5
@@ -41,10 +42,18 @@ def invalid(machines: list[PipelineMachine], request: ControlRequest) -> Control
     return None
 
 
-def lost_commit(machine: PipelineMachine, unconfirmed: Sequence[int]) -> tuple[str, str] | None:
-    """Why rows of a pipeline would be lost with a savepoint, and the remedy; None: they would not.
+def lost_commits(driver: JobPort, machines: Mapping[str, PipelineMachine]) -> dict[str, tuple[str, str]]:
+    """The pipelines that a savepoint would lose rows of, each with the reason and the remedy."""
+    found = {}
+    for key, machine in machines.items():
+        unconfirmed = driver.unconfirmed(key) if key in driver.closed else ()
+        if lost := _lost_commit(machine, unconfirmed):
+            found[machine.pipeline.name] = lost
+    return found
 
-    ``unconfirmed``: checkpoints of a pipeline that has ended in this run, whose commits are not confirmed."""
+
+def _lost_commit(machine: PipelineMachine, unconfirmed: Sequence[int]) -> tuple[str, str] | None:
+    """``unconfirmed``: checkpoints of a pipeline that has ended in this run, whose commits are not confirmed."""
     if machine.view is None:
         if not unconfirmed:
             return None

@@ -28,7 +28,7 @@ from seatunnel_py.runtime.control.request_checks import (
     cancelled_text,
     concerned,
     invalid,
-    lost_commit,
+    lost_commits,
     named,
     tables_text,
 )
@@ -244,7 +244,7 @@ class RequestHandler:
             self._not_kept(opened, name_taken_error(opened.request.name, found.place))
         else:
             opened.aside = False
-            if opened.request.wish is RequestKind.STOP and not self._lost_commits():
+            if opened.request.wish is RequestKind.STOP and not lost_commits(self._driver, self._machines):
                 self._driver.stop_waiting(ExitCode.TERMINATED)
             self.look()
 
@@ -295,7 +295,7 @@ class RequestHandler:
     def _saved(self, opened: _OpenRequest) -> dict[str, str]:
         """Return the pipelines whose checkpoint is missing, with the reason; write the savepoint if none is missing."""
         waiting: dict[str, str] = {}
-        if lost := self._lost_commits():
+        if lost := lost_commits(self._driver, self._machines):
             texts = {name: text for name, (text, _) in lost.items()}
             remedies = dict.fromkeys(remedy for _, remedy in lost.values())
             self._give_up(opened, f"a savepoint would lose rows: {named(texts)}", "; ".join(remedies), texts)
@@ -312,15 +312,6 @@ class RequestHandler:
             keep = partial(self._keeper.keep, opened.request.name, opened.request.id, records, absent)
             self._aside(keep, partial(self._kept, opened), partial(self._not_kept, opened))
         return waiting
-
-    def _lost_commits(self) -> dict[str, tuple[str, str]]:
-        """The pipelines that a savepoint would lose rows of, each with the reason and the remedy."""
-        found = {}
-        for key, machine in self._machines.items():
-            unconfirmed = self._driver.unconfirmed(key) if key in self._driver.closed else ()
-            if lost := lost_commit(machine, unconfirmed):
-                found[machine.pipeline.name] = lost
-        return found
 
     def _ask(self, opened: _OpenRequest, key: str, machine: PipelineMachine) -> None:
         if key in self._driver.closed or machine.state.shown.started_at is None:
