@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from random import Random
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -320,3 +321,28 @@ def test_a_mariadb_driver_that_stands_still_in_its_commit_is_given_up(
     target.commit(1, piece, incarnation=2)
     close_all()
     assert target.rows == [BEFORE, (1, "x")]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("inserts_first", [False, True])
+def test_the_last_row_of_a_key_wins_wherever_the_server_puts_it(target: Target, seed: int, inserts_first: bool) -> None:
+    """PostgreSQL puts a row of a unit into a page of before if it fits there: rows are small and large. The sweep of
+    followed tables has found a delete that was followed by the insert before it."""
+    target.run("DELETE FROM t")
+    target.run("CREATE UNIQUE INDEX one ON t (id)")
+    target.plan(primary_keys=["id"])
+    random, there = Random(seed), dict[int, str]()
+    longest = 1_900 if "postgresql" in target.options["url"] else 100
+    history = []
+    for number in range(4_000):
+        key, value = random.randrange(60), random.randbytes(random.choice((1, 20, longest // 2))).hex()
+        if inserts_first and number < 60:
+            key, value = number, "first"
+        deletes = key in there and random.random() < 0.5
+        history.append(("-D", key, there.pop(key)) if deletes else ("+U" if key in there else "+I", key, value))
+        if not deletes:
+            there[key] = value
+
+    target.commit(1, target.stage("u@", *history))
+
+    assert target.rows == sorted(there.items())

@@ -171,13 +171,13 @@ class PostgresLedger:
 
     def named(self) -> str:
         """Tables of the units in checkpoints, in the order of staging: name, whether it exists, whether it has columns
-        for row kinds and for rounds of rows with absent cells, and how many rows were staged in it."""
-        kinds, rounds = (
+        for row kinds, for rounds of rows with absent cells and for the order, and how many rows were staged in it."""
+        kinds, rounds, order = (
             f"EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = '{name}')"
-            for name in ("__st_kind", "__st_round")
+            for name in ("__st_kind", "__st_round", "__st_order")
         )
         return f"""
-            SELECT p.staged, c.oid IS NOT NULL, {kinds}, {rounds}, p.rows - p.merged
+            SELECT p.staged, c.oid IS NOT NULL, {kinds}, {rounds}, {order}, p.rows - p.merged
             FROM {quote(self.schema, PIECES)} p
             LEFT JOIN pg_class c ON c.relname = p.staged AND c.relnamespace = {self._namespace}
             WHERE p.token = {literal(self.token)} AND p.checkpoint IS NOT NULL AND p.staged IS NOT NULL

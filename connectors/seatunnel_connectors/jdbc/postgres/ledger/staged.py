@@ -24,22 +24,23 @@ from seatunnel_py.api import CannotResumeError, RowKind
 
 @dataclass(frozen=True, slots=True)
 class StagedUnit:
-    """The table of one unit: whether it has row kinds, and rounds of rows with absent cells, and how many rows were
-    staged."""
+    """The table of one unit: whether it has row kinds, rounds of rows with absent cells, and numbers of rows, and how
+    many rows were staged."""
 
     table: str
     kinds: bool
     rounds: bool
+    numbered: bool
     rows: int
 
 
 def add_named(db: Statements, load: Load, books: PostgresLedger) -> None:
     """Add every unit that is in a checkpoint, and delete its record."""
     found = db.execute(books.named().encode()).fetchall()
-    for table, there, kinds, rounds, rows in found:
+    for table, there, kinds, rounds, numbered, rows in found:
         if not there:
             raise lost(load, table, rows, 0)
-        _add(db, load, StagedUnit(table, kinds, rounds, rows))
+        _add(db, load, StagedUnit(table, kinds, rounds, numbered, rows))
     drop(db, load.schema, (table for table, *_ in found))
     db.execute(books.forget_named().encode())
 
@@ -69,10 +70,10 @@ def _add(db: Statements, load: Load, unit: StagedUnit) -> None:
     one key are merged, or older ones are skipped, the staged rows are counted before."""
     if unit.rounds:
         _expect_all(db, load, unit)
-        _add_rounds(db, load, unit.table)
+        _add_rounds(db, load, unit)
     elif unit.kinds and load.key:
         _expect_all(db, load, unit)
-        staging = _staging(load, unit.table, KIND)
+        staging = _staging(load, unit, KIND)
         db.execute(staging.delete().encode())
         for statement in [staging.upsert()] if load.upsert else [staging.update(), staging.insert()]:
             db.execute(statement.encode())
@@ -82,11 +83,11 @@ def _add(db: Statements, load: Load, unit: StagedUnit) -> None:
         _expect_moved(db, load, unit, db.execute(_insert(load, unit.table).encode()).rowcount)
 
 
-def _add_rounds(db: Statements, load: Load, table: str) -> None:
+def _add_rounds(db: Statements, load: Load, unit: StagedUnit) -> None:
     """Add a unit with absent cells: a later round finds the rows of the earlier ones in the target."""
-    relation = quote(load.schema, table)
+    relation = quote(load.schema, unit.table)
     for (number,) in db.execute(f"SELECT DISTINCT {ROUND} FROM {relation} ORDER BY 1".encode()).fetchall():
-        staging = _staging(load, table, KIND, f", {MASK}", f" WHERE {ROUND} = {number}")
+        staging = _staging(load, unit, KIND, f", {MASK}", f" WHERE {ROUND} = {number}")
         whole = [staging.upsert()] if load.upsert else [staging.update(), staging.insert()]
         for statement in (staging.delete(), staging.change(), *whole):
             db.execute(statement.encode())
@@ -102,7 +103,7 @@ def _upsert(db: Statements, load: Load, unit: StagedUnit) -> None:
     except psycopg.errors.CardinalityViolation:
         db.execute(b"ROLLBACK TO SAVEPOINT unit")
         _expect_all(db, load, unit)
-        db.execute(_staging(load, unit.table, str(RowKind.INSERT.value)).upsert().encode())
+        db.execute(_staging(load, unit, str(RowKind.INSERT.value)).upsert().encode())
     else:
         if not load.versioned_by:
             _expect_moved(db, load, unit, moved)
@@ -128,8 +129,10 @@ def _insert(load: Load, table: str) -> str:
     )
 
 
-def _staging(load: Load, table: str, kind: str, more: str = "", where: str = "") -> Staging:
-    """Rows in the order in which the unit wrote them, which is their physical order."""
+def _staging(load: Load, unit: StagedUnit, kind: str, more: str = "", where: str = "") -> Staging:
+    """Rows in the order in which the unit wrote them: their numbers; before these, and in tables of earlier releases,
+    their physical order."""
     columns = listed(column.name for column in load.columns)
-    rows = f"SELECT {columns}, ctid AS {ORDER}, {kind} AS {KIND}{more} FROM {quote(load.schema, table)}{where}"
+    order = f"row_number() OVER (ORDER BY {ORDER}, ctid)" if unit.numbered else "ctid"
+    rows = f"SELECT {columns}, {order} AS {ORDER}, {kind} AS {KIND}{more} FROM {quote(load.schema, unit.table)}{where}"
     return Staging(load, (False,) * len(load.columns), rows)

@@ -31,7 +31,7 @@ from seatunnel_connectors.jdbc.postgres.write.last_rows import (
     last_counts,
 )
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
-from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, begin_unit, keep_kinds
+from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, begin_unit, keep_kinds, keep_order
 from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE
 from seatunnel_connectors.jdbc.target.target_plan import places_of
@@ -46,7 +46,7 @@ _NUL = "22021"
 class CopyLoader:
     """Gathers rows and writes them, one block later. ``begun``: a transaction is open; ``answered``: the server has
     just refused rows, and its session is usable; ``merged`` counts rows that were merged into another one with the same
-    key."""
+    key; ``kept``: rows of the unit's own table are numbered."""
 
     def __init__(self, connection: Rows, load: Load, table: TableSchema, unit: str) -> None:
         self.connection = connection
@@ -62,7 +62,7 @@ class CopyLoader:
         self.begun = False
         self.answered = False
         self.optimistic = True
-        self.staged = False
+        self.staged = self.kept = False
         self._first = begin_unit(load)
         self._prepare_columns()
 
@@ -155,7 +155,7 @@ class CopyLoader:
 
     def _write(self) -> None:
         changes = self.block.changes
-        if self.load.how == STAGED and (changes or not self.direct):
+        if self.load.how == STAGED and (changes or self.kept or not self.direct):
             self._keep_block()
         elif changes:
             self._merge_block()
@@ -193,14 +193,16 @@ class CopyLoader:
         return True
 
     def _keep_block(self) -> None:
-        """Copy into the unit's own table, with kinds: the commit applies them to the target."""
+        """Insert into the unit's own table, numbered and with kinds: the commit applies them to the target."""
         self._begin()
         changes = self.block.changes
         if changes:
             self._check_removals(self.block.all_kinds())
             self.run(keep_kinds(self.load))
+        self.run(keep_order(self.load))
         staged = self._stage_block().num_rows
-        self._expect(self.run(self.staging.append(kinds=changes)), staged)
+        self._expect(self.run(self.staging.keep(self.block.end - self.block.rows, kinds=changes)), staged)
+        self.kept = True
         self.merged += self.block.rows - staged
 
     def _merge_block(self) -> None:

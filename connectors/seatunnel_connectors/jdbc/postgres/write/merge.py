@@ -61,9 +61,14 @@ class Staging:
     def empty(self) -> str:
         return f"TRUNCATE {self._staged}"
 
-    def append(self, *, kinds: bool = False) -> str:
+    def append(self) -> str:
         """Insert every row as a new row, in order."""
-        return self._append(f", {KIND}" if kinds else "", f", {KIND}" if kinds else "")
+        return self._append("", "")
+
+    def keep(self, before: int, *, kinds: bool) -> str:
+        """Insert every row into the unit's own table, numbered; ``before``: rows of the unit before these."""
+        more = f", {KIND}" if kinds else ""
+        return self._append(f", {ORDER}{more}", f", {ORDER} + {before + 1}{more}")
 
     def append_partial(self, first: int) -> str:
         """The same for rows with absent cells; ``first`` is their first round in the unit."""
@@ -259,6 +264,12 @@ def _create_unit_table(load: Load) -> str:
     lines = [f"{quote(one.name)} {one.compared}{' NOT NULL' if one.required else ''}" for one in load.columns]
     lines += [f"CONSTRAINT {quote(name)} CHECK ({expression})" for name, expression in load.checks]
     return f"CREATE TABLE {quote(load.schema, load.into)} ({', '.join(lines)}) WITH (autovacuum_enabled = off)"
+
+
+def keep_order(load: Load) -> str:
+    """Change the unit's own table for rows that are inserted by a statement: PostgreSQL puts such a row where there is
+    room, so their physical order is not that in which they came. Rows that COPY has appended before are the first."""
+    return f"ALTER TABLE {quote(load.schema, load.into)} ADD COLUMN IF NOT EXISTS {ORDER} bigint NOT NULL DEFAULT 0"
 
 
 def keep_kinds(load: Load) -> str:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from seatunnel_connectors.jdbc.postgres.connection.session import Rows
 from seatunnel_connectors.jdbc.postgres.write.copy_loader import CopyLoader
 from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
-from seatunnel_connectors.jdbc.postgres.write.merge import KIND, MASK, ORDER, ROUND, keep_kinds, keep_masks
+from seatunnel_connectors.jdbc.postgres.write.merge import KIND, MASK, ORDER, ROUND, keep_kinds, keep_masks, keep_order
 from seatunnel_connectors.jdbc.target.load_decision import PARTIAL, STAGED
 from seatunnel_connectors.jdbc.target.partial_rows import RowBlock, in_rounds, row_block, whole_rows_needed
 from seatunnel_py.api import RowKind, TableSchema
@@ -52,7 +52,8 @@ class PartialLoader(CopyLoader):
         written = rows.rows
         if self.load.how == STAGED:
             first, self.rounds = self.rounds + 1, self.rounds + rows.round_count + 1
-            self.run("; ".join((keep_kinds(self.load), keep_masks(self.load, self.rounds))))
+            self.run("; ".join((keep_kinds(self.load), keep_order(self.load), keep_masks(self.load, self.rounds))))
+            self.kept = True
             self._expect(self.run(self.staging.append_partial(first)), rows.rows)
         else:
             written = sum(self._merge_round(number, one) for number, one in enumerate(rows.each_round()))
